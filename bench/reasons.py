@@ -64,8 +64,8 @@ def report(case: str, positions: int) -> str:
     bare = sum(map(is_bare, found)) / len(found)
     plans = sum(count for kind, count in kinds.items() if "plan" in kind) / len(found)
     listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-    counted = f"{len(found)} moves of at most {positions} positions"
-    return f"{case}: {counted}, {bare:.1%} bare lines, {plans:.1%} plans\n  {listed}"
+    shares = f"{bare:.1%} bare lines, {plans:.1%} plans"
+    return f"{case}: {len(found)} moves of at most {positions} positions, {shares}\n  {listed}"
 
 
 if __name__ == "__main__":

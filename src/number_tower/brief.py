@@ -24,12 +24,16 @@ _FITS: dict[Fit, tuple[str, str]] = {
 """For each fit: what the next block must be, and the rule."""
 
 
-def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
-    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player."""
+def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) -> tuple[str, ...]:
+    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player.
+
+    With `literal`, each rule is described alone, without what follows from the others: prompts keep these words, so
+    that evaluations stay comparable.
+    """
     sentences = (
         _describe_supply(rules, noun),
-        _describe_fit_rule(rules, noun),
-        _describe_opening(rules, noun),
+        _describe_fit_rule(rules, noun, literal=literal),
+        _describe_opening(rules, noun, literal=literal),
         _describe_goal(rules),
         _describe_stuck(rules, noun),
     )
@@ -42,13 +46,20 @@ def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
     return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
-def describe_fit(rules: Rules, top: int) -> str:
-    """Describe the blocks that fit on `top`, to follow "it must be"."""
+def describe_fit(rules: Rules, top: int, *, literal: bool = False) -> str:
+    """Describe the blocks that fit on `top`, to follow "it must be"; `literal` as in `describe_rules`."""
     if top == EMPTY:
         return f"one of {summarize_numbers(rules.opening or rules.blocks)}"
     if rules.step is not None:
         return f"from {top + 1} to {top + rules.step}"
+    if rules.fit == "descending" and not literal and not _can_repeat(rules):
+        return f"below {top}"
     return _FITS[rules.fit][0].format(top=top)
+
+
+def _can_repeat(rules: Rules) -> bool:
+    """Say whether one tower can hold the same block twice."""
+    return rules.supply == "endless" or (rules.supply, rules.towers) == ("own", "shared")
 
 
 def _describe_supply(rules: Rules, noun: str) -> str:
@@ -65,14 +76,16 @@ def _describe_supply(rules: Rules, noun: str) -> str:
             return f"You build {tower} from {what}, each as often as you like."
 
 
-def _describe_fit_rule(rules: Rules, noun: str) -> str:
+def _describe_fit_rule(rules: Rules, noun: str, *, literal: bool) -> str:
+    if rules.fit == "descending" and not literal and not _can_repeat(rules):
+        return f"A {noun} may only go on a larger one."
     by = "" if rules.step is None else f", by at most {rules.step}"
     return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
 
 
-def _describe_opening(rules: Rules, noun: str) -> str:
+def _describe_opening(rules: Rules, noun: str, *, literal: bool) -> str:
     if rules.opening is None:
-        return ""
+        return "" if literal or rules.step is None else f"The first {noun} may be any {noun}."
     where = "Each tower" if rules.towers == "own" else "The tower"
     return f"{where} must begin with one of these {noun}s: {summarize_numbers(rules.opening)}."
 
@@ -164,7 +177,9 @@ def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> s
         case "not_a_block":
             return f"{REFUSALS[refusal].clause}; the blocks are {summarize_numbers(rules.blocks)}"
         case "fit":
-            return f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top)}"
+            return (
+                f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top, literal=True)}"
+            )
         case "target":
             return f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"
         case _:

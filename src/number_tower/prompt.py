@@ -56,7 +56,10 @@ def write_rules(table: Table) -> str:
     voice = get_voice(table.book)
     one, other = (voice.get_name(table, player) for player in (0, 1))
     return "\n".join(
-        [f"A game for two, {one} and {other}, who take turns.", *describe_rules(table.game.rules, voice.noun.lower())]
+        [
+            f"A game for two, {one} and {other}, who take turns.",
+            *describe_rules(table.game.rules, voice.noun.lower(), literal=True),
+        ]
     )
 
 

@@ -128,6 +128,8 @@ class _Scene:
     answer: str = ""
     group: Sequence[int] = ()
     standing: MatchStanding = _NO_MATCH
+    mixed: bool = False
+    """Whether the match is of different games."""
 
     @property
     def game(self) -> Game:
@@ -210,6 +212,11 @@ def _name_winning_tower(scene: _Scene) -> str:
     return "its tower" if by_computer else name
 
 
+def _can_be_drawn(scene: _Scene) -> bool:
+    """Say whether a game of a match may be drawn: not where all games have the same rules and a stuck player loses."""
+    return scene.mixed or scene.game.rules.stuck == "skips"
+
+
 def _show_or_hide(blocks: Sequence[int] | None) -> Value:
     return "hidden" if blocks is None else blocks
 
@@ -239,7 +246,11 @@ _TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
 _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "placed": {"block": lambda scene: scene.block},
     "undone": {"block": lambda scene: scene.block},
-    "refused": {"answer": lambda scene: scene.answer, "raised": lambda scene: scene.height + scene.block},
+    "refused": {
+        "example": lambda scene: scene.game.rules.blocks[len(scene.game.rules.blocks) // 2],
+        "answer": lambda scene: scene.answer,
+        "raised": lambda scene: scene.height + scene.block,
+    },
     "moves": {"group": lambda scene: scene.group},
     "end": {
         "winner": lambda scene: scene.get_name(scene.winner),
@@ -249,6 +260,7 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
         "winner_tower": _name_winning_tower,
     },
     "match": {
+        "draws": lambda scene: ", a draw half a point each" if _can_be_drawn(scene) else "",
         "number": lambda scene: scene.standing.number,
         "best_of": lambda scene: scene.standing.best_of,
         "player_1": lambda scene: scene.get_name(0),
@@ -297,7 +309,9 @@ class Voice:
 
     def remind_of_hidden(self, table: Table) -> str:
         """Return a reminder for a player of a game with hidden blocks; empty for others, and where none are hidden."""
-        if not table.hidden or table.outcome is not None or self.reader.seat is None:
+        if not table.hidden or table.outcome is not None or self.reader == SPECTATOR:
+            return ""
+        if self.reader.shared and "turn_hidden" in self._own[None]:  # the rule file has words of its own
             return ""
         return f"Remember which {self.noun}s are used: they are not shown."
 
@@ -343,7 +357,7 @@ class Voice:
 
         A match of different games is told in the plain voice: the words of one game may not suit another.
         """
-        scene = _Scene(table, self, table.game.first, standing=standing)
+        scene = _Scene(table, self, table.game.first, standing=standing, mixed=plain)
         return self._say(f"match_{moment}", scene, plain=plain)
 
     def tell_help(self, table: Table) -> Message:

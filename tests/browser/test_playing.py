@@ -162,7 +162,7 @@ def test_options_that_cannot_be_are_refused_where_they_are(visitor: Visitor, tro
     page.get_by_role("button", name="Play", exact=True).click()
     field = page.get_by_label("Target height")
     expect(field).to_be_visible()
-    expect(field).to_have_accessible_description("A target is a whole number, such as 21.")
+    expect(field).to_have_accessible_description("A target is a whole number of 1 or more, such as 21.")
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     forgive(troubles, "422")
     field.fill("5")

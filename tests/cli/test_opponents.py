@@ -221,16 +221,16 @@ def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> No
     ("typed", "said"),
     [
         ("why not 11?", "11 loses: Player 1 can answer 12."),
-        ("why the 12", "12 wins. That leaves 18 steps to 30."),
-        ("WHY", "Play 12. That leaves 18 steps to 30."),
-        ("why not", "Play 12. That leaves 18 steps to 30."),
+        ("why the 12", "12 wins. That leaves 18 steps to 30, and 18 is 3 times 6."),
+        ("WHY", "Play 12. That leaves 18 steps to 30, and 18 is 3 times 6."),
+        ("why not", "Play 12. That leaves 18 steps to 30, and 18 is 3 times 6."),
         ("why rounds", "Whatever your opponent adds, you add the rest of a round"),
         ("why more", "There is no more to say about that."),
         ("hints", "Only one of your moves wins."),
         ("hint?", "Only one of your moves wins."),
-        ("why -3", "'why -3' is not a number"),
+        ("why -3", "After why, type one number, as in why 16."),
         ("why abc", "'abc' is neither a number nor an idea. Try: why 8."),
-        ("undo 2", "Type undo alone."),
+        ("undo 2", "Type just undo."),
     ],
 )
 def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:

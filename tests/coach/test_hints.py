@@ -11,18 +11,20 @@ import pytest
 from hypothesis import given, settings
 
 import number_tower as nt
-from number_tower import Game, Position, Rules
-from number_tower.coach.hints import hint
+from number_tower import Game, Position, Rules, catalogue
+from number_tower.coach.hints import format_hint, hint
 from number_tower.coach.patterns import can_win_at_once
-from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts
+from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
+from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts, name_idea
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
-from support.claims import ME, YOU, Told, check_details, check_sentence
+from number_tower.table import Table
+from number_tower.voice import get_voice
+from support.claims import ME, YOU, Told, check_details, check_sentence, require_idea
 from support.command import tower
 from support.game_tree import Key, Tree, key
 from support.sizes import THOROUGH, examples, size
-from support.strategies import any_game
+from support.strategies import any_game, any_rules
 
 pytestmark = pytest.mark.slow
 
@@ -110,13 +112,13 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
         "You cannot force a win, and only one of your moves keeps the draw.": value == 0 and good == 1 < legal,
         "You cannot force a win, and not every move keeps the draw.": value == 0 and 1 < good < legal,
         "You cannot force a win, and every move keeps the draw.": value == 0 and good == legal > 1,
-        "Your opponent can win from here by making no mistake.": value == -1 and legal > 1,
+        "Your opponent can win from here if they make no mistake.": value == -1 and legal > 1,
     }
     assert [nudge.startswith(said) for said in counts] == list(counts.values())
 
 
 EXPECTED = {
-    "draft": {"higher", "threat_unfit", "threat_or", "out_of_reach", "too_low", "answers_rule", "line_end", "refuted"},
+    "draft": {"higher", "threat_unfit", "threat_or", "out_of_reach", "too_low", "answers_rule", "told_line", "refuted"},
     "summit": {"exact", "stuck", "made_up", "answers", "answers_rule", "plan_careful", "refuted"},
     "climb": {"stuck", "multiple", "refuted"},
     "factor": {"stuck", "pairs_all", "forced", "answers", "refuted"},
@@ -156,15 +158,89 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     tree = Tree(game.rules)
     solution = nt.solve(game)
     for block in game.legal:
-        check_reason(tree, solution, explain_move(solution, block))
+        reason = explain_move(solution, block)
+        check_reason(tree, solution, reason)
+        assert name_idea(reason) in {None, *list_helpful_ideas(game.rules)}
     check_hint(tree, solution)
+
+
+HELPFUL = {
+    "climb": ["rounds"],
+    "draft": ["threats", "reach", "answers", "plans"],
+    "factor": ["pairs", "answers"],
+    "race": ["counting"],
+    "summit": ["rounds", "sums", "answers", "plans"],
+}
+
+
+@pytest.mark.parametrize("name", HELPFUL)
+def test_only_ideas_that_help_in_a_game_are_explained(name: str) -> None:
+    assert list_helpful_ideas(nt.rules(name)) == HELPFUL[name]
+    asked = "".join(f"why {idea}\n" for idea in IDEAS)
+    shown = tower("play", name, typed=f"{asked}quit\n").stdout
+    for idea in IDEAS:
+        assert (require_idea(idea, get_voice(catalogue.load(name)).noun).text in shown) == (idea in HELPFUL[name])
+    assert shown.count(" does not help in this game. Ask instead: why ") == len(IDEAS) - len(HELPFUL[name])
+
+
+@settings(max_examples=examples(200))
+@given(any_game(rules=any_rules(most_blocks=5, beyond=True)))
+def test_every_reason_is_true_where_the_target_is_beyond_reach(game: Game) -> None:
+    if game.outcome is not None:
+        return
+    tree, solution = Tree(game.rules), nt.solve(game)
+    for block in game.legal:
+        reason = explain_move(solution, block)
+        check_reason(tree, solution, reason)
+        assert "at once if possible" not in format_reason(reason, opponent=YOU) or "skips" in game.rules.stuck
+    check_hint(tree, solution)
+
+
+@pytest.mark.parametrize(("target", "blocks"), [(50, "1-4"), (100, "1-4"), (21, "1-4"), (30, "2-5"), (60, "1-5")])
+def test_sums_over_several_rounds_are_given_only_while_the_blocks_last(target: int, blocks: str) -> None:
+    rules = nt.rules("summit", target=target, blocks=blocks)
+    tree, whole = Tree(rules), nt.solve(Game(rules))
+    kinds = Counter(kind for position in sampled(rules, size(8, 40)) for kind in checked(tree, whole.of(position)))
+    assert "outlasts" in kinds
+    assert "made_up_again" not in kinds
+
+
+def test_a_target_beyond_reach_is_not_made_up_to() -> None:
+    solution = nt.solve(Game(nt.rules("summit", target=100), 0, (1,)))
+    assert format_sentence(explain_move(solution, 9), "Ann", "block") == (
+        "9 wins. Nobody can reach 100. You can each place up to 8 more blocks, "
+        "and Ann goes next, so Ann will be stuck first."
+    )
+
+
+def test_a_sum_that_cannot_be_made_up_to_the_end_is_refused_by_the_check() -> None:
+    rules = nt.rules("summit", target=100, blocks="1-4")
+    game = Game(rules, 0, (1,))
+    told = f"Whatever {YOU} adds, {ME} can make it 5 each time: 2 with 3, 3 with 2, 4 with 1."
+    with pytest.raises(AssertionError):
+        check_sentence(Tree(rules), game.position, 4, f"4 wins. Then the gap to 100 is 95: 19 rounds of 5. {told}")
+
+
+def test_an_answer_that_reaches_the_target_is_told_before_one_that_leaves_nothing_to_place() -> None:
+    for game in (Game(nt.rules("race")), Game(nt.rules("summit"))):
+        solution = nt.solve(game)
+        for position in sampled(game.rules, size(10, 100)):
+            at = solution.of(position)
+            refuted = [reason for block in position.legal if (reason := explain_move(at, block)).kind == "refuted"]
+            for reason in refuted:
+                after = position.place(reason.block)
+                exact = [
+                    block for block in after.legal if after.place(block).outcome == nt.Outcome(after.to_move, "exact")
+                ]
+                assert not exact or (reason.because is not None and reason.because.kind == "exact")
 
 
 def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
-        " why because such target mine theirs left modulus last steps rounds to_go reach gap whole need most room"
-        " answer answers reply clause rule plan line plies idea topic questions short matching placer placer_s moves"
+        " why because such target mine theirs left modulus last step rounds to_go reach gap whole need most room"
+        " answer answers reply clause rule plan line plies idea topic questions short matching"
+        " both up_to first end opponent_es best times second rest told spare spare_is such_one"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 
@@ -174,13 +250,17 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}
     nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
     variants = {kind for kind in kinds if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"}
-    variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all"}
+    variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all", "outlasts_level"}
+    variants |= {"win_line_many", "draw_line_many", "loss_line_many"}
     never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
-    assert {key for key in keys if key.startswith("idea_")} - {"idea_more", "idea_unknown"} == {
-        f"idea_{idea}_{part}" for idea in IDEAS for part in ("intro", "text")
-    }
+    assert {key for key in keys if key.startswith("idea_")} - {
+        "idea_more",
+        "idea_unknown",
+        "idea_unhelpful",
+        "idea_helpful",
+    } == {f"idea_{idea}_{part}" for idea in IDEAS for part in ("name", "intro", "text")}
 
 
 def test_reasons_are_told_so_that_they_can_be_followed() -> None:
@@ -189,12 +269,12 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
         return format_sentence(explain_move(solution, block), "Ben", "block")
 
     assert said("climb", (7,), 12) == (
-        "12 wins. That leaves 18 steps to 30. "
-        "Whatever Ben climbs (1 to 5), you can climb the rest of 6, and reach 30 after 3 rounds."
+        "12 wins. That leaves 18 steps to 30, and 18 is 3 times 6. "
+        "If Ben climbs 1, you climb 5; if 2, 4: always 6 together, so you will reach 30 after 3 rounds."
     )
     assert said("climb", (7,), 11) == (
-        "11 loses: Ben can answer 12. That leaves 18 steps to 30. "
-        "Whatever you climb (1 to 5), Ben can climb the rest of 6, and reach 30 after 3 rounds."
+        "11 loses: Ben can answer 12. That leaves 18 steps to 30, and 18 is 3 times 6. "
+        "If you climb 1, Ben climbs 5; if 2, 4: always 6 together, so Ben will reach 30 after 3 rounds."
     )
     assert said("factor", (), 4) == (
         "4 loses: Ben can answer 8. These blocks fit on each other: 1 and 7, 2 and 6, 3 and 9. "
@@ -216,8 +296,7 @@ def test_level_counts_say_why_they_win() -> None:
     solution = nt.solve(Game(rules, 0, (1,)))
     told = format_sentence(explain_move(solution.after(2), 2), "Ben", "block")
     assert told == (
-        "2 loses: Ben can answer 1. Ben can still place up to 1 block, and you up to 1. "
-        "You move next, so you will be stuck first."
+        "2 loses: Ben can answer 1. You can each place 1 more block, and you go next, so you will be stuck first."
     )
 
 
@@ -312,9 +391,24 @@ def test_a_hint_is_a_nudge_then_the_move_then_the_reason_and_why_is_the_reason()
     assert done.returncode == 0
     assert "Only one of your moves wins. Count the steps that are left to the top." in done.stdout
     assert done.stdout.count("Play 12: it wins.") == 1
-    assert done.stdout.count("Play 12. That leaves 18 steps to 30.") == 2
-    assert "11 loses: Player 1 can answer 12. That leaves 18 steps to 30." in done.stdout
+    assert done.stdout.count("Play 12. That leaves 18 steps to 30, and 18 is 3 times 6.") == 2
+    assert "11 loses: Player 1 can answer 12. That leaves 18 steps to 30, and" in done.stdout
     assert "Number 13 cannot be placed on 7." in done.stdout
+
+
+@pytest.mark.parametrize("asked", ["why -3", "why 2.5", "why 5 6", "why 1-3"])
+def test_a_question_about_no_single_block_says_how_to_ask(asked: str) -> None:
+    done = tower("play", "draft", typed=f"{asked}\nhint please\nquit\n")
+    assert "After why, type one block, as in why 5.\n" in done.stdout
+    assert "Type just hint.\n" in done.stdout
+
+
+def test_the_third_text_of_a_hint_does_not_repeat_the_second() -> None:
+    for moves, reason in (((7,), "That leaves 18 steps to 30"), ((6,), "Player 1 can answer 12. That leaves")):
+        table = Table(Game(nt.rules("climb"), 0, moves), "climb")
+        _, named, why = format_hint(table, 3, hint(nt.solve(table.game))).texts
+        assert named.startswith("Play ")
+        assert why.startswith(reason)
 
 
 def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None:
@@ -333,7 +427,7 @@ def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
 def test_a_new_position_starts_with_a_nudge_again() -> None:
     done = tower("play", "climb", "--opening", "1-5", typed="1\nhint\n6\nhint\nquit\n")
     assert done.stdout.count("Count the steps that are left to the top.") == 1
-    assert done.stdout.count("Your opponent can win from here by making no mistake.") == 1
+    assert done.stdout.count("Your opponent can win from here if they make no mistake.") == 1
     assert "Play" not in done.stdout.replace("Player", "")
 
 

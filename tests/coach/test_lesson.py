@@ -8,6 +8,8 @@ from hypothesis import given, settings
 import number_tower as nt
 from number_tower import Rules, catalogue
 from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
+from number_tower.coach.quiz import make_lesson
+from number_tower.web.pages.puzzles import build_question
 from support.command import tower
 from support.plain_solver import PlainSolver
 from support.sizes import examples
@@ -54,6 +56,26 @@ def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
     assert done.stdout.count("Not this one.") == 3
     assert done.stdout.count("Try again.") == 2
     assert f"The answer: Play {first.hint.block}. " in done.stdout
+    assert "2 of 3" in done.stdout
+
+
+@pytest.mark.parametrize("name", catalogue.list_names())
+def test_a_right_answer_that_wins_later_names_the_one_that_wins_at_once(name: str) -> None:
+    exercises = find_exercises(nt.rules(name), 0)
+    lesson = make_lesson(catalogue.load(name))
+    for exercise, question in zip(exercises, lesson, strict=True):
+        at_once = exercise.hint.worth.plies == 1
+        for choice in question.choices:
+            worth = exercise.solution.moves[choice.block]
+            slower = at_once and worth.value == "win" and worth.plies != 1
+            assert (" wins too, but " in choice.feedback) == slower
+            asked = build_question(question, [f"{choice.block}"])
+            assert asked["answer"] == (choice.block if worth.value == "win" else question.answer)
+
+
+def test_a_slower_win_is_right_at_the_keyboard_too() -> None:
+    done = tower("learn", "draft", typed="6\nquit\n")
+    assert "Right! 6 wins too, but 7 wins at once: that makes exactly 15.\n" in done.stdout
     assert "2 of 3" in done.stdout
 
 

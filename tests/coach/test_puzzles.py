@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Position, Rules, Worth, catalogue, record
+from number_tower import Game, Outcome, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli.errors import (
@@ -40,6 +40,7 @@ from number_tower.coach.puzzles import (
     find_puzzles,
     reduce_position,
 )
+from number_tower.coach.reasons import Reason, explain_move
 from number_tower.players import make_player
 from number_tower.solve import jit
 from support.game_tree import Tree, key
@@ -395,7 +396,7 @@ def test_an_answer_that_cannot_be_placed_is_explained_and_costs_nothing() -> Non
     assert "'undo' is not a number" in person.shown
     assert "Reasons come after the answer." in person.shown
     assert "'x' is neither a number nor an idea. Try: hint." in person.shown
-    assert "Type hint alone." in person.shown
+    assert "Type just hint." in person.shown
     assert person.shown.count("One move wins. Which? ") == 10
     assert "1 of 1, best streak 1." in person.shown
 
@@ -521,10 +522,52 @@ def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, messag
         assert message in str(failed.value)
 
 
+def test_what_is_typed_between_puzzles_is_answered() -> None:
+    person = Person("skip", "7", "why sums", "why pairs", "quit")
+    assert hold("factor --seed 1", person) == FINISHED
+    assert person.shown.count("Press Enter for another puzzle, or type quit.\n") == 1
+    assert "Making up the sum does not help in this game. Ask instead: why pairs, why answers." in person.shown
+    assert person.shown.count("Enter for another, quit to stop: ") == 4
+
+
 def test_a_set_that_is_exhausted_says_so() -> None:
     person = Person("skip", "")
     assert hold("draft --blocks 1-3 --seed 1", person) == FINISHED
     assert person.shown.endswith("\nThere are no more puzzles in draft (blocks 1-3).\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_contradicts_the_reason_above_it(name: str) -> None:
+    for seed in range(size(3, 10)):
+        for puzzle in islice(find_puzzles(nt.rules(name), seed), 4):
+            for typed in ("skip", *puzzle.game.legal):
+                person = Person(typed)
+                puzzling.PuzzleDialogue(puzzle, catalogue.load(name), person).ask()
+                block = typed if isinstance(typed, int) else puzzle.answer
+                if "\nIt could go on: " in person.shown:
+                    assert_line_follows(puzzle, explain_move(puzzle.solve(), block))
+
+
+def assert_line_follows(puzzle: Puzzle, reason: Reason) -> None:
+    """A line is told only after reasons that name no answers; the winner follows a plan."""
+    winning = reason.because if reason.kind == "refuted" and reason.because else reason
+    assert not winning.answers
+    assert not {"answer", "need", "matched", "replies"} & {*winning.facts}
+    position = puzzle.game.position
+    for block in find_line(puzzle.solve(), reason.block, LONGEST_TOLD, follow=True):
+        after = position.place(block)
+        if winning.kind.startswith("plan") and position.to_move == winning.mover and position != puzzle.game.position:
+            ends = any(position.place(each).outcome == Outcome(winning.mover, "exact") for each in position.legal)
+            assert ends or after.outcome is not None or winning.kind != "plan" or block == position.legal[-1]
+        position = after
+
+
+@pytest.mark.parametrize("call", ["draft --grade 4 --seed 2", "factor --grade 4 --seed 2"])
+def test_a_reason_that_names_the_answers_is_followed_by_no_line(call: str) -> None:
+    person = Person("skip", "quit")
+    assert hold(call, person) == FINISHED
+    assert "The only winning move is 6. " in person.shown
+    assert "It could go on" not in person.shown
 
 
 def test_a_long_line_is_told_only_in_its_beginning() -> None:

@@ -308,8 +308,8 @@ def test_the_first_line_says_how_it_ended(ref: str, headline: str) -> None:
 
 
 def test_giving_up_what_was_not_lost_is_the_turning_point() -> None:
-    assert "Turning point: Player 1 resigned a position that was won.\n" in printed("draft(resigned=1):9")
-    assert "Turning point: Player 2 forfeited a position that was drawn.\n" in printed("draft(forfeit=2):9,5,1,3")
+    assert "Turning point: Player 1 was winning when Player 1 resigned.\n" in printed("draft(resigned=1):9")
+    assert "Turning point: the game was a draw when Player 2 forfeited.\n" in printed("draft(forfeit=2):9,5,1,3")
     assert "Turning point: move 1, Player 1's 1. From then on Player 2" in printed("draft(resigned=1):1")
 
 

@@ -6,12 +6,14 @@ import gc
 import pickle
 import string
 import weakref
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, rules
@@ -21,6 +23,7 @@ from number_tower.position import Refusal
 from number_tower.table import Unplaceable
 from number_tower.text import LONGEST_LIST, Template, format_count, pluralize
 from number_tower.voice import BOTH, SPECTATOR, Reader, Voice, get_voice, narrate
+from support.sizes import examples
 from support.strategies import any_game
 
 REASONS = (*get_args(Unplaceable), *get_args(Refusal))
@@ -48,11 +51,15 @@ def test_every_voice_can_tell_any_game_to_its_end(game: Game, name: str) -> None
 
 def _without_targets(book: Rulebook, mechanics: Rules) -> dict[str, object]:
     """Lend a voice to other rules: without a target it cannot speak of one."""
-    return {
-        key: text
-        for key, text in book.voice.items()
-        if mechanics.target is not None or not isinstance(text, str) or not ("{target" in text or "{need" in text)
-    }
+
+    def keep(texts: Mapping[str, object]) -> dict[str, object]:
+        return {
+            key: keep(text) if isinstance(text, Mapping) else text
+            for key, text in texts.items()
+            if mechanics.target is not None or not isinstance(text, str) or not ("{target" in text or "{need" in text)
+        }
+
+    return keep(book.voice)
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
@@ -201,14 +208,28 @@ def test_each_fit_is_said_in_words() -> None:
     said = [describe_fit(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
     assert said == [
         "any",
-        "at most 6",
+        "below 6",
         "above 6",
         "a divisor or a multiple of 6",
         "neither a divisor nor a multiple of 6",
     ]
+    assert describe_fit(Rules(fit="descending", supply="own", towers="shared"), 6) == "at most 6"
+    assert describe_fit(Rules(fit="descending"), 6, literal=True) == "at most 6"
     assert describe_fit(Rules(fit="ascending", step=5), 6) == "from 7 to 11"
     assert describe_fit(Rules(fit="descending"), 0) == "one of 1-9"
     assert describe_fit(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
+
+
+@settings(max_examples=examples(100))
+@given(any_game())
+def test_a_block_goes_only_on_a_larger_one_where_that_is_said(game: Game) -> None:
+    said = " ".join(describe_rules(game.rules))
+    strictly = all(after < before for tower in game.towers for before, after in pairwise(tower))
+    assert "may only go on a larger one" not in said or strictly
+    free = game.rules.opening is None and game.rules.step is not None
+    assert ("The first block may be any block." in said) == free
+    assert not free or game.rules.fits(0) == game.rules.every
+    assert "The first" not in " ".join(describe_rules(game.rules, literal=True))
 
 
 @pytest.mark.slow
@@ -247,7 +268,9 @@ def test_the_texts_of_a_rulebook_are_parsed_once_for_all_readers(monkeypatch: py
     book = replace(load("draft"), title="Parsed once")
     voices = [get_voice(book, reader) for reader in (Reader(0), BOTH, SPECTATOR, Reader(1))]
     assert [voice.reader for voice in voices] == [Reader(0), BOTH, SPECTATOR, Reader(1)]
-    assert len(parsed) == len(book.voice.keys() - {"players", "noun"})
+    views = [texts for texts in book.voice.values() if isinstance(texts, Mapping)]
+    own = book.voice.keys() - {"players", "noun", "you", "opponent", "spectator"}
+    assert len(parsed) == len(own) + sum(map(len, views))
 
 
 def test_a_game_is_narrated_from_its_start_with_takebacks_and_its_end() -> None:

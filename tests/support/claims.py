@@ -153,8 +153,14 @@ def level(told: Told, said: Match[str]) -> bool:
 
 
 def multiple(told: Told, said: Match[str]) -> bool:
-    left, last, step, modulus, same, rounds = map(int, said.groups())
+    named = {key: int(number) for key, number in said.groupdict().items() if number is not None}
+    left, last, step, modulus, rounds = (named[key] for key in ("left", "last", "step", "modulus", "rounds"))
+    same = named["same"]
     rules, top = told.after.rules, told.after.tops[0]
+    if (named.get("whole", left), named.get("times", rounds), named.get("each", modulus)) != (left, rounds, modulus):
+        return False
+    if ("times" in named) != (rounds > 1) or named.get("rest", 0) != step - 1:
+        return False
     return (
         told.value == WIN
         and rules.fit == "ascending"
@@ -187,6 +193,26 @@ def pairs_all(told: Told, said: Match[str]) -> bool:
         seen |= following
         waiting += following
     return True
+
+
+def spare(told: Told, said: Match[str]) -> bool:
+    """No pairs of the blocks that are left and the one placed are more than those without the spare ones."""
+    unpaired = _read_runs(said[1])
+    rules, left = told.after.rules, told.after.rules.numbers(told.after.left[0])
+    paired = frozenset(left) - frozenset(unpaired)
+    assert set(unpaired) <= set(left)
+    pairs = _count_pairs(rules, paired)
+    return 2 * pairs == len(paired) and pairs == _count_pairs(rules, frozenset({*left, told.after.tops[0]}))
+
+
+@cache
+def _count_pairs(rules: Rules, blocks: frozenset[int]) -> int:
+    """The most pairs that some blocks can make, found by trying all."""
+    if not blocks:
+        return 0
+    one, rest = min(blocks), blocks - {min(blocks)}
+    partners = [other for other in rest if rules.fits(one) & rules.bit(other)]
+    return max([_count_pairs(rules, rest), *(1 + _count_pairs(rules, rest - {other}) for other in partners)])
 
 
 def _read_answers(listed: str) -> dict[int, int | None]:
@@ -263,20 +289,54 @@ def ahead(told: Told, said: Match[str]) -> bool:
 
 
 def outlasts(told: Told, said: Match[str]) -> bool:
-    target, can, cannot = said[1], int(said[2]), int(said[3])
-    mine, yours = _towers(told)
-    out_of_reach = fewest(mine) == fewest(yours) == inf and (target or "None") == str(mine.rules.target)
+    """Nobody can reach the target, and the other has fewer blocks to place, or as many and is the next to place one."""
+    target, any_more, can, cannot = said["target"], said["more"], int(said["can"]), said.groupdict().get("cannot")
+    mine, yours = _count_placements(told)
+    rules = told.after.rules
+    counts = (can, can if cannot is None else int(cannot)) == (mine, yours) and (mine > yours) == (cannot is not None)
+    once = Position.start(rules) if any_more else None
+    possible = once is None or any(_may_reach(once, player) for player in (0, 1))
     last_to_move = told.after.to_move != told.me
-    return told.value == WIN and out_of_reach and last_to_move and most(mine) == can >= cannot == most(yours)
+    right = (target or "None") == str(rules.target) and possible and counts
+    return right and told.value == WIN and last_to_move and mine >= yours
+
+
+def _count_placements(told: Told) -> tuple[float, float]:
+    """How many blocks each can still place, if nobody can reach the target."""
+    rules, after = told.after.rules, told.after
+    if rules.towers == "own":
+        towers = _towers(told)
+        assert rules.supply != "shared"
+        assert fewest(towers[0]) == fewest(towers[1]) == inf
+        return most(towers[0]), most(towers[1])
+    own = [rules.numbers(after.left[player]) for player in (told.me, 1 - told.me)]
+    left = [*own[0], *(own[1] if rules.supply == "own" else ())]
+    assert rules.fit == "any"
+    assert rules.supply != "endless"
+    assert rules.target is None or sum(left) < told.gap
+    if rules.supply == "own":
+        return len(own[0]), len(own[1])
+    return len(left) // 2, (len(left) + 1) // 2
+
+
+def _may_reach(position: Position, player: int) -> bool:
+    """Whether some of the blocks add up to what is missing."""
+    rules, sums = position.rules, {position.heights[player]}
+    pools = position.left if rules.supply == "own" and rules.towers == "shared" else position.left[player : player + 1]
+    assert rules.target is not None
+    for block in (block for pool in pools for block in rules.numbers(pool)):
+        for _ in range(rules.target // block if rules.supply == "endless" else 1):
+            sums |= {each + block for each in sums if each + block <= rules.target}
+    return rules.target in sums
 
 
 # Patterns -------------------------------------------------------------------------------------------------------------
 
 
 def _always_answered(told: Told, whole: int) -> bool:
-    """Whether each reply can be made up to the same sum, until the player has won."""
+    """Whether each reply can be made up to the same sum, until the player has reached the target: blocks must last."""
     if told.after.outcome is not None:
-        return told.has_won
+        return told.after.outcome == Outcome(told.me, "exact")
     return all(
         told.after.place(reply).refusal(whole - reply) is None
         and _always_answered(told.then(reply, whole - reply), whole)
@@ -467,29 +527,45 @@ def answers_plan(told: Told, said: Match[str]) -> bool:
 
 
 def plan(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _plan_wins(told.after, told.me, "plain")
+    return _plan_holds(told, said, "plain")
 
 
 def plan_careful(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _plan_wins(told.after, told.me, "careful")
+    return _plan_holds(told, said, "careful")
 
 
 def plan_ahead(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _plan_wins(told.after, told.me, "ahead")
+    return not said.groups() and _find_plan_endings(told.after, told.me, "ahead", at_once=True) is not None
+
+
+def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
+    """Whether a plan wins, ends as it is told, and speaks of winning at once unless nobody can reach the target."""
+    endings = _find_plan_endings(told.after, told.me, kind, at_once=said[1] is not None)
+    rules, after = told.after.rules, told.after
+    hopeless = rules.target is not None and not any(_may_reach(after, player) for player in (0, 1))
+    if hopeless and said[1] and _find_plan_endings(after, told.me, kind, at_once=False) is not None:
+        return False
+    if said[2] is None:
+        return endings is not None
+    reason = "exact" if said[3] else "stuck" if "stuck" in said[2] else "higher"
+    return endings == frozenset({reason}) and (said[3] is None or int(said[3]) == rules.target)
 
 
 @cache
-def _plan_wins(position: Position, player: int, kind: str) -> bool:
-    """Whether the largest block each time, or one that wins at once, wins against every reply."""
+def _find_plan_endings(position: Position, player: int, kind: str, *, at_once: bool) -> frozenset[str] | None:
+    """How the largest block each time, or one that wins at once, wins against every reply; None if it does not."""
     if position.outcome is not None:
-        return position.outcome.winner == player
-    if position.to_move != player:
-        return all(_plan_wins(position.place(reply), player, kind) for reply in position.legal)
-    if _winning(position) or (kind == "ahead" and _forces_a_win(position)):
-        return True
-    largest_first = [position.place(block) for block in sorted(position.legal, reverse=True)]
-    choice = [after for after in largest_first if kind == "plain" or not _is_lost_at_once(after, player)]
-    return bool(choice) and _plan_wins(choice[0], player, kind)
+        return frozenset({position.outcome.reason}) if position.outcome.winner == player else None
+    following = [position.place(block) for block in sorted(position.legal, reverse=True)]
+    if position.to_move == player:
+        winning = [position.place(block) for block in _winning(position)] if at_once else []
+        if not winning and kind == "ahead" and _forces_a_win(position):
+            return frozenset()
+        safe = [after for after in following if kind == "plain" or not _is_lost_at_once(after, player)]
+        following = winning or safe[:1]
+    endings = [_find_plan_endings(after, player, kind, at_once=at_once) for after in following]
+    found = [each for each in endings if each is not None]
+    return frozenset().union(*found) if endings and len(found) == len(endings) else None
 
 
 def _forces_a_win(position: Position) -> bool:
@@ -524,8 +600,11 @@ def line(told: Told, said: Match[str]) -> bool:
     return _is_best_line(told, moves, placed_by, said[2])
 
 
-def line_end(told: Told, said: Match[str]) -> bool:
-    return _is_best_line(told, [int(said[2])], [said[1]], said[3])
+def told_line(told: Told, said: Match[str]) -> bool:
+    moves = [re.fullmatch(r"(.+) places? (\d+)", move) for move in said[1].split(", ")]
+    found = [move for move in moves if move is not None]
+    assert len(found) == len(moves), said[1]
+    return _is_best_line(told, [int(move[2]) for move in found], [move[1] for move in found], said[2])
 
 
 def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: str) -> bool:
@@ -559,9 +638,13 @@ def check_details(told: Told, text: str) -> None:
     """Check what is said of each branch of a reason with several answers."""
     if not text:
         return
+    text, has_spare, spare_text = text.partition("It does not matter that ")
+    if has_spare:
+        assert _match(told, f"{has_spare}{spare_text}", DETAILS) == "spare"
     if text.startswith("These "):
-        assert check(told, text) == "pairs_all"
+        assert check(told, text.strip()) == "pairs_all"
         return
+    assert text.startswith("After ") or (has_spare and not text), text
     for sentence in re.findall(r"After .+?\.(?= After |$)", text):
         found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
         assert found is not None, sentence
@@ -575,7 +658,9 @@ NUMBERS = r"(\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*(?: and \d+)?)"
 PLACED = r"\d+(?: \((?:ME|YOU)\))?"
 NEED = rf"Then ME needs? just {N} to reach {N}"
 THREAT = rf"{NEED}, so YOU must take the {N}\."
-PLAN = r"From then on ME can follow one rule: win at once if possible, otherwise place the largest block"
+NOBODY = r"(?:(?:Then nobody|Nobody) can reach (?P<target>\d+)(?P<more> any more)?\. )?"
+PLAN = r"MY rule after that: (win at once if possible, otherwise )?place the largest block"
+PLAN_END = rf"( So (?:ME will reach {N} first|YOU will be stuck first|ME will end higher)\.)?"
 
 CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"That takes (?:the|MY) tower to exactly {N}\.", exact),
@@ -585,8 +670,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"That ends the game level: {N} to {N}\.", level),
     (
         (
-            rf"That leaves {N} steps? to {N}\. Whatever YOU climbs? \((?:1 to )?{N}\), ME can climb the rest of {N}, "
-            rf"and reach {N} after {N} rounds?\."
+            r"That leaves (?P<left>\d+) steps? to (?P<last>\d+)"
+            r"(?:, and (?P<whole>\d+) is (?P<times>\d+) times (?P<each>\d+))?\. "
+            r"If YOU climbs? 1, ME climbs? (?P<step>\d+)(?:; if 2, (?P<rest>\d+))?: always (?P<modulus>\d+) together, "
+            r"so ME will reach (?P<same>\d+) after (?P<rounds>\d+) rounds?\."
         ),
         multiple,
     ),
@@ -614,8 +701,15 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     ),
     (
         (
-            rf"(?:Neither tower can reach {N} any more\. )?ME can still place up to {N} blocks?, and YOU up to {N}\. "
-            r"YOU moves? next, so YOU will be stuck first\."
+            rf"{NOBODY}ME can place up to (?P<can>\d+) more blocks?, but YOU only (?P<cannot>\d+), "
+            r"so YOU will be stuck first\."
+        ),
+        outlasts,
+    ),
+    (
+        (
+            rf"{NOBODY}(?:you can each|Both can) place (?:up to )?(?P<can>\d+) more blocks?, "
+            r"and YOU go(?:es)? next, so YOU will be stuck first\."
         ),
         outlasts,
     ),
@@ -652,19 +746,19 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
     (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
     (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. ((?:Each|With each,) .+)\.", answers_rule),
-    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (From .+)", answers_plan),
-    (rf"{PLAN} that fits\.", plan),
-    (rf"{PLAN} after which YOU cannot\.", plan_careful),
+    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (MY rule after that: .+)", answers_plan),
+    (rf"{PLAN} that fits\.{PLAN_END}", plan),
+    (rf"{PLAN} after which YOU cannot win at once\.{PLAN_END}", plan_careful),
     (
         (
-            r"From then on ME can follow one rule: "
+            r"MY rule after that: "
             r"win with one or two blocks, if YOU cannot stop that\. "
             r"Otherwise place the largest block after which YOU cannot win at once\."
         ),
         plan_ahead,
     ),
-    (rf"With best play these blocks follow: ({PLACED}(?:, {PLACED})+)\. (.+)", line),
-    (rf"With best play (ME|YOU) then places? {N}\. (.+)", line_end),
+    (rf"For example these blocks follow: ({PLACED}(?:, {PLACED}){{5,}})\. (.+)", line),
+    (r"For example ((?:ME|YOU) places? \d+(?:, (?:ME|YOU) places? \d+){0,4})\. (.+)", told_line),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
     (rf"YOU can answer {N}\. (.+)", refuted),
@@ -681,4 +775,14 @@ CLAUSES: tuple[tuple[str, Check], ...] = (
     (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
     (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
     (rf"the gap is {N}, and ME can make it {N} each time", fills),
+)
+
+DETAILS: tuple[tuple[str, Check], ...] = (
+    (
+        (
+            rf"It does not matter that {NUMBERS} (?:is|are) left over\. "
+            r"If YOU could place (?:it|one of them), ME could have made one more pair\."
+        ),
+        spare,
+    ),
 )

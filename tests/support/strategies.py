@@ -27,17 +27,27 @@ def some_blocks(draw: st.DrawFn, most: int, largest: int) -> list[int]:
 
 
 @st.composite
-def any_rules(draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highest: int = 40) -> Rules:
-    """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out."""
+def any_rules(
+    draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highest: int = 40, beyond: bool = False
+) -> Rules:
+    """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out.
+
+    With `beyond`, the target is higher than any tower can get, and blocks run out.
+    """
     blocks = draw(some_blocks(most_blocks, largest))
+    target: st.SearchStrategy[int | None] = st.none() | st.integers(1, highest)
+    supplies: list[Supply] = [*get_args(Supply)]
+    if beyond:
+        least = 2 * sum(blocks) + 1
+        target, supplies = st.integers(least, least + highest), ["own", "shared"]
     fit = draw(st.sampled_from(get_args(Fit)))
     made = _rules_or_none(
         blocks=blocks,
-        supply=draw(st.sampled_from(get_args(Supply))),
+        supply=draw(st.sampled_from(supplies)),
         towers=draw(st.sampled_from(get_args(Towers))),
         fit=fit,
         step=draw(st.none() | st.integers(1, largest)) if fit == "ascending" else None,
-        target=draw(st.none() | st.integers(1, highest)),
+        target=draw(target),
         stuck=draw(st.sampled_from(get_args(Stuck))),
         opening=draw(st.none() | st.sets(st.sampled_from(blocks), min_size=1)),
     )
@@ -45,9 +55,9 @@ def any_rules(draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highe
 
 
 @st.composite
-def any_game(draw: st.DrawFn, *, to_the_end: bool = False) -> Game:
+def any_game(draw: st.DrawFn, *, to_the_end: bool = False, rules: st.SearchStrategy[Rules] | None = None) -> Game:
     """Play random legal moves by random rules."""
-    game = Game(draw(any_rules()), draw(st.integers(0, 1)))
+    game = Game(draw(any_rules() if rules is None else rules), draw(st.integers(0, 1)))
     while game.outcome is None and (to_the_end or draw(st.integers(0, 7))):
         game = game.play(draw(st.sampled_from(game.legal)))
     return game

@@ -16,7 +16,7 @@ from number_tower.coach import hints, puzzles, quiz
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
-from number_tower.coach.sentences import fill_text, get_idea
+from number_tower.coach.sentences import fill_text, format_reason, get_idea
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
@@ -76,7 +76,9 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     assert not re.search(r"\d", one.texts[0])
     assert (one.block, two.block, three.block) == (None, given_.block, given_.block)
     assert (one.more, two.more, three.more) == (True, True, False)
-    assert three.texts[2].startswith((f"Play {given_.block}. ", f"You could play {given_.block}. ", f"{given_.block} "))
+    voice = get_voice(table.book)
+    opponent = voice.get_name(table, 1)
+    assert three.texts[2] == format_reason(given_.reason, opponent=opponent, noun=voice.noun)
     assert [each.idea for each in (one, two)] == [None, None]
     assert three.idea == get_idea(given_.reason, get_voice(table.book).noun)
 
@@ -182,7 +184,7 @@ def test_a_result_by_word_and_names_are_told() -> None:
     table = read("draft(names=Ann,Ben,resigned=1):9,8")
     found, words = tasks.review_table(table), ReviewText.for_table(table)
     assert words.format_headline(found) == "Ben won: Ann resigned."
-    assert "Ann resigned a position that was won" in (words.format_turning_point(found) or "")
+    assert "Ann was winning when Ann resigned" in (words.format_turning_point(found) or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:

@@ -6,7 +6,8 @@ from number_tower.cli.errors import rearm_interrupt
 from number_tower.cli.input import PlayerInput, list_idea_questions
 from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.coach.hints import give_hint, give_reason
-from number_tower.coach.sentences import fill_text, find_idea, format_new_idea, refuse_topic
+from number_tower.coach.reasons import list_helpful_ideas
+from number_tower.coach.sentences import explain_idea, fill_text, format_new_idea, refuse_topic
 from number_tower.table import Table
 from number_tower.voice import get_voice
 
@@ -26,8 +27,8 @@ class HintGiver:
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block or an idea."""
         voice = get_voice(table.book)
-        if (idea := find_idea(question.topic, voice.noun)) is not None:
-            self._terminal.show(f"{idea.text}\n")
+        if idea := explain_idea(question.topic, voice.noun, list_helpful_ideas(table.game.rules)):
+            self._terminal.show(f"{idea}\n")
             return
         if table.hidden:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))
@@ -45,7 +46,7 @@ class HintGiver:
         step = self._step + 1 if self._hinted == table.game.moves else 1
         try:
             with SearchProgress("cancels the hint", in_game=True) as progress:
-                if question.command == "hint":
+                if question.command == "hint" and step < 3:
                     hint = give_hint(table, step, progress.update)
                 else:
                     hint = give_reason(table, question.number, progress.update)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from number_tower import catalogue, record
-from number_tower.cli.console import format_table
+from number_tower.cli.console import format_table, measure_width
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
@@ -22,6 +23,7 @@ from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time
 from number_tower.voice import format_points, get_voice
 
+_MAX_WIDTH = 80
 _MAX_WIDTHS = {"game": 28, "players": 31}
 
 
@@ -70,15 +72,27 @@ def run(args: Namespace, terminal: Terminal) -> None:
         raise CommandError(f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}")
     else:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
-        rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
-        alignment = ">" + "<" * (len(heads) - 1)
-        table = format_table(
-            heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS, width=terminal.columns
-        )
-        terminal.write(table)
+        terminal.write(_format_entries(heads, found, terminal))
         if pages > 1:
             after = f"; next page: --page {args.page + 1}" if args.page < pages else ""
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
+
+
+def _format_entries(
+    heads: tuple[str, ...], found: Sequence[ListedMatch | StoredGame | DamagedEntry], terminal: Terminal
+) -> str:
+    """Return the table of games or matches; where it would be too wide, results name only the winner."""
+
+    def format_entries(*, short: bool, colour: bool, width: int = sys.maxsize) -> str:
+        rows = [
+            _format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each, short=short)
+            for each in found
+        ]
+        alignment = ">" + "<" * (len(heads) - 1)
+        return format_table(heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width)
+
+    short = measure_width(format_entries(short=False, colour=False)) > min(_MAX_WIDTH, terminal.columns)
+    return format_entries(short=short, colour=terminal.colour, width=terminal.columns)
 
 
 def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
@@ -132,7 +146,7 @@ def list_ids(
 ) -> dict[str, str]:
     """Return the ids of the last games, and perhaps of the last matches, each with a description."""
     with store.read() as connection:
-        rows = [_format_row(each) for each in list_games(connection, GameFilter(result=result), count)[0]]
+        rows = [_format_row(each, short=False) for each in list_games(connection, GameFilter(result=result), count)[0]]
         if with_matches:
             rows += [_format_match_row(each) for each in matches.list_matches(connection, count)[0]]
     return {identity: ", ".join(cells) for identity, _, *cells in rows}
@@ -157,11 +171,11 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
     return format_time(start)
 
 
-def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
+def _format_row(game: StoredGame | DamagedEntry, *, short: bool) -> tuple[str, ...]:
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
     names = " - ".join(get_player_names(game))
-    return str(game.id), format_local_time(game.changed), label_game(game), names, format_result(game)
+    return str(game.id), format_local_time(game.changed), label_game(game), names, format_result(game, short=short)
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:

@@ -90,12 +90,19 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
         file = re.sub(r"(^|\s)--force(\s|$)", " ", words[1]).strip()
         return PlayerInput(printable, command="save", file=file, force=file != words[1].strip())
-    number = parse_number(text)
-    if number is not None:
+    if (number := parse_number(text)) is not None:
         return PlayerInput(format_text(text.lstrip("0") or "0", 40), number=number)
-    first = _ALIASES.get(word.partition(" ")[0], word.partition(" ")[0])
-    is_command = first in commands and first != "why"
-    return PlayerInput(first if is_command else printable, problem="alone" if is_command else classify_misread(text))
+    return _report_misread(text, commands)
+
+
+def _report_misread(text: str, commands: Container[str]) -> PlayerInput:
+    """Return the problem of what is neither a number nor a command: perhaps a command with more words."""
+    first = text.lower().partition(" ")[0]
+    first = _ALIASES.get(first, first)
+    if first in commands and first != "why":
+        return PlayerInput(first, problem="alone")
+    problem = "question" if first == "why" and "why" in commands else classify_misread(text)
+    return PlayerInput(format_text(text, 40), problem=problem)
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from number_tower.cli.play import choose_game, create_dialogue, follow_up, forma
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.sentences import format_introduction, format_sentence
+from number_tower.coach.sentences import format_introduction, format_right_answer, format_sentence
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
 from number_tower.text import format_argument
@@ -88,11 +88,14 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
         if answer.number is None:
             break
         reason = explain_move(exercise.solution, answer.number)
+        worth = exercise.solution.moves[answer.number]
+        if worth.value == exercise.solution.value:
+            quicker = exercise.hint.find_quicker(worth)
+            introduction = "" if quicker else format_introduction(reason, voice.noun, prompt.introduced)
+            terminal.show(f"{format_right_answer(reason, opponent, voice.noun, quicker)}{introduction}\n")
+            return True
         text = format_sentence(reason, opponent, voice.noun)
         introduction = format_introduction(reason, voice.noun, prompt.introduced)
-        if exercise.solution.moves[answer.number].value == exercise.solution.value:
-            terminal.show(f"Right! {text}{introduction}\n")
-            return True
         terminal.show(f"Not this one. {text}{' Try again.' if attempt < TRIES else ''}{introduction}\n")
     introduction = format_introduction(exercise.hint.reason, voice.noun, prompt.introduced)
     terminal.show(f"The answer: {exercise.hint.why(opponent, voice.noun)}{introduction}\n")

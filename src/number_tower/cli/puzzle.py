@@ -26,12 +26,12 @@ from number_tower.cli.options import CommandParser, parse_count, parse_day, pars
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
-from number_tower.coach.patterns import find_ending
+from number_tower.coach.patterns import LargestBlockPlan, find_ending
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.quiz import PuzzleSource
-from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
 from number_tower.coach.sentences import (
-    find_idea,
+    explain_idea,
     format_introduction,
     format_moves,
     format_reason,
@@ -39,6 +39,7 @@ from number_tower.coach.sentences import (
     refuse_topic,
 )
 from number_tower.players.knowledge import find_hardest_moves
+from number_tower.rules import Rules
 from number_tower.session.database import AttemptLog
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
@@ -59,6 +60,9 @@ PUZZLE_COMMANDS = {
 
 LONGEST_TOLD = 20
 """Plies of a line that is told to its end; of a longer one only the beginning is."""
+
+_KINDS_WITH_LINE = {"win", "draw", "loss", "multiple", "plan", "plan_careful"}
+"""Kinds of reason after which a line is told, which cannot contradict them."""
 
 LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
@@ -142,7 +146,7 @@ class PuzzleSession:
             if result is None:
                 return
             self._count_result(result)
-            if self._count is None and not self._ask_for_another(get_voice(book).noun):
+            if self._count is None and not self._ask_for_another(book, puzzle.game.rules):
                 return
             self._terminal.show("\n" if self._count != number else "")
         if number == 0:
@@ -158,7 +162,7 @@ class PuzzleSession:
         if self._streak > 1:
             self._terminal.show(f"\n{self._streak} in a row.\n")
 
-    def _ask_for_another(self, noun: str) -> bool:
+    def _ask_for_another(self, book: Rulebook, rules: Rules) -> bool:
         """Ask whether to go on, and explain ideas meanwhile; the end of the input means no."""
         while True:
             try:
@@ -168,10 +172,10 @@ class PuzzleSession:
             answer = parse_input(typed)
             if typed in {"n", "no", "stop"} or answer.command == "quit":
                 return False
-            if (idea := find_idea(answer.topic, noun)) is not None:
-                self._terminal.show(f"{idea.text}\n")
             if typed in {"", "y", "yes"}:
                 return True
+            idea = explain_idea(answer.topic, get_voice(book).noun, list_helpful_ideas(rules))
+            self._terminal.show(f"{idea or 'Press Enter for another puzzle, or type quit.'}\n")
 
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
@@ -215,7 +219,7 @@ class PuzzleDialogue:
             if answer.command == "skip":
                 self._save_result("skipped")
                 reason = _shorten_reason(explain_move(self._solution, self._puzzle.answer))
-                self._show_move(self._puzzle.answer, self._format_solution(reason))
+                self._show_move(reason, self._format_solution(reason))
                 return "skipped"
             self._terminal.show(f"{self._give_hint(answer)}\n")
 
@@ -224,9 +228,9 @@ class PuzzleDialogue:
         if question.number is not None:
             return "Reasons come after the answer. To answer, type the number alone."
         if question.topic not in {"", "more"}:
-            idea = find_idea(question.topic, self._voice.noun)
+            idea = explain_idea(question.topic, self._voice.noun, list_helpful_ideas(self._puzzle.game.rules))
             questions = ["hint", *list_idea_questions(self._introduced)]
-            return refuse_topic(question.topic, questions) if idea is None else idea.text
+            return idea or refuse_topic(question.topic, questions)
         if self._hinted:
             return "That is the only hint. Type skip for the answer."
         self._hinted = True
@@ -245,7 +249,7 @@ class PuzzleDialogue:
         sentence = format_sentence(reason, self._opponent, self._voice.noun)
         introduction = format_introduction(reason, self._voice.noun, self._introduced)
         verdict = "Right!" if is_right else "Not this one."
-        self._show_move(block, f"{verdict} {sentence}{introduction}")
+        self._show_move(reason, f"{verdict} {sentence}{introduction}")
         if is_right:
             return "right"
         self._terminal.show(f"\n{self._format_solution(explain_move(self._solution, self._puzzle.answer))}\n")
@@ -256,9 +260,9 @@ class PuzzleDialogue:
         introduction = format_introduction(reason, self._voice.noun, self._introduced)
         return f"The only winning move is {reason.block}. {why}{introduction}"
 
-    def _show_move(self, block: int, text: str) -> None:
-        """Show a text about a move, and then how the game could go on, best against best, unless that was said."""
-        line = find_line(self._solution, block, LONGEST_TOLD + 1)
+    def _show_move(self, reason: Reason, text: str) -> None:
+        """Show a text about a move, and then how the game could go on, unless that was said or may contradict it."""
+        line = find_line(self._solution, reason.block, LONGEST_TOLD + 1, follow=True)
         table, played = self._table, len(self._table.game.moves)
         for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
@@ -270,7 +274,7 @@ class PuzzleDialogue:
         else:
             mover, noun = movers[-1], self._voice.noun
             end = f". {format_reason(ending, player=names[mover], opponent=names[1 - mover], noun=noun)}"
-        known = ending is not None and end[2:] in text
+        known = not _allows_line(reason) or (ending is not None and end[2:] in text)
         more = "" if known else f"It could go on: {format_moves(moves, movers, names)}{end}\n"
         self._terminal.show(f"{text}\n{more}")
 
@@ -295,13 +299,27 @@ def _shorten_reason(reason: Reason) -> Reason:
     return reason._replace(because=because)
 
 
-def find_line(solution: Solution, block: int, most: int) -> list[int]:
-    """Return a line of best moves after a first one, as far as it is known; the reply is the one of the reason."""
-    line, named = [block], explain_move(solution, block).facts.get("reply")
+def _allows_line(reason: Reason) -> bool:
+    """Say whether no line that `find_line` gives can contradict a reason, which may name other answers."""
+    reason = reason.because if reason.kind == "refuted" and reason.because is not None else reason
+    return reason.kind.removesuffix("_line").removesuffix("_long") in _KINDS_WITH_LINE
+
+
+def find_line(solution: Solution, block: int, most: int, *, follow: bool = False) -> list[int]:
+    """Return a line of best moves after a first one, as far as it is known; the reply is the one of the reason.
+
+    To `follow` a reason that is a plan, the winner makes the moves of the plan.
+    """
+    reason = explain_move(solution, block)
+    line, named = [block], reason.facts.get("reply")
+    plan = LargestBlockPlan.of(reason.because or reason) if follow else None
     try:
         solution = solution.after(block)
         while solution.moves and len(line) < most:
-            line.append(named if isinstance(named, int) and len(line) == 1 else find_hardest_moves(solution)[0])
+            planned = None if plan is None else plan.choose(solution.position)
+            if isinstance(named, int) and len(line) == 1:
+                planned = named
+            line.append(find_hardest_moves(solution)[0] if planned is None else planned)
             solution = solution.after(line[-1])
     except NotSolvedError:
         pass

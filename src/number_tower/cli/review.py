@@ -80,6 +80,8 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
         terminal.show(f"\n{turning_point}\n")
     if reviewed.moves:
         terminal.show("\n" + "".join(f"{words.format_accuracy(reviewed, seat)}\n" for seat in (0, 1)))
+        if important := words.explain_accuracy(reviewed):
+            terminal.show(f"({important})\n")
     if unsolved := words.format_unsolved(reviewed):
         terminal.show(f"\n{unsolved}\n")
 

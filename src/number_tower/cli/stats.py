@@ -17,7 +17,7 @@ from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
-from number_tower.coach.review import Accuracy
+from number_tower.coach.review import IMPORTANT, Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
@@ -204,7 +204,9 @@ def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
         periods.append(Period("total", sum(each.games for each in periods), found.accuracy))
     rows = [((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy)) for each in periods]
     title = "Accuracy" if found.name else "People's accuracy"
-    _print_table((title, "games", "decisions", "right"), rows, _SHARE, terminal)
+    _print_table((title, "games", "important", "right"), rows, _SHARE, terminal)
+    if rows:
+        terminal.show(f"  {IMPORTANT}\n")
 
 
 def _print_streak(found: Statistics, terminal: Terminal) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FAILED, print_error, report_as
+from number_tower.cli.errors import FAILED, CommandError, print_error, report_as
 from number_tower.cli.history import normalize_game_name
 from number_tower.cli.options import CommandParser
 from number_tower.cli.savefile import refuse_existing
@@ -46,12 +46,13 @@ def run_export(args: Namespace, terminal: Terminal) -> None:
     if args.file is not None and not args.force and not _is_stream(args.file):
         refuse_existing(args.file)
     wanted = GameFilter(normalize_game_name(args.game), args.player and args.player.strip())
-    number = 0
+    games = puzzles = 0
     with _open_output(args.file) as stream:
         if not store.missing:
-            number = store.query(lambda database: _write_games(database, wanted, stream), "game")
+            games, puzzles = store.query(lambda database: _write_games(database, wanted, stream), "game")
     if args.file is not None:
-        terminal.show(f"Exported {format_count(number, 'game')} to {format_path(args.file)}.\n")
+        more = f" and {format_count(puzzles, 'puzzle')}" if puzzles else ""
+        terminal.show(f"Exported {format_count(games, 'game')}{more} to {format_path(args.file)}.\n")
 
 
 def _is_stream(path: str) -> bool:
@@ -59,16 +60,18 @@ def _is_stream(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
-def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:
-    number = 0
+def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> tuple[int, int]:
+    """Write the games and puzzles that are wanted; return how many of each."""
+    games = puzzles = 0
     with store.read() as connection:
         for item in export_games(connection, wanted):
             if isinstance(item, DamagedEntry):
                 print_error(f"{item.problem}; it was not exported")
                 continue
             stream.write(item.text)
-            number += item.is_game
-    return number
+            games += item.is_game
+            puzzles += not item.is_game
+    return games, puzzles
 
 
 @contextmanager
@@ -79,6 +82,11 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8")
         yield sys.stdout
         return
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.exists(folder):
+        raise CommandError(
+            f"{format_path(path)} cannot be written: there is no folder {format_path(folder)}", code=FAILED
+        )
     with (
         report_as(f"{format_path(path)} cannot be written: ", OSError, code=FAILED),
         open_replacing(Path(os.path.realpath(path))) as stream,

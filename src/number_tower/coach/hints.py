@@ -101,6 +101,10 @@ class Hint(NamedTuple):
             key = "move_loss_alike"
         return fill_text(key, {"block": self.block})
 
+    def find_quicker(self, worth: Worth) -> Reason | None:
+        """Return the reason of the move, if it wins at once and another of this worth wins only later."""
+        return self.reason if self.worth == ("win", 1) and worth.plies != 1 else None
+
     def why(self, opponent: str, noun: str) -> str:
         """Write the reason for the move."""
         if self.worth.value == "win":
@@ -147,7 +151,8 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
         return HintText((fill_text("unknown", {}),), more=False)
     step = min(max(step, 1), 3)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
+    why = format_reason(hint.reason, opponent=opponent, noun=voice.noun)  # the move is named in the second text
+    texts = hint.nudge(voice.noun), hint.name_move(), why
     if step < len(texts):
         return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
     details = format_details(hint.reason, opponent=opponent, noun=voice.noun)
@@ -168,17 +173,19 @@ def give_reason(
     refusal = None if block is None or table.hidden else table.refusal(block)
     if block is not None and refusal is not None:
         return HintText((get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),), more=False)
-    if block is None or not table.legal:
-        hinted = give_hint(table, 3, progress)
-        return hinted._replace(texts=hinted.texts[-1:])
-    solution = get_knowledge(table.game.rules).solve(table.game.position, progress)
+    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
     if solution is None:
         return format_hint(table, 3, None)
-    voice, reason = get_voice(table.book), explain_move(solution, block)
+    voice = get_voice(table.book)
     opponent = voice.get_name(table, 1 - table.game.to_move)
+    if block is None:
+        hinted = hint(solution)
+        reason, text = hinted.reason, hinted.why(opponent, voice.noun)
+    else:
+        reason = explain_move(solution, block)
+        text = format_sentence(reason, opponent, voice.noun)
     details = format_details(reason, opponent=opponent, noun=voice.noun)
-    text = format_sentence(reason, opponent, voice.noun)
-    return HintText((text,), more=False, block=block, details=details, idea=get_idea(reason, voice.noun))
+    return HintText((text,), more=False, block=reason.block, details=details, idea=get_idea(reason, voice.noun))
 
 
 def find_values(table: Table, progress: Callable[[Progress], object] | None = None) -> dict[int, Value]:

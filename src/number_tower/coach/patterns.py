@@ -5,12 +5,12 @@ Every function describes the position after a move that is known to win for `mov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from number_tower.position import Position
-from number_tower.rules import EMPTY
+from number_tower.position import Ending, Position
+from number_tower.rules import EMPTY, Rules
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.text import Value as Fact
@@ -90,7 +90,7 @@ def find_multiple(after: Position, mover: int, block: int) -> Reason | None:
         return None
     modulus = rules.step + 1
     facts: dict[str, Fact] = {"left": left, "modulus": modulus, "rounds": left // modulus, "last": rules.blocks[-1]}
-    facts["steps"] = "1" if rules.step == 1 else f"1 to {rules.step}"
+    facts["step"] = rules.step
     return Reason("multiple", mover, block, facts)
 
 
@@ -101,7 +101,10 @@ def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver
         matched = tuple(chain.from_iterable(matching.list_pairs(after)))
     replies = () if 0 < len(matched) <= 2 * _FEW_PAIRS else after.legal[: MAX_ANSWERS + 1]
     partners = tuple(matching.find_partner(after, reply) or 0 for reply in replies)
-    return Reason("pairs", mover, block, {"replies": replies, "partners": partners, "matched": matched})
+    unmatched = after.left[mover] & ~after.rules.mask(matched) if matched else 0
+    spare = after.rules.numbers(unmatched) if unmatched.bit_count() <= MAX_ANSWERS else ()
+    facts: dict[str, Fact] = {"replies": replies, "partners": partners, "matched": matched, "spare": spare}
+    return Reason("pairs", mover, block, facts)
 
 
 def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Reason | None:
@@ -116,7 +119,7 @@ def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowe
         return Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest, "short": short})
     if theirs.arrives:
         return None
-    return Reason("outlasts", mover, block, {**facts, "mine": mine.most, "theirs": theirs.most})
+    return _make_outlasting(after.rules, mover, block, (mine.most, theirs.most))
 
 
 def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
@@ -154,7 +157,7 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
     mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
     for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
         whole = gap // rounds
-        if gap % rounds or (theirs and whole <= theirs[-1]):
+        if gap % rounds or (theirs and whole <= theirs[-1]) or not _last_for(rounds, len(theirs), rules):
             continue
         if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
             replies = theirs[: MAX_ANSWERS + 1]
@@ -162,6 +165,38 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
             facts |= {"replies": replies, "partners": tuple(whole - each for each in replies)}
             return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, facts)
     return None
+
+
+def _last_for(rounds: int, blocks: int, rules: Rules) -> bool:
+    """Say whether the opponent's blocks last for some rounds, in each of which the mover answers one of them."""
+    return rules.supply == "endless" or blocks >= (2 * rounds if rules.supply == "shared" else rounds)
+
+
+# Counting on one tower ------------------------------------------------------------------------------------------------
+
+
+def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
+    """On one tower too low for its target, on which everything fits: the opponent runs out of blocks first."""
+    rules, left = after.rules, after.left
+    if rules.towers != "shared" or rules.fit != "any" or rules.stuck != "loses" or rules.supply == "endless":
+        return None
+    if after.to_move == mover or after.tops[mover] == EMPTY or len(rules.blocks) > _MAX_CANDIDATES:
+        return None
+    pools = left if rules.supply == "own" else left[:1]
+    if rules.target is not None and sum(sum(rules.numbers(pool)) for pool in pools) >= rules.target - after.heights[0]:
+        return None
+    mine, theirs = (left[player].bit_count() for player in (mover, 1 - mover))
+    if rules.supply == "shared":
+        mine, theirs = mine // 2, (theirs + 1) // 2
+    if mine < theirs:
+        return None
+    return _make_outlasting(rules, mover, block, (mine, theirs))
+
+
+def _make_outlasting(rules: Rules, mover: int, block: int, counts: tuple[int, int]) -> Reason:
+    """Make the reason that nobody can reach a target, and the mover can place as many blocks as the opponent."""
+    facts: dict[str, Fact] = {"target": rules.target or 0, "mine": counts[0], "theirs": counts[1]}
+    return Reason("outlasts", mover, block, {**facts, "once": "yes" if rules.target_in_reach else ""})
 
 
 # Separate towers ------------------------------------------------------------------------------------------------------
@@ -289,41 +324,75 @@ PlanKind = Literal["plan", "plan_careful", "plan_ahead"]
 
 
 class LargestBlockPlan:
-    """A plan: win at once, or else place the largest block that fits.
+    """A plan: win at once, or else place the largest block that fits; only the latter if not `at_once`.
 
     A careful plan leaves out blocks after which the opponent can win at once; one that looks ahead also prefers a block
     to whose every reply there is a win at once.
     """
 
-    def __init__(self, kind: PlanKind, mover: int, budget: PlanBudget) -> None:
+    def __init__(self, kind: PlanKind, mover: int, budget: PlanBudget, *, at_once: bool = True) -> None:
         self._kind = kind
         self._mover = mover
         self._budget = budget
-        self._known: dict[Position, bool] = {}
+        self._at_once = at_once
+        self._known: dict[Position, frozenset[Ending] | None] = {}
+        self._simpler: LargestBlockPlan | None = None
+        if at_once and kind != "plan_ahead":
+            self._simpler = LargestBlockPlan(kind, mover, budget, at_once=False)
+
+    @classmethod
+    def of(cls, reason: Reason) -> LargestBlockPlan | None:
+        """Return the plan that a reason tells; None if it is no such reason, or looks ahead."""
+        if reason.kind == "plan":
+            return cls("plan", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
+        if reason.kind == "plan_careful":
+            return cls("plan_careful", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
+        return None
+
+    def choose(self, position: Position) -> int | None:
+        """Return the block that the plan places; None if it is the opponent's turn."""
+        if position.to_move != self._mover:
+            return None
+        following = self._list_next(position)
+        return next(block for block in position.legal if position.place(block) in following)
 
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
         if after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS or after.rules.most_plies > _MAX_PLAN_PLIES:
             return None
-        return Reason(self._kind, self._mover, block, {}) if self._wins(after) else None
+        if self._simpler is not None and _is_target_lost(after) and (found := self._simpler.explain(after, block)):
+            return found
+        endings = self._find_endings(after)
+        if endings is None:
+            return None
+        end = next(iter(endings)) if len(endings) == 1 and self._kind != "plan_ahead" else ""
+        facts: dict[str, Fact] = {"first": "at once" if self._at_once else "", "end": end}
+        return Reason(self._kind, self._mover, block, {**facts, "target": after.rules.target or 0})
 
-    def _wins(self, position: Position) -> bool:
+    def _find_endings(self, position: Position) -> frozenset[Ending] | None:
+        """Return the ways in which the plan wins against all replies; None if it does not."""
         outcome = position.outcome
         if outcome is not None:
-            return outcome.winner == self._mover
+            return frozenset({outcome.reason}) if outcome.winner == self._mover else None
         if position not in self._known:
             if not self._budget.spend():
-                return False
-            self._known[position] = all(map(self._wins, self._list_next(position)))
+                return None
+            found: set[Ending] = set()
+            self._known[position] = None
+            for following in self._list_next(position):
+                if (endings := self._find_endings(following)) is None:
+                    return None
+                found |= endings
+            self._known[position] = frozenset(found)
         return self._known[position]
 
-    def _list_next(self, position: Position) -> Iterable[Position]:
-        """Return what can follow: all replies, or the one move of the plan; () if that wins at once, or by a trap."""
+    def _list_next(self, position: Position) -> Sequence[Position]:
+        """Return what can follow: all replies, the one move of the plan, or all that win at once; () for a trap."""
         following = [position.place(block) for block in reversed(position.legal)]
         if position.to_move != self._mover:
             return following
-        if any(_is_won(each, self._mover) for each in following):
-            return ()
+        if self._at_once and (won := [each for each in following if _is_won(each, self._mover)]):
+            return won
         if self._kind == "plan_ahead" and any(map(self._is_trap, following)):
             return ()
         safe = (each for each in following if self._kind == "plan" or not can_win_at_once(each, 1 - self._mover))
@@ -334,6 +403,23 @@ class LargestBlockPlan:
         if position.outcome is not None or position.to_move == self._mover:
             return False
         return all(can_win_at_once(position.place(reply), self._mover) for reply in position.legal)
+
+
+def _is_target_lost(position: Position) -> bool:
+    """Say whether there is a target, and the blocks that are left are known not to add up to it on any tower."""
+    rules = position.rules
+    if rules.target is None or rules.target > _MAX_HEIGHT or rules.supply == "endless":
+        return False
+    pools = [rules.numbers(left) for left in position.left]
+    if rules.towers == "shared":
+        pools = [pools[0] if rules.supply == "shared" else (*pools[0], *pools[1])] * 2
+    for height, blocks in zip(position.heights, pools, strict=True):
+        sums = 1
+        for block in blocks:
+            sums |= sums << block & (2 << rules.target) - 1
+        if sums >> (rules.target - height) & 1:
+            return False
+    return True
 
 
 def can_win_at_once(position: Position, player: int) -> bool:

@@ -25,7 +25,7 @@ from number_tower.coach.puzzles import (
     find_puzzles,
 )
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.sentences import Idea, format_details, format_sentence, get_idea
+from number_tower.coach.sentences import Idea, format_details, format_right_answer, format_sentence, get_idea
 from number_tower.solve.solution import Solution
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -148,7 +148,7 @@ def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestio
     """Make a question of a position: every move wins or does not, and the reason is told."""
     voice = get_voice(table.book)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    choices = tuple(_make_choice(solution, block, opponent, voice.noun) for block in solution.moves)
+    choices = tuple(_make_choice(solution, block, opponent, voice.noun, hint) for block in solution.moves)
     return PuzzleQuestion(
         game=table.rulebook,
         line=record.to_line(table),
@@ -161,11 +161,12 @@ def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestio
     )
 
 
-def _make_choice(solution: Solution, block: int, opponent: str, noun: str) -> PuzzleChoice:
-    reason = explain_move(solution, block)
-    told = format_sentence(reason, opponent, noun)
-    is_right = solution.moves[block].value == "win"
-    details = format_details(reason, opponent=opponent, noun=noun)
-    return PuzzleChoice(
-        block, is_right, f"Right! {told}" if is_right else f"Not this one. {told}", details, get_idea(reason, noun)
-    )
+def _make_choice(solution: Solution, block: int, opponent: str, noun: str, hint: Hint) -> PuzzleChoice:
+    reason, worth = explain_move(solution, block), solution.moves[block]
+    details, idea = format_details(reason, opponent=opponent, noun=noun), get_idea(reason, noun)
+    is_right = worth.value == "win"
+    if not is_right:
+        return PuzzleChoice(block, is_right, f"Not this one. {format_sentence(reason, opponent, noun)}", details, idea)
+    quicker = hint.find_quicker(worth)
+    choice = PuzzleChoice(block, is_right, format_right_answer(reason, opponent, noun, quicker))
+    return choice if quicker else choice._replace(details=details, idea=idea)

@@ -18,6 +18,7 @@ from number_tower.coach.patterns import (
     Reason,
     can_win_at_once,
     compare_towers,
+    count_blocks,
     find_blocked_opponent,
     find_ending,
     find_hopeless_height,
@@ -28,6 +29,7 @@ from number_tower.coach.patterns import (
     find_pattern,
 )
 from number_tower.position import Position
+from number_tower.rules import Rules
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -36,7 +38,9 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
-__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "why"]
+__all__ = [
+    "MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "list_helpful_ideas", "why",
+]  # fmt: skip
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
@@ -127,6 +131,7 @@ class _Explainer:
             self._find_plan_ahead,
             self._find_answers_ahead,
         )
+        blocks = _sort_endings(solution.position, blocks)
         try:
             for find in finders:
                 if (found := _choose_best(find(solution, block) for block in blocks)) is not None:
@@ -176,7 +181,12 @@ class _Explainer:
     def _find_simple(self, solution: Solution, block: int) -> Reason | None:
         """Return a reason that the position after the move shows."""
         mover, after = solution.position.to_move, solution.after(block)
-        return _apply_theory(after, mover, block) or find_pattern(after.position, mover, block)
+        return (
+            _apply_theory(after, mover, block)
+            or find_ending(after.position, mover, block)
+            or count_blocks(after.position, mover, block)
+            or find_pattern(after.position, mover, block)
+        )
 
     def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
@@ -264,9 +274,18 @@ def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | 
     """Return the reason of the first winning move that has one; those that end the game come first."""
     position = solution.position
     blocks = position.legal if position.legal_mask.bit_count() <= _MAX_TRIED else solution.best[:_MAX_COMPARED]
-    winning = [block for block in blocks if solution.moves[block].value == "win"]
-    winning.sort(key=lambda block: position.place(block).outcome is None)
+    winning = _sort_endings(position, [block for block in blocks if solution.moves[block].value == "win"])
     return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
+
+
+def _sort_endings(position: Position, blocks: Sequence[int]) -> list[int]:
+    """Return blocks with those first that reach the target, and then those that end the game otherwise."""
+
+    def rank(block: int) -> int:
+        outcome = position.place(block).outcome
+        return 2 if outcome is None else outcome.reason != "exact"
+
+    return sorted(blocks, key=rank)
 
 
 def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
@@ -301,6 +320,32 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason |
     else:
         kind = "answers_rule"
     return Reason(kind, mover, block, {}, answers=tuple(answers))
+
+
+# Ideas of a game ------------------------------------------------------------------------------------------------------
+
+
+def list_helpful_ideas(rules: Rules) -> list[str]:
+    """Return the names of the ideas behind the reasons that can be given in games by these rules."""
+    start = Position.start(rules)
+    if MatchingSolver.covers(start):
+        return ["pairs", "answers"]
+    if SeparateTowersSolver.covers(start):
+        return ["counting"]
+    is_climb = TopSolver.covers(start) and rules.step is not None
+    if is_climb and isinstance(rules.blocks, range) and rules.blocks.step == 1:
+        return ["rounds"]
+    adds_up = rules.towers == "shared" and rules.fit == "any" and rules.stuck == "loses"
+    total = sum(rules.blocks) * (2 if rules.supply == "own" else 1)
+    is_too_high = rules.target is None or (rules.supply != "endless" and total < rules.target)
+    helps = {
+        "rounds": is_climb or (adds_up and not is_too_high),
+        "sums": adds_up and not is_too_high,
+        "counting": adds_up and is_too_high and rules.supply != "endless",
+        "threats": rules.towers == "own" and rules.target is not None,
+        "reach": rules.towers == "own" and rules.stuck == "skips" and rules.fit in {"any", "descending"},
+    }
+    return [*(idea for idea, is_helpful in helps.items() if is_helpful), "answers", "plans"]
 
 
 # Why a move draws, and lines ------------------------------------------------------------------------------------------

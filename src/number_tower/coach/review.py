@@ -7,7 +7,7 @@ is counted or concluded from it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -19,7 +19,7 @@ from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
-from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 from number_tower.table import Table
 from number_tower.text import format_count, format_list
 from number_tower.voice import get_voice
@@ -248,6 +248,10 @@ def _find_best_moves(solution: Solution) -> tuple[int, ...]:
 # Sentences ------------------------------------------------------------------------------------------------------------
 
 
+IMPORTANT = "A move is important if not every choice was equally good."
+"""What the accuracy of a player counts."""
+
+
 class ReviewText(NamedTuple):
     """Writes sentences about a review, with the names of the players and the word for a block."""
 
@@ -290,6 +294,8 @@ class ReviewText(NamedTuple):
         if value is None:
             return f"What the position {'was' if over else 'is'} worth was not found out."
         if over:
+            if self._format_giving_up(review):  # the turning point says so
+                return None
             return f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
         return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
 
@@ -312,15 +318,24 @@ class ReviewText(NamedTuple):
         if move.before is None or move.after is None or not move.mistake:
             return
         if move.best:
-            reason = self.format_reason(move, move.reason)
-            because = "" if reason is None else f" {re.sub('^Then', f'After {move.best[0]},', reason)}"
-            others = _format_others(move.best[1:])
-            yield f"{move.best[0]} would have kept the {move.before.value}{others}.{because}", move.reason
+            yield self._format_better(move, move.before.value), move.reason
         if move.after.value == "draw":
             yield f"{move.block} leaves only a draw.", None
         elif move.refutation is not None:
             player, opponent = self.names[move.player], self.names[1 - move.player]
             yield format_sentence(move.refutation, opponent, self.noun, player=player), move.refutation
+
+    def _format_better(self, move: JudgedMove, value: Value) -> str:
+        """Write which blocks would have kept the value, and why the best of them would have."""
+        best, *others = move.best
+        reason = self.format_reason(move, move.reason)
+        if reason is not None and move.reason is not None and move.reason.kind in {"exact", "stuck", "higher"}:
+            how = re.sub("^Then", "after it", re.sub("^That", "it", reason))
+            too = f" {_list_others(others)} would have kept the win too." if others else ""
+            return f"{best} would have won at once: {how}{too}"
+        because = "" if reason is None else f" {re.sub('^Then', f'After {best},', reason)}"
+        too = f" (as would {_list_others(others)})" if others else ""
+        return f"{best} would have kept the {value}{too}.{because}"
 
     def list_remarks(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
         """Write all there is to say about a move."""
@@ -360,16 +375,23 @@ class ReviewText(NamedTuple):
         loser = 1 - outcome.winner
         worth = value if loser == 0 else -value
         how = {"resigned": "resigned", "forfeit": "forfeited"}[outcome.reason]
-        return None if worth < 0 else f"{self.names[loser]} {how} a position that was {('drawn', 'won')[worth]}"
+        if worth < 0:
+            return None
+        before = "the game was a draw" if worth == 0 else f"{self.names[loser]} was winning"
+        return f"{before} when {self.names[loser]} {how}"
 
     def format_accuracy(self, review: GameReview, seat: int) -> str:
         """Write how many of a player's decisions that mattered kept the value."""
         accuracy = review.accuracy[seat]
         if accuracy.fraction is None:
             unknown = any(move.mattered is None for move in review.moves if move.player == seat)
-            return f"{self.names[seat]}: no move {'known to be ' if unknown else 'that was '}important."
+            return f"{self.names[seat]} had no {'move known to be important' if unknown else 'important move'}."
         moves = format_count(accuracy.mattered, "important move")
         return f"{self.names[seat]}: {accuracy.kept} of {moves} right ({accuracy.fraction:.0%})."
+
+    def explain_accuracy(self, review: GameReview) -> str:
+        """Write what an important move is; empty if none is counted."""
+        return "" if all(each.fraction is None for each in review.accuracy) else IMPORTANT
 
     def format_unsolved(self, review: GameReview) -> str | None:
         """Write how many positions are not known, if any are not."""
@@ -384,9 +406,5 @@ class ReviewText(NamedTuple):
         return draws if value == 0 else f"{self.names[0 if value > 0 else 1]} {wins}"
 
 
-def _format_others(blocks: tuple[int, ...]) -> str:
-    if not blocks:
-        return ""
-    if len(blocks) > _MAX_OTHERS:
-        return f" (as would {len(blocks):,} others)"
-    return f" (as would {format_list(blocks)})"
+def _list_others(blocks: Sequence[int]) -> str:
+    return f"{len(blocks):,} others" if len(blocks) > _MAX_OTHERS else format_list(blocks)

@@ -21,6 +21,9 @@ from number_tower.text import Value as Fact
 _LONGEST_WAY = 6
 """Blocks of a way to the target that are listed."""
 
+_MOST_TOLD = 5
+"""Moves of a line that are told with the name of the player of each."""
+
 _LOSSES = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
 _DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
 
@@ -66,6 +69,14 @@ def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "
     return verdict if key == "verdict_refuted" else f"{verdict} {why}"
 
 
+def format_right_answer(reason: Reason, opponent: str, noun: str, quickest: Reason | None) -> str:
+    """Write that a move is right, and why; or that it wins too, where another wins at once."""
+    if quickest is None:
+        return fill_text("right", {"why": format_sentence(reason, opponent, noun)})
+    clause = _format_clause(quickest, "you", opponent, noun)
+    return fill_text("right_slower", {"block": reason.block, "best": quickest.block, "clause": clause})
+
+
 def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advice") -> str:
     """Write which block to place, and why."""
     return f"{fill_text(key, {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
@@ -85,8 +96,11 @@ def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: 
     """Write what a reason leaves out: why each answer wins, or all pairs; empty if that is nothing."""
     if reason.kind == "refuted" and reason.because is not None:
         return format_details(reason.because, opponent=player, player=opponent, noun=noun)
-    if reason.kind == "pairs" and reason.facts["replies"] and reason.facts["matched"]:
-        return _begin_sentences(fill_text("why_pairs_all", _collect_facts(reason, player, opponent, noun)))
+    if reason.kind == "pairs":
+        facts = _collect_facts(reason, player, opponent, noun)
+        matching = fill_text("why_pairs_all", facts) if reason.facts["replies"] and reason.facts["matched"] else ""
+        spare = fill_text("more_pairs", facts) if reason.facts["spare"] else ""
+        return _begin_sentences(f"{matching} {spare}".strip())
     if reason.kind != "answers_rule":
         return ""
     return _begin_sentences(" ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers))
@@ -108,8 +122,10 @@ def _choose_key(reason: Reason) -> str:
         variant = "_all"
     elif reason.kind == "threat" and reason.facts["unfit"]:
         variant = "_unfit"
-    elif len(_get_numbers(reason, "movers")) == 1:
-        return "why_line_end"
+    elif reason.kind == "outlasts" and reason.facts["mine"] == reason.facts["theirs"]:
+        variant = "_level"
+    elif len(_get_numbers(reason, "movers")) > _MOST_TOLD:
+        variant = "_many"
     elif reason.kind in {"forced", "threat_or"}:
         variant = "_plan" if _starts_plan(reason) else "" if "answer" in reason.facts else "_end"
     return f"why_{reason.kind}{variant}"
@@ -123,6 +139,8 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
     """Return the fields of a reason's text, but `because`."""
     facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "reach": ""}
     facts["such"] = _format_way(_get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})")
+    facts["both"] = "you can each" if "you" in {player, opponent} else "Both can"
+    facts["up_to"] = "" if reason.facts.get("mine") == 1 else "up to "
     facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
     facts["answers"] = _format_answers(reason)
     facts["matching"] = _format_pairs(_get_numbers(reason, "matched"))
@@ -131,21 +149,46 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
     names = (player, opponent) if reason.mover == 0 else (opponent, player)
     moves, movers = _get_numbers(reason, "moves"), _get_numbers(reason, "movers")
     facts["line"] = format_moves(moves, movers, names, previous=reason.mover)
-    placer = "player" if [*movers] == [reason.mover] else "opponent"
-    facts["placer"], facts["placer_s"] = facts[placer], facts[f"{placer}_s"]
+    facts["told"] = _tell_moves(moves, movers, names) if len(moves) <= _MOST_TOLD else ""
+    if spare := _get_numbers(reason, "spare"):
+        facts |= {"spare": format_list(spare), "spare_is": "is" if len(spare) == 1 else "are"}
+        facts["such_one"] = "it" if len(spare) == 1 else "one of them"
+    if reason.kind == "multiple":
+        facts["times"] = fill_text("multiple_times", facts) if reason.facts["rounds"] != 1 else ""
+        facts["second"] = _format_second_step(int(str(reason.facts["step"])))
     if reason.kind == "outlasts" and facts["target"]:
-        facts["reach"] = fill_text("why_outlasts_reach", facts)
+        facts["reach"] = fill_text("reach_no_more" if facts["once"] else "reach_never", facts)
+    if reason.kind in _PLANS:
+        facts["first"] = fill_text("plan_first", {}) if facts["first"] else ""
+        facts["end"] = fill_text(f"plan_end_{facts['end']}", facts) if facts["end"] else ""
     if reason.kind in {"forced", "threat_or"} and reason.because is not None:
         if _starts_plan(reason):
-            facts["plan"] = format_reason(reason.because, player=player, opponent=opponent, noun=noun)
+            facts["plan"] = _format_plan([reason.because], player, opponent, noun)
         else:
             facts["clause"] = _format_clause(reason.because, player, opponent, noun)
     if reason.kind == "answers_plan":
-        plan = next(answer.reason for answer in reason.answers if answer.reason.kind in _PLANS)
-        facts["plan"] = format_reason(plan, player=player, opponent=opponent, noun=noun)
+        plans = [answer.reason for answer in reason.answers if answer.reason.kind in _PLANS]
+        facts["plan"] = _format_plan(plans, player, opponent, noun)
     if reason.kind == "answers_rule":
         facts["rule"] = _format_rule(reason, facts)
     return facts
+
+
+def _tell_moves(moves: Sequence[int], movers: Sequence[int], names: tuple[str, str]) -> str:
+    """Write who places what: you place 2, Ben places 39."""
+    facts = [{**_name_players(names[mover], ""), "block": move} for move, mover in zip(moves, movers, strict=True)]
+    return ", ".join(fill_text("line_move", each) for each in facts)
+
+
+def _format_second_step(step: int) -> str:
+    """Write the answer to a climb of 2, after that to a climb of 1; empty if no more than 1 may be climbed."""
+    return "" if step == 1 else fill_text("multiple_second", {"rest": step - 1})
+
+
+def _format_plan(plans: Sequence[Reason], player: str, opponent: str, noun: str) -> str:
+    """Write the rule that is a plan in some positions alike, but not how it ends."""
+    plan = next((plan for plan in plans if plan.facts["first"]), plans[0])
+    return format_reason(plan._replace(facts={**plan.facts, "end": ""}), player=player, opponent=opponent, noun=noun)
 
 
 def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
@@ -188,6 +231,7 @@ def _name_players(player: str, opponent: str) -> dict[str, Fact]:
         is_reader = name == "you"
         facts[role] = name
         facts[f"{role}_s"] = "" if is_reader else "s"
+        facts[f"{role}_es"] = "" if is_reader else "es"
         facts[f"{role}_is"] = "are" if is_reader else "is"
         facts[f"{role}_has"] = "have" if is_reader else "has"
         facts["own" if role == "player" else "their"] = "your" if is_reader else f"{name}'s"
@@ -249,6 +293,16 @@ def find_idea(name: str, noun: str = "block") -> Idea | None:
         return None
     intro, text = (fill_text(f"idea_{name}_{part}", {"noun": noun}) for part in ("intro", "text"))
     return Idea(name, intro, text)
+
+
+def explain_idea(topic: str, noun: str, helpful: Sequence[str]) -> str:
+    """Write what an idea is, or that it does not help in a game and what does; empty if no idea has this name."""
+    idea = find_idea(topic, noun)
+    if idea is None or idea.name in helpful:
+        return "" if idea is None else idea.text
+    unhelpful = fill_text("idea_unhelpful", {"idea": fill_text(f"idea_{idea.name}_name", {})})
+    questions = ", ".join(f"why {name}" for name in helpful)
+    return f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}" if questions else unhelpful
 
 
 def refuse_topic(topic: str, questions: Iterable[str]) -> str:

@@ -63,15 +63,27 @@ def get_player_names(game: StoredGame) -> tuple[str, str]:
     return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
 
 
-def format_result(game: StoredGame) -> str:
-    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves."""
-    return f"{_describe_result(game)}{', with values' if game.with_values else ''}"
+def format_result(game: StoredGame, *, short: bool = False) -> str:
+    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves.
+
+    A `short` text names only the winner.
+    """
+    return f"{_describe_result(game, short=short)}{', with values' if game.with_values else ''}"
 
 
-def _describe_result(game: StoredGame) -> str:
+def _describe_result(game: StoredGame, *, short: bool) -> str:
     outcome, plies = game.table.outcome, len(game.table.game.moves)
     if outcome is None:
         return f"unfinished, {plies} {pluralize('move', plies)}"
     if outcome.winner is None:
         return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
-    return f"{get_player_names(game)[outcome.winner]} won ({outcome.reason})"
+    names, position = get_player_names(game), game.table.game.position
+    winner, loser = names[outcome.winner], names[1 - outcome.winner]
+    how = {
+        "exact": f"exactly {position.rules.target}",
+        "stuck": "placed last" if short else f"{loser} was stuck",
+        "higher": f"{position.heights[outcome.winner]} to {position.heights[1 - outcome.winner]}",
+        "resigned": "by resignation" if short else f"{loser} resigned",
+        "forfeit": "by forfeit" if short else f"{loser} forfeited",
+    }
+    return f"{winner} won ({how[outcome.reason]})"

@@ -9,7 +9,7 @@ from number_tower import record
 from number_tower.room import Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
-from number_tower.voice import BOTH, MatchStanding, Message, Reader, get_voice, narrate
+from number_tower.voice import BOTH, SPECTATOR, MatchStanding, Message, Reader, get_voice, narrate
 from number_tower.web import drawing
 from number_tower.web.drawing import BlockMenu, join_messages
 
@@ -67,13 +67,15 @@ class RoomView:
     def _status_lines(self) -> list[str]:
         """What the game says of the turn or the end, the most important line first."""
         told = list(self.voice.tell(self.table))
+        # At one screen both are named: the rulebook says "you" to the one who skips, and then to the one to move.
+        named = get_voice(self.table.book, SPECTATOR).tell(self.table) if self.holds_both else told
+        skips = [_join_lines(message) for message in named if message.kind == "skipped"]
         if self.room.over:
-            ends = [message for message in told if message.kind in {"end", "skipped"}]
-            *others, winner = join_messages(*ends).splitlines() or [""]
+            ends = [message for message in told if message.kind == "end"]
+            *others, winner = [*skips, *join_messages(*ends).splitlines()] or [""]
             return [winner, *others]
         first, *others = join_messages(self.voice.tell_turn(self.table)).splitlines() or [""]
         turn, *rest = _split_turn(first, "Your" if self.is_my_turn else self.mover)
-        skips = [_join_lines(message) for message in told if message.kind == "skipped"]
         # The board has the rest, unless two people at one screen read the rulebook's words.
         return [turn, *skips, *rest, *others] if self.holds_both else [turn, *skips]
 

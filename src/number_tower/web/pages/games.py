@@ -93,7 +93,7 @@ def _describe_openings(analysis: PositionAnalysis) -> str:
     good = sorted(move.block for move in analysis.moves if move.value == analysis.value)
     one, many = ("wins", "win") if analysis.value == "win" else ("keeps the draw", "keep the draw")
     if analysis.value == "loss":
-        return f"No first move wins. {analysis.moves[0].block} holds out longest."
+        return f"No first move wins. {analysis.moves[0].block} keeps the game going longest."
     if len(good) == len(analysis.moves):
         return f"Every first move {one}."
     verb = one if len(good) == 1 else many

@@ -164,7 +164,7 @@ def _read_options(given: Mapping[str, str]) -> dict[str, object]:
     if "target" in options:
         options["target"] = parse_number(str(options["target"]))
         if options["target"] is None:
-            raise FormError("target", "A target is a whole number, such as 21.")
+            raise FormError("target", "A target is a whole number of 1 or more, such as 21.")
     return options
 
 

@@ -77,6 +77,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
         "shown_choice": shown_choice,
+        "answer": given[-1].block if is_right else puzzle.answer,
         "is_right": is_right,
         "is_shown": is_shown,
         "is_done": is_right or is_shown,
