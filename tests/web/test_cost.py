@@ -143,6 +143,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game", "answer")),
     ("POST", "/puzzles"): Inputs(form=("answer",)),
     ("GET", "/learn/{name}"): Inputs(query=("answer",)),
+    ("POST", "/learn/{name}"): Inputs(form=("answer",)),
     ("GET", "/games"): Inputs(),
     ("GET", "/games/{name}"): Inputs(),
 }  # fmt: skip
