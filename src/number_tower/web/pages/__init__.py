@@ -107,6 +107,7 @@ def wrap_ranges(text: str) -> Markup:
 templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
+    "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
     "describe_rules": describe_rules,
     "draw_sample": draw_sample,
