@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import DESKTOP, PHONE
-from support.browsers import Visitor, forgive
+from support.browsers import Visitor, forgive, play_with_a_link
 from visits import (
     begin,
     block,
@@ -39,14 +39,6 @@ PLACES = """
 """Returns where the parts of a room are."""
 
 LONG_NAME = "Maximiliana Wolkenstein-Trostburg"
-
-
-def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
-    """Let Ann invite Ben with a link."""
-    ann, ben = visitor(None), visitor(None)
-    join(ben, begin(ann, game, "link", name_1="Ann", **wishes), "Ben")
-    expect(my_turn(ann)).to_be_visible()
-    return ann, ben
 
 
 def summary(page: Page) -> Locator:
@@ -94,7 +86,7 @@ def test_only_blocks_that_can_be_placed_are_called_available(visitor: Visitor) -
 
 
 def test_the_other_reads_what_is_open_and_that_their_turn_follows(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
     expect(ben.get_by_text("Ann can place 1-9. Then it is your turn.")).to_be_visible()
     place(ann, 5)
     expect(ben.get_by_text("You can place 1-4, 6-9.")).to_be_visible()
@@ -282,7 +274,7 @@ def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
 
 
 def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visitor) -> None:
-    ann, ben = two(visitor, "race", target="5")
+    ann, ben = play_with_a_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
     place(ben, 5)
