@@ -40,6 +40,31 @@ def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) 
     return tuple(filter(None, sentences))
 
 
+_SUPPLIES = {"own": "your own {noun}s", "shared": "one pool of {noun}s", "endless": "as many {noun}s as you like"}
+
+_SHORT_FITS: dict[Fit, str] = {
+    "any": "",
+    "descending": ", never larger on smaller",
+    "ascending": ", always upwards",
+    "related": ", each a divisor or a multiple of the one beneath",
+    "unrelated": ", never a divisor or a multiple of the one beneath",
+}
+
+
+def summarize_rules(rules: Rules, noun: str = "block") -> str:
+    """Describe the rules in one sentence: what is built of what, what fits, and what wins."""
+    is_own = rules.towers == "own"
+    tower = "Your own tower" if is_own else "One shared tower"
+    fit = _SHORT_FITS[rules.fit] if rules.step is None else f", climbing 1 to {rules.step} at a time"
+    if rules.target is not None:
+        goal = f"be the first to reach exactly {rules.target}" if is_own else f"bring it to exactly {rules.target}"
+    elif rules.stuck == "loses":
+        goal = "be the last to place"
+    else:
+        goal = "build the higher one" if is_own else "a draw when neither can place"
+    return f"{tower}, {_SUPPLIES[rules.supply].format(noun=noun)}{fit}: {goal}."
+
+
 def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
     """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
     options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + ["hidden"] * hidden

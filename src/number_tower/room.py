@@ -154,7 +154,7 @@ class Room:
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
-        return self._holds_all_people(held) and self.table.may_undo and self._may_take_back
+        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they may resign."""
@@ -162,7 +162,7 @@ class Room:
 
     def may_offer(self, held: Collection[int], kind: OfferKind) -> bool:
         """Whether they may offer this to another player."""
-        if len(held) != 1 or self.waiting or self.offer is not None or self._holds_all_people(held):
+        if len(held) != 1 or self.waiting or self.offer is not None or self.holds_all_people(held):
             return False
         (seat,) = held
         if kind == "rematch":
@@ -179,7 +179,7 @@ class Room:
 
     def may_rematch(self, held: Collection[int]) -> bool:
         """Whether they may begin the next game without asking; in a match everyone may."""
-        return bool(held) and self.over and (self._in_match or (self._holds_all_people(held) and self._may_play_again))
+        return bool(held) and self.over and (self._in_match or (self.holds_all_people(held) and self._may_play_again))
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they may ask for a hint now."""
@@ -204,7 +204,7 @@ class Room:
         """Whether another game may begin in this room."""
         return self._in_match or self.number < MOST_GAMES
 
-    def _holds_all_people(self, held: Collection[int]) -> bool:
+    def holds_all_people(self, held: Collection[int]) -> bool:
         """Whether these are the seats of all people in the room."""
         people = {place for place, seat in enumerate(self.seats) if seat.kind == "person"}
         return not self.waiting and bool(people) and people <= set(held)
@@ -281,7 +281,7 @@ class Room:
     def _undo(self, held: Collection[int], undo: Undo) -> Room:
         if self.table.check_version(undo.version, Change("undo", 1), held):
             return self
-        if not self._holds_all_people(held):
+        if not self.holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
         self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")
         self._check(self.table.may_undo, "there is no move to undo")

@@ -28,6 +28,7 @@ from playwright.sync_api import expect as expecting
 import browser as browsers
 from serving import DESKTOP, PATIENCE, Server, person
 from support.forking import Forked
+from visits import begin, join, my_turn
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
@@ -213,6 +214,15 @@ def visitor(
                 window.empty()
                 windows.setdefault(window.look, []).append(window)
     assert not troubles, "\n".join(troubles)
+
+
+def play_with_a_link(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
+    """Let Ann invite Ben with a link."""
+    ann, ben = visitor(None, at=at), visitor(None, at=at)
+    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
+    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
+    expecting(my_turn(ann)).to_be_visible()
+    return ann, ben
 
 
 def forgive(troubles: list[str], *expected: str) -> None:

@@ -104,6 +104,20 @@ def wrap_ranges(text: str) -> Markup:
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
+LONGEST_SHOWN_NAME = 16
+"""Characters of a name in a headline that are always shown whole."""
+
+
+def shorten_names(text: str, *names: str) -> Markup:
+    """Let a page cut long names in a headline after their first letters, with the whole name as a tooltip."""
+    long = [re.escape(name) for name in names if len(name) > LONGEST_SHOWN_NAME]
+    if not long:
+        return escape(text)
+    parts = re.split(f"({'|'.join(sorted(long, key=len, reverse=True))})", text)
+    cut = Markup('<bdi class="cut" title="{0}">{0}</bdi>')
+    return Markup("").join(cut.format(part) if index % 2 else part for index, part in enumerate(parts))
+
+
 templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
@@ -117,5 +131,11 @@ templates.env.globals |= {
     "format_streak": format_streak,
     "get_voice": get_voice,
     "verbs": VALUE_VERBS,
+    "zip": zip,
 }
-templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers, "points": format_points}
+templates.env.filters |= {
+    "runs": wrap_ranges,
+    "shorten": shorten_names,
+    "summarize": summarize_numbers,
+    "points": format_points,
+}
