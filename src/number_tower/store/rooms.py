@@ -22,6 +22,7 @@ from number_tower.store.games import check_columns, insert_changes, insert_game,
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
 from number_tower.store.schema import games, rooms, rounds, seats
+from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Table
 from number_tower.voice import get_voice
 
@@ -100,6 +101,8 @@ class StoredRoom:
     room: Room
     tokens: tuple[str | None, str | None]
     browsers: tuple[str | None, str | None] = (None, None)
+    code: str | None = None
+    """The short code of its free seat, if there is one."""
 
     @property
     def revision(self) -> Revision:
@@ -134,7 +137,7 @@ def insert_room(
 ) -> tuple[StoredRoom, str]:
     """Store a new room; return it, and the token that holds the seats of all people there.
 
-    If the secret of a browser is given, it holds them as well.
+    If the secret of a browser is given, it holds them as well. A free seat gets a short code.
     """
     token = token_urlsafe(32)
     row = {
@@ -153,6 +156,8 @@ def insert_room(
             insert_seat(connection, identity, place, token, browser)
     room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
     _start_game(connection, identity, room, StoredGame.start(room.table, players), since=1)
+    if room.waiting:
+        reserve_code(connection, CodeTarget(room=identity))
     return load_room(connection, identity), token
 
 
@@ -353,8 +358,9 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
         row["hints"],
         *_parse_offers(row["offer"] or ""),
     )
+    code = find_code(connection, CodeTarget(room=row["id"])) if room.waiting else None
     return StoredRoom(
-        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers
+        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers, code
     )
 
 

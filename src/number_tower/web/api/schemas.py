@@ -316,6 +316,7 @@ class CreatedGame(SeatToken):
 
     address: str
     watch: str = Field(description="The address for spectators.")
+    code: str | None = Field(description="The short code of the free seat, typed at `/join`; null if none is free.")
     links: GameLinks
 
 
