@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy import Connection
 
 from number_tower.position import MoveError
-from number_tower.room import Action, Room, RoomError
+from number_tower.room import Action, Room, RoomError, TakeHint
 from number_tower.store import StoreError, maintenance, rooms, rows, seats, short_codes
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import Credentials, Revision, RoomChangedError, RoomNotFoundError, StoredRoom
@@ -171,6 +171,12 @@ class Lobby:
         """Do something in a room, by the seats that the credentials hold."""
         room = await self._find_played(address)
         return await self._change_room(room, lambda now: now.room.apply(now.find_seats(credentials), action))
+
+    async def take_hint(self, room: CachedRoom, credentials: Credentials | None, step: int) -> CachedRoom:
+        """Store that a player takes a hint, if another person plays there, who sees it."""
+        if not room.room.is_watched(room.find_seats(credentials)):
+            return room
+        return await self.act(room.address, credentials, TakeHint(room.room.table.version, step, room.room.number))
 
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
