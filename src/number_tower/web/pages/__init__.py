@@ -21,7 +21,7 @@ from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
-from number_tower.text import format_count, format_value, summarize_numbers
+from number_tower.text import format_count, format_duration, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
@@ -113,6 +113,7 @@ templates.env.globals |= {
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_duration": format_duration,
     "get_voice": get_voice,
     "verbs": VALUE_VERBS,
 }
