@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
 """Seconds after which a question about a position, a game or a puzzle is given up, whatever its own limits are."""
 
+PICTURE_TIMEOUT = 8.0
+"""Seconds after which the picture of a game is given up."""
+
 REVIEW_SECONDS = 6.0
 """Seconds for all positions of a game that is reviewed."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -78,9 +79,7 @@ class RoomView:
         named = get_voice(self.table.book, SPECTATOR).tell(self.table) if self.holds_both else told
         skips = [_join_lines(message) for message in named if message.kind == "skipped"]
         if self.room.over:
-            ends = [message for message in told if message.kind == "end"]
-            *others, winner = [*skips, *join_messages(*ends).splitlines()] or [""]
-            return [winner, *others]
+            return _pick_headline([*skips, *_list_end_lines(told)])
         first = (join_messages(self.voice.tell_turn(self.table)).splitlines() or [""])[0]
         # The page says in its own words what can be placed: some rulebooks call blocks available that do not fit.
         return [_get_turn(first, "Your" if self.is_my_turn else self.mover), *skips]
@@ -186,6 +185,21 @@ class RoomView:
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)
+
+
+def tell_end(table: Table, reader: Reader = SPECTATOR) -> list[str]:
+    """Return how a game ended, the most important line first."""
+    return _pick_headline(_list_end_lines(get_voice(table.book, reader).tell(table)))
+
+
+def _list_end_lines(told: Iterable[Message]) -> list[str]:
+    return join_messages(*(message for message in told if message.kind == "end")).splitlines()
+
+
+def _pick_headline(lines: list[str]) -> list[str]:
+    """Move the last line, which says who won, to the front."""
+    *others, winner = lines or [""]
+    return [winner, *others]
 
 
 def _join_lines(message: Message) -> str:

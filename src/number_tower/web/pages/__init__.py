@@ -18,6 +18,7 @@ from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
 from number_tower.brief import describe_rules
+from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
@@ -121,12 +122,15 @@ def shorten_names(text: str, *names: str) -> Markup:
 templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
+    "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
     "describe_rules": describe_rules,
     "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_result": format_result,
+    "format_streak": format_streak,
     "get_voice": get_voice,
     "verbs": VALUE_VERBS,
     "zip": zip,
