@@ -149,7 +149,7 @@ class RoomView:
 
     def _tell_hint(self, taken: HintTaken) -> Message:
         text = f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
-        return Message("hint", taken.seat, text, version=taken.version)
+        return Message("advice", taken.seat, text, version=taken.version)
 
     def count_hints(self, seat: int) -> int:
         """Return how many positions there are in which a player took a hint."""
