@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, false
 from sqlalchemy.types import TypeEngine
 
-NEWEST = "0006"
+NEWEST = "0008"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -106,3 +106,11 @@ rounds = Table(
     Column("game", Integer, nullable=False),
 )
 """The games of rooms."""
+
+short_codes = Table(
+    "short_codes",
+    metadata,
+    Column("code", Text, primary_key=True),
+    *_columns(Integer, "room", "classroom"),
+)
+"""Short codes in use: each leads to a room with a free seat, or to a class that is open."""
