@@ -220,12 +220,13 @@ class Classroom:
         names = self.get_names(pairing)
         has_computer = pairing.level is not None
         table = Table.start(self.get_game(pairing)._replace(first=0), names)
-        best_of = self.settings.best_of
+        best_of, minutes = self.settings.best_of, self.settings.claim_minutes
         return Room(
             replace(table, automatic=(False, has_computer)),
             (Seat("person", names[0]), Seat("computer" if has_computer else "person", names[1])),
             best_of=best_of if best_of > 1 else None,
             hints=self.settings.hints,
+            claim_after=None if minutes is None else 60 * minutes,
             class_state="open",
         )
 

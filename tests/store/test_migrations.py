@@ -134,7 +134,9 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> No
 REFERENCES = {
     "changes": {("game", "games", "CASCADE")},
     "games": {("book", "rulebooks", None), ("match", "matches", None)},
+    "hints": {("game", "games", "CASCADE")},
     "pairings": {("classroom", "classrooms", "CASCADE"), ("room", "rooms", "SET NULL")},
+    "presence": {("room", "rooms", "CASCADE")},
     "pupils": {("classroom", "classrooms", "CASCADE")},
     "rounds": {("room", "rooms", "CASCADE"), ("game", "games", "CASCADE")},
     "seats": {("room", "rooms", "CASCADE")},

@@ -111,6 +111,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/api/puzzles"): Inputs(query=("seed", "number", "grade", "game")),
     ("POST", "/api/puzzles/answer"): Inputs(json=("block", "day", "seed", "number", "grade", "game")),
     ("GET", "/"): Inputs(),
+    ("GET", "/join"): Inputs(query=("code",)),
+    ("POST", "/join"): Inputs(form=("code",)),
     ("GET", "/new"): Inputs(query=("game", "opponent", "blocks")),
     ("POST", "/new"): Inputs(
         form=(

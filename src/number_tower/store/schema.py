@@ -84,9 +84,11 @@ rooms = Table(
     Column("hints", Boolean, nullable=False),
     Column("best_of", Integer),
     Column("offer", Text),
+    Column("claim_after", Integer, server_default="300"),
 )
 """Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
-no change of a game: seats, offers, rematches."""
+no change of a game: seats, offers, rematches, hints. After `claim_after` seconds a game can be claimed from a player
+who is gone; null: never."""
 
 seats = Table(
     "seats",
@@ -142,6 +144,24 @@ pairings = Table(
 )
 """Who meets whom in a class, by the numbers of pupils, and the room of their games; results are those of the games,
 unless the teacher has made a ruling."""
+
+hints = Table(
+    "hints",
+    metadata,
+    *_columns(Integer, "game", "version", primary_key=True),
+    *_columns(SmallInteger, "seat", "step", primary_key=True),
+)
+"""Hints that players took against each other: `version` is that of the game at that time."""
+
+presence = Table(
+    "presence",
+    metadata,
+    Column("room", Integer, primary_key=True),
+    Column("seat", SmallInteger, primary_key=True),
+    Column("seen", Text, nullable=False),
+    Column("hidden", Boolean, nullable=False),
+)
+"""When the player of a seat was last seen, by any server, and whether the page was hidden then."""
 
 short_codes = Table(
     "short_codes",

@@ -19,7 +19,7 @@ from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
 from number_tower.web.health import Watchdog
-from number_tower.web.limits import DailyQuota, Quota
+from number_tower.web.limits import DailyQuota, Quota, WrongCodes
 from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.access_log import AccessLogMiddleware
@@ -30,7 +30,7 @@ from number_tower.web.middleware.rate_limit import RateLimitMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
+from number_tower.web.pages import analysis, docs, games, home, join, new_game, puzzles, room
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
@@ -84,12 +84,13 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     )
     app.state.settings = settings
     app.state.metrics = None
+    app.state.wrong_codes = WrongCodes() if settings.limits else None
     if settings.metrics is not None:
         from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, new_game, analysis, puzzles, games, docs, health):
+    for part in (room, home, join, new_game, analysis, puzzles, games, docs, health):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)

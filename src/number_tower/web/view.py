@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower import record
-from number_tower.room import Offer, Room
+from number_tower.room import HintTaken, Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
 from number_tower.voice import BOTH, SPECTATOR, MatchStanding, Message, Reader, get_voice, narrate
@@ -21,6 +21,9 @@ MOST_LOG_CHANGES = 60
 
 MOST_TEXT = 64 * 1024
 """Characters of dialogue in one answer, whatever words a game has."""
+
+HINT_STEPS = ("", "what to look for", "the move", "the reason")
+"""What each step of a hint shows."""
 
 MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
@@ -116,9 +119,20 @@ class RoomView:
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
-        """The last changes, in words for this visitor."""
+        """The last changes, and the hints taken between them, in words for this visitor."""
         ends = (each._replace(text=join_messages(each), version=self.table.version) for each in self._match_end)
-        return (*build_log(self.table, self.reader), *ends)
+        lines = [*build_log(self.table, self.reader), *ends]
+        first = lines[0].version if lines else 0
+        hints = (self._tell_hint(taken) for taken in self.room.hints_taken if taken.version >= first - 1)
+        return tuple(sorted((*lines, *hints), key=lambda line: line.version))
+
+    def _tell_hint(self, taken: HintTaken) -> Message:
+        text = f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
+        return Message("advice", taken.seat, text, version=taken.version)
+
+    def count_hints(self, seat: int) -> int:
+        """Return how many positions there are in which a player took a hint."""
+        return len({taken.version for taken in self.room.hints_taken if taken.seat == seat})
 
     @cached_property
     def line(self) -> str:
@@ -197,6 +211,7 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
         "declined": _describe_offer(room.declined),
         "waiting": room.waiting,
         "hints": room.hints_allowed,
+        "hints_taken": [{**taken._asdict(), "seat": taken.seat + 1} for taken in room.hints_taken],
         "series": {
             "number": len(room.winners) + 1,
             "best_of": room.best_of,

@@ -78,6 +78,14 @@ INSERT INTO "games" VALUES(5,'eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee','climb','{"block
 INSERT INTO "games" VALUES(10,'22222222222222222222222222222222','draft','{"blocks": "1-9", "supply": "shared", "towers": "own", "fit": "descending", "target": 15, "stuck": "skips"}',NULL,1,0,'Ann','Ben','ann','ben',NULL,NULL,NULL,'9,8,6',1,'exact',3,'2027-01-06T10:00:00.000000Z','2027-01-06T10:03:00.000000Z',1,1,NULL,NULL,NULL,NULL,0);
 INSERT INTO "games" VALUES(11,'33333333333333333333333333333333','draft','{"blocks": "1-9", "supply": "shared", "towers": "own", "fit": "descending", "target": 15, "stuck": "skips"}',NULL,2,0,'Ann','Ben','ann','ben',NULL,NULL,NULL,'7',NULL,NULL,1,'2027-01-06T10:03:00.000000Z','2027-01-06T10:04:00.000000Z',1,2,NULL,NULL,NULL,NULL,0);
 INSERT INTO "games" VALUES(12,'00000000000000000000000000000c0c','race','{"blocks": "1-9", "supply": "own", "towers": "own", "fit": "any", "target": 15, "stuck": "loses"}',NULL,1,0,NULL,NULL,'player 1','player 2',NULL,'easy','7','5,6',NULL,NULL,2,'2027-01-07T10:00:00.000000Z','2027-01-07T10:00:02.000000Z',NULL,NULL,NULL,NULL,NULL,NULL,1);
+CREATE TABLE hints (
+	game INTEGER NOT NULL, 
+	version INTEGER NOT NULL, 
+	seat SMALLINT NOT NULL, 
+	step SMALLINT NOT NULL, 
+	PRIMARY KEY (game, version, seat, step), 
+	FOREIGN KEY(game) REFERENCES games (id) ON DELETE CASCADE
+);
 CREATE TABLE matches (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
 	"key" TEXT NOT NULL,
@@ -113,6 +121,14 @@ CREATE TABLE pairings (
 );
 INSERT INTO "pairings" VALUES(1,1,1,1,0,2,1,NULL,NULL);
 INSERT INTO "pairings" VALUES(1,2,1,3,0,NULL,NULL,NULL,NULL);
+CREATE TABLE presence (
+	room INTEGER NOT NULL, 
+	seat SMALLINT NOT NULL, 
+	seen TEXT NOT NULL, 
+	hidden BOOLEAN NOT NULL, 
+	PRIMARY KEY (room, seat), 
+	FOREIGN KEY(room) REFERENCES rooms (id) ON DELETE CASCADE
+);
 CREATE TABLE pupils (
 	classroom INTEGER NOT NULL, 
 	number INTEGER NOT NULL, 
@@ -150,11 +166,11 @@ CREATE TABLE rooms (
 	hints BOOLEAN NOT NULL, 
 	offer TEXT, 
 	version INTEGER NOT NULL, 
-	opened TEXT NOT NULL, 
+	opened TEXT NOT NULL, claim_after INTEGER DEFAULT '300', 
 	UNIQUE (address), 
 	UNIQUE (watch)
 );
-INSERT INTO "rooms" VALUES(1,'addressOf1','wwatchOf1',1,1,NULL,1,'takeback 2',3,'2027-01-01T00:00:00.000000Z');
+INSERT INTO "rooms" VALUES(1,'addressOf1','wwatchOf1',1,1,NULL,1,'takeback 2',3,'2027-01-01T00:00:00.000000Z',300);
 CREATE TABLE rounds (
 	room INTEGER NOT NULL, 
 	number INTEGER NOT NULL, 

@@ -25,6 +25,7 @@ from number_tower.text import format_count, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
+from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
@@ -108,6 +109,7 @@ templates.env.globals |= {
     "levels": LEVELS.values(),
     "load_games": catalogue.load_all,
     "describe_rules": describe_rules,
+    "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
