@@ -118,7 +118,7 @@ async def give_hint(request: Request, address: str) -> Response:
         return _render_room(request, cached, held, "No hint is available now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
     try:
-        hint = await ask_for_hint(request, cached, held, step)
+        hint = await ask_for_hint(request, cached, step)
     except BusyError as busy:
         return _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
