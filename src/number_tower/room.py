@@ -185,6 +185,10 @@ class Room:
         """Whether they may ask for a hint now."""
         return self.hints_allowed and self.may_move(held)
 
+    def may_see_values(self, held: Collection[int]) -> bool:
+        """Whether they may see the value of every move: only those who play alone or at one screen."""
+        return self.hints_allowed and not self.over and self.holds_all_people(held)
+
     @property
     def hints_allowed(self) -> bool:
         """Whether hints are given here: only in casual games without hidden blocks."""

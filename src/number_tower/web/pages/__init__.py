@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
-from number_tower.brief import describe_rules
+from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
@@ -43,6 +43,10 @@ LONGEST_FIELD = MAX_RULE_FILE
 
 THEMES = ("light", "dark", "auto")
 """The colours that a visitor may choose; auto follows the device."""
+
+PREFERENCES = {"theme": THEMES, "tour": ("done",), "values": ("on", "off")}
+"""What visitors choose for all pages, each in a cookie: the colours, that the tour of the board has been seen, and
+whether values are shown beside the moves."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -121,6 +125,8 @@ templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
     "load_games": catalogue.load_all,
+    "describe_fit_rule": describe_fit_rule,
+    "describe_goal": describe_goal,
     "describe_rules": describe_rules,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
