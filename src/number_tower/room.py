@@ -36,6 +36,14 @@ class Offer(NamedTuple):
     seat: int
 
 
+class HintTaken(NamedTuple):
+    """A hint that the player of a seat took at a version of the table: what to look for (step 1), the move, or why."""
+
+    version: int
+    seat: int
+    step: int
+
+
 class Move(NamedTuple):
     """Place a block at a version of the table. In all actions, `game` is its number in the room (None: the last)."""
 
@@ -82,13 +90,31 @@ class Rematch(NamedTuple):
     game: int | None = None
 
 
+class TakeHint(NamedTuple):
+    """Take a hint at a version of the table, which the other player sees."""
+
+    version: int
+    step: int
+    game: int | None = None
+
+
+class Claim(NamedTuple):
+    """Claim the game, since the player to move has been gone for some seconds."""
+
+    gone_for: float
+    game: int | None = None
+
+
+CLAIM_AFTER = 300
+"""Seconds for which the player to move has to be gone until the other may claim the game, unless chosen otherwise."""
+
 MOST_CHANGES = 5_000
 """Changes at one table after which no move can be taken back: all of them are stored and told."""
 
 MOST_GAMES = 500
 """Games in one room after which no other begins, except to finish a match: all of them are stored."""
 
-Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch
+Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch | TakeHint | Claim
 
 
 @dataclass(frozen=True)
@@ -114,6 +140,12 @@ class Room:
     offer: Offer | None = None
     declined: Offer | None = None
     """The last offer, if it was declined and nothing has happened since."""
+
+    hints_taken: tuple[HintTaken, ...] = ()
+    """Hints taken in this game against another person, in their order."""
+
+    claim_after: int | None = CLAIM_AFTER
+    """Seconds after which a game can be claimed from a player who is gone; None: never."""
 
     @property
     def waiting(self) -> bool:
@@ -189,6 +221,17 @@ class Room:
         """Whether they may see the value of every move: only those who play alone or at one screen."""
         return self.hints_allowed and not self.over and self.holds_all_people(held)
 
+    def may_claim(self, held: Collection[int], gone_for: float) -> bool:
+        """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
+        if len(held) != 1 or self.waiting or self.over or self.claim_after is None:
+            return False
+        absent = self.table.game.to_move
+        return absent not in held and self.seats[absent].kind == "person" and gone_for >= self.claim_after
+
+    def is_watched(self, held: Collection[int]) -> bool:
+        """Whether they play against another person, who sees each hint that they take."""
+        return bool(held) and not self.holds_all_people(held)
+
     @property
     def hints_allowed(self) -> bool:
         """Whether hints are given here: only in casual games without hidden blocks."""
@@ -237,14 +280,10 @@ class Room:
             raise RoomError("not_yours", "you are watching this game, so you cannot do that")
         if self._check_game(action):
             return self
+        if isinstance(action, Move | Undo | Resign | Claim):
+            return self._change_table(held, action)
         room = self
         match action:
-            case Move():
-                room = self._move(held, action)
-            case Undo():
-                room = self._undo(held, action)
-            case Resign():
-                room = self._resign(held)
             case MakeOffer(kind, _):
                 room = self._make_offer(held, kind)
             case Accept():
@@ -255,7 +294,20 @@ class Room:
                 self._check_game_count()
                 self._check(self.may_rematch(held), "the next game starts when this one is over and both players agree")
                 room = self._start_next_game()
+            case TakeHint():
+                room = self._take_hint(held, action)
         return room
+
+    def _change_table(self, held: Collection[int], action: Move | Undo | Resign | Claim) -> Room:
+        match action:
+            case Move():
+                return self._move(held, action)
+            case Undo():
+                return self._undo(held, action)
+            case Resign():
+                return self._resign(held)
+            case Claim(gone_for, _):
+                return self._claim(held, gone_for)
 
     def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
@@ -272,6 +324,22 @@ class Room:
             return self
         self._check(self.may_resign(held))
         return self._set_table(self.table.declare("resigned", loser))
+
+    def _claim(self, held: Collection[int], gone_for: float) -> Room:
+        absent = self.table.game.to_move
+        if self.table.declared == (1 - absent, "forfeit") and absent not in held:
+            return self
+        self._check(self.may_claim(held, gone_for), "a game can be claimed only if the player to move is gone for long")
+        return self._set_table(self.table.declare("forfeit", absent))
+
+    def _take_hint(self, held: Collection[int], hint: TakeHint) -> Room:
+        if hint.version != self.table.version:
+            raise StaleError(self.table)
+        self._check(self.may_hint(held), "there is no hint now: this game has none, or it is not your turn")
+        taken = HintTaken(hint.version, self.table.game.to_move, hint.step)
+        if not self.is_watched(held) or taken in self.hints_taken:
+            return self
+        return replace(self, hints_taken=(*self.hints_taken, taken))
 
     def _move(self, held: Collection[int], move: Move) -> Room:
         if self.table.check_version(move.version, Change("place", move.block), held):
@@ -315,7 +383,7 @@ class Room:
         table = self.table
         following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
         winners = () if self.series_over else self.results
-        return replace(self._set_table(following), number=self.number + 1, winners=winners)
+        return replace(self._set_table(following), number=self.number + 1, winners=winners, hints_taken=())
 
     def _set_table(self, table: Table) -> Room:
         """Return the room with a changed table; that ends any offer."""

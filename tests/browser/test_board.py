@@ -100,7 +100,7 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     visitor: Visitor, size: tuple[int, int]
 ) -> None:
     page, other = visitor(None, size=size), visitor(None)
-    join(other, begin(page, "draft", "link", name_1="Ann"), "Ben")
+    join(other, begin(page, "draft", "link", name_1="Ann", hints="yes"), "Ben")
     expect(my_turn(page)).to_be_visible()
     before = page.evaluate(PLACES)
 
@@ -284,9 +284,9 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
     expect(status(ben).locator(".icon-star")).to_be_visible()
     expect(ann.locator(".glad, .plate.won, #status .icon-star")).to_have_count(0)
     ways = ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
-    expect(ways).to_have_text(["Review", "Offer a rematch", "New game"])
+    expect(ways).to_have_text(["Review", "Offer a rematch", "New game", "Share"])
     ways = ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
-    expect(ways).to_have_text(["Offer a rematch", "Review", "New game"])
+    expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
 
 
 # The numbers as a board -----------------------------------------------------------------------------------------------

@@ -134,8 +134,11 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> No
 REFERENCES = {
     "changes": {("game", "games", "CASCADE")},
     "games": {("book", "rulebooks", None), ("match", "matches", None)},
+    "hints": {("game", "games", "CASCADE")},
+    "presence": {("room", "rooms", "CASCADE")},
     "rounds": {("room", "rooms", "CASCADE"), ("game", "games", "CASCADE")},
     "seats": {("room", "rooms", "CASCADE")},
+    "short_codes": {("room", "rooms", "CASCADE")},
 }
 UNIQUE = {
     "games": {("key",), ("match", "number")},
@@ -144,6 +147,7 @@ UNIQUE = {
     "rooms": {("address",), ("watch",)},
     "rounds": {("game",)},
     "rulebooks": {("digest",)},
+    "short_codes": {("room",), ("classroom",)},
 }
 INDEXED = {
     "games": {

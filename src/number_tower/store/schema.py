@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, false
 from sqlalchemy.types import TypeEngine
 
-NEWEST = "0006"
+NEWEST = "0007"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -84,9 +84,11 @@ rooms = Table(
     Column("hints", Boolean, nullable=False),
     Column("best_of", Integer),
     Column("offer", Text),
+    Column("claim_after", Integer, server_default="300"),
 )
 """Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
-no change of a game: seats, offers, rematches."""
+no change of a game: seats, offers, rematches, hints. After `claim_after` seconds a game can be claimed from a player
+who is gone; null: never."""
 
 seats = Table(
     "seats",
@@ -106,3 +108,29 @@ rounds = Table(
     Column("game", Integer, nullable=False),
 )
 """The games of rooms."""
+
+hints = Table(
+    "hints",
+    metadata,
+    *_columns(Integer, "game", "version", primary_key=True),
+    *_columns(SmallInteger, "seat", "step", primary_key=True),
+)
+"""Hints that players took against each other: `version` is that of the game at that time."""
+
+presence = Table(
+    "presence",
+    metadata,
+    Column("room", Integer, primary_key=True),
+    Column("seat", SmallInteger, primary_key=True),
+    Column("seen", Text, nullable=False),
+    Column("hidden", Boolean, nullable=False),
+)
+"""When the player of a seat was last seen, by any server, and whether the page was hidden then."""
+
+short_codes = Table(
+    "short_codes",
+    metadata,
+    Column("code", Text, primary_key=True),
+    *_columns(Integer, "room", "classroom"),
+)
+"""Short codes in use: each leads to a room with a free seat, or to a class that is open."""

@@ -14,6 +14,7 @@ from number_tower.store import rooms as room_store
 from number_tower.store.games import update_game
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
+from number_tower.store.short_codes import CodeTarget, release_code
 
 MAX_MOVED = 200
 """Seats that one request moves from another secret of the same browser; the next request moves more."""
@@ -105,6 +106,7 @@ def sit(
     room_store.raise_version(connection, known, after)
     token = token_urlsafe(32)
     room_store.insert_seat(connection, known.id, place, token, browser)
+    release_code(connection, CodeTarget(room=known.id))
     if after.table.names != known.room.table.names:
         update_game(connection, known.game, after.table)
     return _announce_holder(connection, known), token

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.brief import summarize_rules
-from number_tower.room import Offer, Room
+from number_tower.room import HintTaken, Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
@@ -23,6 +24,9 @@ MOST_LOG_CHANGES = 60
 
 MOST_TEXT = 64 * 1024
 """Characters of dialogue in one answer, whatever words a game has."""
+
+HINT_STEPS = ("", "what to look for", "the move", "the reason")
+"""What each step of a hint shows."""
 
 MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
@@ -75,9 +79,7 @@ class RoomView:
         named = get_voice(self.table.book, SPECTATOR).tell(self.table) if self.holds_both else told
         skips = [_join_lines(message) for message in named if message.kind == "skipped"]
         if self.room.over:
-            ends = [message for message in told if message.kind == "end"]
-            *others, winner = [*skips, *join_messages(*ends).splitlines()] or [""]
-            return [winner, *others]
+            return _pick_headline([*skips, *_list_end_lines(told)])
         first = (join_messages(self.voice.tell_turn(self.table)).splitlines() or [""])[0]
         # The page says in its own words what can be placed: some rulebooks call blocks available that do not fit.
         return [_get_turn(first, "Your" if self.is_my_turn else self.mover), *skips]
@@ -138,9 +140,20 @@ class RoomView:
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
-        """The last changes, in words for this visitor."""
+        """The last changes, and the hints taken between them, in words for this visitor."""
         ends = (each._replace(text=join_messages(each), version=self.table.version) for each in self._match_end)
-        return (*build_log(self.table, self.reader), *ends)
+        lines = [*build_log(self.table, self.reader), *ends]
+        first = lines[0].version if lines else 0
+        hints = (self._tell_hint(taken) for taken in self.room.hints_taken if taken.version >= first - 1)
+        return tuple(sorted((*lines, *hints), key=lambda line: line.version))
+
+    def _tell_hint(self, taken: HintTaken) -> Message:
+        text = f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
+        return Message("advice", taken.seat, text, version=taken.version)
+
+    def count_hints(self, seat: int) -> int:
+        """Return how many positions there are in which a player took a hint."""
+        return len({taken.version for taken in self.room.hints_taken if taken.seat == seat})
 
     @cached_property
     def line(self) -> str:
@@ -172,6 +185,21 @@ class RoomView:
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)
+
+
+def tell_end(table: Table, reader: Reader = SPECTATOR) -> list[str]:
+    """Return how a game ended, the most important line first."""
+    return _pick_headline(_list_end_lines(get_voice(table.book, reader).tell(table)))
+
+
+def _list_end_lines(told: Iterable[Message]) -> list[str]:
+    return join_messages(*(message for message in told if message.kind == "end")).splitlines()
+
+
+def _pick_headline(lines: list[str]) -> list[str]:
+    """Move the last line, which says who won, to the front."""
+    *others, winner = lines or [""]
+    return [winner, *others]
 
 
 def _join_lines(message: Message) -> str:
@@ -224,6 +252,7 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
         "declined": _describe_offer(room.declined),
         "waiting": room.waiting,
         "hints": room.hints_allowed,
+        "hints_taken": [{**taken._asdict(), "seat": taken.seat + 1} for taken in room.hints_taken],
         "series": {
             "number": len(room.winners) + 1,
             "best_of": room.best_of,

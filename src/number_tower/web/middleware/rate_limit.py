@@ -63,7 +63,7 @@ READ_LIMIT = RateLimit(
 PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.", "pages")
 ACTION_LIMIT = RateLimit("acting", 50, 200, "Too many moves at once.", "moves, offers, taking a free seat")
 COMPUTE_LIMIT = RateLimit(
-    "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons"
+    "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons, pictures"
 )
 CREATE_LIMIT = RateLimit("creating", 2, 60, "Too many new games at once.", "new games", by_seat=False)
 HANDOVER_LIMIT = RateLimit(
@@ -79,7 +79,11 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("*", r"/(?:g|api/games)/[^/]+/take(?:/.*)?", HANDOVER_LIMIT),
     ("*", r"/(?:g|api/games)/[^/]+/hint", COMPUTE_LIMIT),
     ("POST", r"/new|/class/new|/analysis/play|/api/games", CREATE_LIMIT),
-    ("*", r"/(?:analysis|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))", COMPUTE_LIMIT),
+    (
+        "*",
+        r"/(?:analysis|share(?:\.[a-z]+)?|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))",
+        COMPUTE_LIMIT,
+    ),
     ("GET", r"/(?:static|api|openapi\.json)(?:/.*)?|/(?:[gw]|class)/[^/]+/events", READ_LIMIT),
     ("GET", r".*", PAGE_LIMIT),
     ("HEAD", r".*", PAGE_LIMIT),

@@ -18,6 +18,7 @@ from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
 from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
+from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
@@ -25,6 +26,7 @@ from number_tower.text import format_count, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
+from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
@@ -124,13 +126,17 @@ def shorten_names(text: str, *names: str) -> Markup:
 templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
+    "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
     "describe_fit_rule": describe_fit_rule,
     "describe_goal": describe_goal,
     "describe_rules": describe_rules,
+    "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_result": format_result,
+    "format_streak": format_streak,
     "get_voice": get_voice,
     "verbs": VALUE_VERBS,
     "zip": zip,

@@ -12,6 +12,7 @@ from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
 from number_tower.web.pages import PREFERENCES, read_form, render_page
+from number_tower.web.pages.puzzles import read_daily_record
 from number_tower.web.view import RoomView
 
 router = APIRouter(include_in_schema=False)
@@ -23,7 +24,7 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    return render_page(request, "home.html", mine=await _list_games(request))
+    return render_page(request, "home.html", mine=await _list_games(request), daily=read_daily_record(request))
 
 
 @router.post("/theme")

@@ -36,6 +36,8 @@ VALUES_TIMEOUT = 4.0
 LONGEST_ANSWER = 40
 """Characters of an answer that is no number, where the page repeats it."""
 
+_CHANGED = "The game has changed. This is how it is now."
+
 _SIMPLE_ACTIONS = {kind.__name__.lower(): kind for kind in (Resign, Accept, Decline, Rematch)}
 
 router = APIRouter(include_in_schema=False)
@@ -122,12 +124,16 @@ async def give_hint(request: Request, address: str) -> Response:
     if not cached.room.may_hint(held):
         return await _render_room(request, cached, held, "No hint is available now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
+    credentials = get_browser_session(request).get_credentials(address)
     try:
         hint = await ask_for_hint(request, cached, step)
+        cached = await _get_lobby(request).take_hint(cached, credentials, step)
     except BusyError as busy:
         return await _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
         return await _render_room(request, cached, held, "This position is too hard to work out here.")
+    except (StaleError, RoomError):
+        return await _render_again(request, address, _CHANGED, 409)
     return await _render_room(request, cached, held, hint=hint, step=step)
 
 
@@ -181,7 +187,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
     except MoveError as error:
         notice, status = explain_block(cached.room.table, error.block, error.reason), 422
     except StaleError:
-        notice, status = "The game has changed. This is how it is now.", 409
+        notice, status = _CHANGED, 409
     except RoomError as error:
         notice, status = make_sentence(f"{error}"), 409
     else:

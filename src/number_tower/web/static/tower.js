@@ -485,8 +485,8 @@ document.addEventListener("click", async (event) => {
     setTimeout(() => { word.textContent = "Copy"; clearMessage(COPIED); }, 3000);
   }
   if (share) {
-    const url = document.getElementById(share.dataset.share).value;
-    navigator.share({ title: "Number Tower", url }).catch(() => {});
+    const { value } = document.getElementById(share.dataset.share);
+    navigator.share(share.dataset.kind === "text" ? { text: value } : { title: "Number Tower", url: value }).catch(() => {});
   }
 });
 
