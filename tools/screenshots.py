@@ -103,6 +103,19 @@ def refused(page: Page, friend: Callable[[], Page]) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def first_game(page: Page, _: Callable[[], Page]) -> None:
+    """Begin a first game, with the tour on its board."""
+    page.context.clear_cookies()
+    begin(page, "draft", "computer", name_1="Ann")
+
+
+def practising(page: Page, _: Callable[[], Page]) -> None:
+    """Practise with the value of every move beside it."""
+    begin(page, "climb", "computer", name_1="Ann", opening="1-5")
+    page.get_by_role("button", name="Values").click()
+    page.locator(".value").first.wait_for()
+
+
 def hinted(page: Page, friend: Callable[[], Page]) -> None:
     """Ask for all there is of a hint."""
     at_table("draft", 7, 9)(page, friend)
@@ -156,6 +169,8 @@ SIGHTS = (
     Sight("room-lost", "a game that is lost to the computer", lost),
     Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
     Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
+    Sight("room-tour", "the tour of a first game", first_game, dark=True),
+    Sight("room-values", "the values of the moves", practising),
     Sight("room-refused", "a block that cannot be placed", refused),
     Sight("room-hint", "a hint in three steps", hinted),
     Sight("room-resign", "a second thought", giving_up),

@@ -227,6 +227,10 @@ class Room:
         """Whether they may ask for a hint now."""
         return self.hints_allowed and self.may_move(held)
 
+    def may_see_values(self, held: Collection[int]) -> bool:
+        """Whether they may see the value of every move: only those who play alone or at one screen."""
+        return self.hints_allowed and not self.over and self.holds_all_people(held)
+
     def may_claim(self, held: Collection[int], gone_for: float) -> bool:
         """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
         if len(held) != 1 or self.waiting or self.over or self.claim_after is None or not self.may_continue:

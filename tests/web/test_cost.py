@@ -121,6 +121,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
         )
     ),
     ("POST", "/theme"): Inputs(form=("theme", "back")),
+    ("POST", "/preferences"): Inputs(form=("tour", "values", "back")),
     ("GET", "/g/{address}"): Inputs(),
     ("GET", "/g/{address}/table"): Inputs(),
     ("GET", "/w/{watch}"): Inputs(),

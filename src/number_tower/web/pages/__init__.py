@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
-from number_tower.brief import describe_rules
+from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
 from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
@@ -45,6 +45,10 @@ LONGEST_FIELD = MAX_RULE_FILE
 
 THEMES = ("light", "dark", "auto")
 """The colours that a visitor may choose; auto follows the device."""
+
+PREFERENCES = {"theme": THEMES, "tour": ("done",), "values": ("on", "off")}
+"""What visitors choose for all pages, each in a cookie: the colours, that the tour of the board has been seen, and
+whether values are shown beside the moves."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -124,6 +128,8 @@ templates.env.globals |= {
     "levels": LEVELS.values(),
     "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
+    "describe_fit_rule": describe_fit_rule,
+    "describe_goal": describe_goal,
     "describe_rules": describe_rules,
     "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,

@@ -97,6 +97,7 @@ function show(html, status) {
     document.querySelector(".blocks")?.classList.add("quiet-blocks");
     playSound();
   }
+  showTour();
   follow();
   if (sending?.block && sending.version === getMain().dataset.version) showPending(sending);
   else sendNext();
@@ -182,6 +183,7 @@ async function post(sent) {
     const typed = answer.ok && sent.form.querySelector("#typed");
     if (typed) typed.value = "";
     if (sending === sent) sending = null;
+    if (answer.ok && sent.block) tourStep++;
     failure = show(html, answer.status) ? "" : describeFailure(answer.status);
   } catch {
     next = null;
@@ -294,6 +296,35 @@ function showNotice(text) {
   document.getElementById("says").prepend(notice);
   return notice;
 }
+
+// The tour of a first game: three steps on the board, one at a time; a move is a step, too --------------------------------
+
+let tourStep = 1;
+
+function showTour() {
+  const tour = document.getElementById("tour");
+  if (!tour) return;
+  if (tourStep > 3) {
+    endTour(tour);
+    return;
+  }
+  tour.dataset.at = tourStep;
+  tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
+}
+
+function endTour(tour) {
+  setPreference("tour", "done");
+  if (tour.contains(document.activeElement)) getMain().focus({ preventScroll: true });
+  tour.remove();
+}
+
+document.addEventListener("click", (event) => {
+  const button = closest(event, "[data-tour]");
+  if (!button) return;
+  event.preventDefault();
+  tourStep = button.dataset.tour === "next" ? tourStep + 1 : 4;
+  showTour();
+});
 
 // Following the game -------------------------------------------------------------------------------------------
 
@@ -468,8 +499,12 @@ function changeTheme(button) {
   root.dataset.theme = theme;
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
+  setPreference("theme", theme);
+}
+
+function setPreference(name, value) {
   const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax${secure}`;
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
 }
 
 const soundButton = document.getElementById("sound");
@@ -502,4 +537,5 @@ function playSound() {
 }
 
 hideIntroductions();
+showTour();
 follow();
