@@ -149,6 +149,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/puzzles"): Inputs(form=("answer",)),
     ("GET", "/learn/{name}"): Inputs(query=("answer",)),
     ("POST", "/learn/{name}"): Inputs(form=("answer",)),
+    ("GET", "/offline"): Inputs(),
+    ("GET", "/service-worker.js"): Inputs(),
     ("GET", "/share"): Inputs(query=("game",)),
     ("GET", "/share.{form}"): Inputs(query=("game",)),
     ("GET", "/games"): Inputs(),
