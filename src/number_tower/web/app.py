@@ -30,7 +30,7 @@ from number_tower.web.middleware.rate_limit import RateLimitMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
+from number_tower.web.pages import analysis, docs, games, home, new_game, own_rules, puzzles, room
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
@@ -89,7 +89,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, new_game, analysis, puzzles, games, docs, health):
+    for part in (room, home, new_game, own_rules, analysis, puzzles, games, docs, health):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)

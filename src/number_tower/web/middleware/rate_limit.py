@@ -58,6 +58,7 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("*", r"/(?:g|api/games)/[^/]+/hint", COMPUTE_LIMIT),
     ("POST", r"/new|/analysis/play|/api/games", CREATE_LIMIT),
     ("*", r"/(?:analysis|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))", COMPUTE_LIMIT),
+    ("*", r"/rules(?:/verdict)?", COMPUTE_LIMIT),
     ("GET", r"/(?:static|api|openapi\.json)(?:/.*)?|/[gw]/[^/]+/events", READ_LIMIT),
     ("GET", r".*", PAGE_LIMIT),
     ("HEAD", r".*", PAGE_LIMIT),
