@@ -73,18 +73,18 @@ def test_there_is_a_field_for_every_rule_and_a_choice_for_every_word() -> None:
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_of_the_catalogue_can_be_started_from(name: str) -> None:
     rules = catalogue.load_named(name).rules
-    draft = check_text(make_text("Mine", rules))
-    assert draft.book is not None
-    assert (draft.book.rules, draft.book.title, draft.mistakes) == (rules, "Mine", {})
+    sheet = check_text(make_text("Mine", rules))
+    assert sheet.book is not None
+    assert (sheet.book.rules, sheet.book.title, sheet.mistakes) == (rules, "Mine", {})
 
 
 @settings(max_examples=examples(300))
 @given(any_rules())
 def test_the_fields_show_any_rules_and_say_what_the_text_says(rules: Rules) -> None:
-    draft = check_text(make_text("Mine", rules))
-    assert draft.book is not None
-    assert draft.book.rules == rules
-    assert draft.fields == draft.saved == {"title": "Mine", **chosen(rules)}
+    sheet = check_text(make_text("Mine", rules))
+    assert sheet.book is not None
+    assert sheet.book.rules == rules
+    assert sheet.fields == sheet.saved == {"title": "Mine", **chosen(rules)}
 
 
 @settings(max_examples=examples(300))
@@ -155,10 +155,10 @@ def test_only_what_was_changed_is_written() -> None:
     ],
 )
 def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
-    draft = check_text(f"[rules]\n{rules}\n")
-    assert draft.book is None
-    assert draft.mistakes.keys() == places
-    for words in draft.mistakes.values():
+    sheet = check_text(f"[rules]\n{rules}\n")
+    assert sheet.book is None
+    assert sheet.mistakes.keys() == places
+    for words in sheet.mistakes.values():
         assert all(sentence.endswith((".", "?")) for sentence in words)
 
 
@@ -176,25 +176,25 @@ def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
     ],
 )
 def test_a_mistake_of_no_rule_stands_at_the_text(text: str, places: set[str]) -> None:
-    draft = check_text(text)
-    assert draft.book is None
-    assert draft.mistakes.keys() == places
+    sheet = check_text(text)
+    assert sheet.book is None
+    assert sheet.mistakes.keys() == places
 
 
 def test_what_is_no_number_stays_as_it_was_typed() -> None:
     for typed in ("high", "20.5", "-3", "9" * 40):
-        draft = check_text(write_fields(make_text(), {"target": typed}))
-        assert draft.fields["target"] == typed
-        assert draft.mistakes == {"target": ("A target is a whole number of 1 or more, such as 21.",)}
+        sheet = check_text(write_fields(make_text(), {"target": typed}))
+        assert sheet.fields["target"] == typed
+        assert sheet.mistakes == {"target": ("A target is a whole number of 1 or more, such as 21.",)}
 
 
 def test_a_change_waits_until_the_text_can_be_read() -> None:
     with pytest.raises(catalogue.RuleFileError) as unreadable:
         write_fields("[rules", {"target": "9"})
-    draft = refuse_text("[rules", {"target": "9", f"{SAVED}target": "30", "fit": "any"}, unreadable.value)
-    assert (draft.fields["target"], draft.saved["target"], draft.text) == ("9", "30", "[rules")
-    assert draft.mistakes.keys() == {TEXT}
-    again = {**draft.fields, **{f"{SAVED}{key}": value for key, value in draft.saved.items()}}
+    sheet = refuse_text("[rules", {"target": "9", f"{SAVED}target": "30", "fit": "any"}, unreadable.value)
+    assert (sheet.fields["target"], sheet.saved["target"], sheet.text) == ("9", "30", "[rules")
+    assert sheet.mistakes.keys() == {TEXT}
+    again = {**sheet.fields, **{f"{SAVED}{key}": value for key, value in sheet.saved.items()}}
     assert find_changes(again)["target"] == "9"
 
 
@@ -203,6 +203,6 @@ def test_a_change_waits_until_the_text_can_be_read() -> None:
 def test_any_text_and_any_value_are_answered(text: str, value: str) -> None:
     assert (check_text(text).book is None) == bool(check_text(text).mistakes)
     for field in FIELDS:
-        draft = check_text(write_fields(make_text(), {field.key: " ".join(value.split())}))
-        assert (draft.book is None) == bool(draft.mistakes)
-        assert draft.mistakes.keys() <= {field.key, "opening"}
+        sheet = check_text(write_fields(make_text(), {field.key: " ".join(value.split())}))
+        assert (sheet.book is None) == bool(sheet.mistakes)
+        assert sheet.mistakes.keys() <= {field.key, "opening"}

@@ -127,7 +127,7 @@ EXAMPLE = Rules.read({"blocks": "1-12", "target": 30})
 """The rules that a new file begins with: one of the first blocks wins, and it is not easy to find."""
 
 
-class RuleDraft(NamedTuple):
+class RuleSheet(NamedTuple):
     """A rule file in the making: its text, what the fields show, and its rulebook, or else the mistakes by field."""
 
     text: str
@@ -164,7 +164,7 @@ def write_fields(text: str, changes: Mapping[str, str]) -> str:
         raise RuleFileError(NAME, "", UNCHANGEABLE) from None
 
 
-def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleDraft:
+def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleSheet:
     """Read a rule file: what the fields show of it, and either its rulebook or every mistake at its field.
 
     Of a file that cannot be read the fields show what they did in the submitted form.
@@ -176,23 +176,23 @@ def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleDraft:
         return refuse_text(text, given or {}, error)
     fields = read_fields(table)
     try:
-        return RuleDraft(text, fields, fields, limits.make_rulebook(table, content, NAME, NAME), {})
+        return RuleSheet(text, fields, fields, limits.make_rulebook(table, content, NAME, NAME), {})
     except RuleFileError as error:
-        return RuleDraft(text, fields, fields, None, _sort_mistakes(add_voice_mistakes(error), table))
+        return RuleSheet(text, fields, fields, None, _sort_mistakes(add_voice_mistakes(error), table))
     except limits.TooLargeError as error:
         place = error.key if error.key in fields else TEXT
-        return RuleDraft(text, fields, fields, None, {place: (make_sentence(f"{error}"),)})
+        return RuleSheet(text, fields, fields, None, {place: (make_sentence(f"{error}"),)})
 
 
 def refuse_text(
     text: str, given: Mapping[str, str], error: RuleFileError | limits.TooLargeError | None = None
-) -> RuleDraft:
+) -> RuleSheet:
     """Return a file that cannot be read; the fields stay as they are given, and count once it can be read."""
     fields = {field.key: given.get(field.key, "") for field in FIELDS}
     saved = {field.key: given.get(f"{SAVED}{field.key}", "") for field in FIELDS}
     mistakes = () if error is None else error.mistakes if isinstance(error, RuleFileError) else (("", f"{error}"),)
     words = tuple(format_mistake(*mistake) for mistake in mistakes)
-    return RuleDraft(text, fields, saved, None, {TEXT: words} if words else {})
+    return RuleSheet(text, fields, saved, None, {TEXT: words} if words else {})
 
 
 def read_fields(table: Mapping[str, object]) -> dict[str, str]:
@@ -211,7 +211,7 @@ def read_fields(table: Mapping[str, object]) -> dict[str, str]:
 
 
 def _format_field(value: object) -> str:
-    """Write a value of a rule file in one line, as somebody would type it."""
+    """Write a value of a rule file in one line, as a person would type it."""
     if isinstance(value, list) and all(type(number) is int for number in value):
         return ",".join(map(str, value))
     text = value if isinstance(value, str) else f"{value}"

@@ -24,7 +24,7 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.new_game import OWN_RULES, render_form
 from number_tower.web.questions import ask_analysis, read_record, write_rule_fields
-from number_tower.web.rule_form import TEXT, RuleDraft
+from number_tower.web.rule_form import TEXT, RuleSheet
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
 
@@ -46,21 +46,21 @@ async def show_form(request: Request, game: str = "") -> Response:
     if not text and game.lower() in catalogue.list_names():
         book = catalogue.load_named(game)
         text = rule_form.make_text(f"My {book.name}", book.rules)
-    return await _render_draft(request, rule_form.check_text(text or rule_form.make_text()))
+    return await _render_sheet(request, rule_form.check_text(text or rule_form.make_text()))
 
 
 @router.post("/rules")
 async def check_form(request: Request) -> Response:
     """Check the form, and show what is wrong or what the solver says; or go on to the form for a new game."""
     given = await _read_given(request)
-    draft, problem = await _read_draft(request, given)
+    sheet, problem = await _read_sheet(request, given)
     if problem:
-        return await _render_draft(request, draft, problem=problem, status=503)
-    if draft.book is None:
-        return await _render_draft(request, draft, status=422)
+        return await _render_sheet(request, sheet, problem=problem, status=503)
+    if sheet.book is None:
+        return await _render_sheet(request, sheet, status=422)
     if given.get("do") != "play":
-        return await _render_draft(request, draft)
-    carried = {"game": OWN_RULES, TEXT: draft.text}
+        return await _render_sheet(request, sheet)
+    carried = {"game": OWN_RULES, TEXT: sheet.text}
     address = f"/new?{urlencode(carried)}"
     return RedirectResponse(address, 303) if len(address) <= LONGEST_ADDRESS else render_form(request, carried)
 
@@ -68,8 +68,8 @@ async def check_form(request: Request) -> Response:
 @router.post("/rules/live")
 async def check_live(request: Request) -> Response:
     """Check the form while it is filled in; the solver is not asked."""
-    draft, problem = await _read_draft(request, await _read_given(request))
-    return await _render_draft(request, draft, problem=problem, status=503 if problem else 200, solve=False)
+    sheet, problem = await _read_sheet(request, await _read_given(request))
+    return await _render_sheet(request, sheet, problem=problem, status=503 if problem else 200, solve=False)
 
 
 @router.get("/rules/verdict")
@@ -93,7 +93,7 @@ def _clean_text(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-async def _read_draft(request: Request, given: Mapping[str, str]) -> tuple[RuleDraft, str]:
+async def _read_sheet(request: Request, given: Mapping[str, str]) -> tuple[RuleSheet, str]:
     """Return the rule file of a submitted form with the changed fields in it, and why it could not be made."""
     text, changes = _clean_text(given.get(TEXT, "")), rule_form.find_changes(given)
     try:
@@ -107,14 +107,14 @@ async def _read_draft(request: Request, given: Mapping[str, str]) -> tuple[RuleD
     return rule_form.check_text(text, given), ""
 
 
-async def _render_draft(
-    request: Request, draft: RuleDraft, *, problem: str = "", status: int = 200, solve: bool = True
+async def _render_sheet(
+    request: Request, sheet: RuleSheet, *, problem: str = "", status: int = 200, solve: bool = True
 ) -> Response:
     """Show the form, with the start of the game and the solver's verdict if the rules are right."""
-    context: dict[str, object] = {"draft": draft, "fields": rule_form.FIELDS, "problem": problem}
-    if draft.book is not None:
+    context: dict[str, object] = {"sheet": sheet, "fields": rule_form.FIELDS, "problem": problem}
+    if sheet.book is not None:
         # The plain words for the rules, whatever the file calls things: one question for all of its versions.
-        table = Table.start(catalogue.choose(draft.book.rules))
+        table = Table.start(catalogue.choose(sheet.book.rules))
         names = get_plain_players()
         context |= {
             "table": table,
