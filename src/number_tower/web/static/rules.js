@@ -48,7 +48,7 @@ function show(fresh) {
   if (same) pending.replaceWith(old.cloneNode(true));
   Idiomorph.morph(main, fresh, {
     morphStyle: "outerHTML",
-    ignoreActiveValue: true,
+    ignoreActiveValue: document.activeElement?.matches("input"), // but the text may have got a field's change
     callbacks: { beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")) },
   });
   if (!same || getVerdict()?.querySelector("[data-pending]")) askSolver(SOLVE_DELAY);
