@@ -112,6 +112,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/api/puzzles"): Inputs(query=("seed", "number", "grade", "game")),
     ("POST", "/api/puzzles/answer"): Inputs(json=("block", "day", "seed", "number", "grade", "game")),
     ("GET", "/"): Inputs(),
+    ("GET", "/join"): Inputs(query=("code",)),
+    ("POST", "/join"): Inputs(form=("code",)),
     ("GET", "/new"): Inputs(query=("game", "opponent", "blocks")),
     ("POST", "/new"): Inputs(
         form=(
@@ -124,6 +126,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/rules/live"): Inputs(form=_RULE_FORMS),
     ("GET", "/rules/verdict"): Inputs(query=("game",)),
     ("POST", "/theme"): Inputs(form=("theme", "back")),
+    ("POST", "/preferences"): Inputs(form=("tour", "values", "back")),
     ("GET", "/g/{address}"): Inputs(),
     ("GET", "/g/{address}/table"): Inputs(),
     ("GET", "/w/{watch}"): Inputs(),
@@ -148,6 +151,9 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game", "answer")),
     ("POST", "/puzzles"): Inputs(form=("answer",)),
     ("GET", "/learn/{name}"): Inputs(query=("answer",)),
+    ("POST", "/learn/{name}"): Inputs(form=("answer",)),
+    ("GET", "/share"): Inputs(query=("game",)),
+    ("GET", "/share.{form}"): Inputs(query=("game",)),
     ("GET", "/games"): Inputs(),
     ("GET", "/games/{name}"): Inputs(),
 }  # fmt: skip

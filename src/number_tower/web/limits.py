@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
 """Seconds after which a question about a position, a game or a puzzle is given up, whatever its own limits are."""
 
+PICTURE_TIMEOUT = 8.0
+"""Seconds after which the picture of a game is given up."""
+
 REVIEW_SECONDS = 6.0
 """Seconds for all positions of a game that is reviewed."""
 
@@ -146,6 +149,10 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
     return book
 
 
+MAX_CLIENTS = 50_000
+"""Addresses whose requests and rooms are counted; the least recent one is forgotten first."""
+
+
 # New rooms ------------------------------------------------------------------------------------------------------------
 
 DAY = 24 * 60 * 60
@@ -154,9 +161,6 @@ MAX_ROOMS_PER_DAY = 1_000
 
 MAX_BYTES_PER_DAY = 64 * 1024 * 1024
 """Disk space that the new rooms of one address may take: 500 with the largest rule file, and many more without."""
-
-MAX_CLIENTS = 50_000
-"""Addresses whose requests and rooms are counted; the least recent one is forgotten first."""
 
 MEASURE_INTERVAL = 5.0
 """Seconds between two measurements of the database."""

@@ -14,11 +14,12 @@ from weakref import WeakValueDictionary
 from sqlalchemy import Connection
 
 from number_tower.position import MoveError
-from number_tower.room import Action, Room, RoomError
-from number_tower.store import StoreError, maintenance, rooms, rows, seats
+from number_tower.room import Action, Room, RoomError, TakeHint
+from number_tower.store import StoreError, maintenance, rooms, rows, seats, short_codes
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import Credentials, Revision, RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import StoredGame
+from number_tower.store.short_codes import CodeTarget
 from number_tower.table import StaleError, TableError
 from number_tower.web import limits
 from number_tower.web.limits import Quota
@@ -140,6 +141,15 @@ class Lobby:
         room = await self.find_room(address)
         return await self._read(lambda connection: rooms.load_earlier_game(connection, room, number))
 
+    async def find_code_target(self, code: str) -> CodeTarget | None:
+        """Return what a short code leads to; None if no free seat and no class has it now."""
+        return await self._read(lambda connection: short_codes.find_target(connection, code))
+
+    async def find_room_by_id(self, room_id: int) -> CachedRoom:
+        """Return a room by its id."""
+        address = await self._read(lambda connection: rooms.load_room(connection, room_id).address)
+        return await self.find_room(address)
+
     async def list_rooms(self, secrets: Collection[str], most: int) -> list[str]:
         """Return the addresses of rooms where a browser holds a seat: unfinished games first, then the newest."""
         return await self._read(lambda connection: seats.list_rooms(connection, secrets, most))
@@ -161,6 +171,12 @@ class Lobby:
         """Do something in a room, by the seats that the credentials hold."""
         room = await self._find_played(address)
         return await self._change_room(room, lambda now: now.room.apply(now.find_seats(credentials), action))
+
+    async def take_hint(self, room: CachedRoom, credentials: Credentials | None, step: int) -> CachedRoom:
+        """Store that a player takes a hint, if another person plays there, who sees it."""
+        if not room.room.is_watched(room.find_seats(credentials)):
+            return room
+        return await self.act(room.address, credentials, TakeHint(room.room.table.version, step, room.room.number))
 
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""

@@ -215,7 +215,8 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.Lob
     cached, token = await lobby.open_room(room)
     here = f"/api/games/{cached.address}"
     links = {"play": f"/g/{cached.address}", "watch": f"/w/{cached.watch}", "api": here, "events": f"{here}/events"}
-    response = _respond_with_seat(cached, token, 201, address=cached.address, watch=cached.watch, links=links)
+    about = {"address": cached.address, "watch": cached.watch, "code": cached.code, "links": links}
+    response = _respond_with_seat(cached, token, 201, **about)
     response.headers["Location"] = here
     return response
 

@@ -100,7 +100,10 @@ async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
 async def give_hint(
     player: PlayerDep, request: Request, asked: schemas.HintRequest | None = None
 ) -> schemas.HintResponse:
-    """Get help with the next move, in three steps: what to look for, the move, and why."""
+    """Get help with the next move, in three steps: what to look for, the move, and why.
+
+    Against another person, the state lists each hint in `hints_taken`.
+    """
     cached = await player.lobby.find_room_for(player.address, player.credentials)
     held = cached.find_seats(player.credentials)
     if not held:
@@ -108,7 +111,8 @@ async def give_hint(
     if not cached.room.may_hint(held):
         raise RoomError("not_now", "there is no hint now: this game has none, or it is not your turn")
     step = 1 if asked is None else asked.step
-    hint = await ask_for_hint(request, cached, held, step)
+    hint = await ask_for_hint(request, cached, step)
+    await player.lobby.take_hint(cached, player.credentials, step)
     return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)
 
 

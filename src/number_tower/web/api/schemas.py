@@ -259,6 +259,14 @@ class OfferState(ResponseModel):
     seat: SeatNumber
 
 
+class HintState(ResponseModel):
+    """A hint that a player took against the other: when, and how much it showed."""
+
+    version: int = Field(description="The version of the game at that time.")
+    seat: SeatNumber
+    step: Literal[1, 2, 3]
+
+
 class SeriesState(ResponseModel):
     """The games in this room so far, and the points of each seat."""
 
@@ -291,6 +299,7 @@ class StateResponse(ResponseModel):
     declined: OfferState | None
     waiting: bool = Field(description="Whether a seat is still free.")
     hints: bool
+    hints_taken: list[HintState] = Field(description="The hints of this game; none at one table or against a computer.")
     series: SeriesState
 
 
@@ -316,6 +325,7 @@ class CreatedGame(SeatToken):
 
     address: str
     watch: str = Field(description="The address for spectators.")
+    code: str | None = Field(description="The short code of the free seat, typed at `/join`; null if none is free.")
     links: GameLinks
 
 

@@ -114,7 +114,7 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
         level=level if opponent == "computer" else None,
         names=_read_names(given, opponent),
         best_of=_read_best_of(given),
-        hints=given.get("hints", "yes") != "no",
+        hints=given.get("hints") == "yes" or (given.get("hints") != "no" and opponent != "link"),
     )
 
 
