@@ -167,12 +167,30 @@ def solved_daily(page: Page, _: Callable[[], Page]) -> None:
     page.goto("/puzzle")
 
 
+def limited_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Limit how a game can be started, and wait for what the solver says."""
+    page.goto("/rules?game=climb")
+    page.get_by_label("First blocks").fill("1-8")
+    page.get_by_text("1 of 8 first moves wins: 6.").first.wait_for()
+
+
+def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Make rules that cannot be."""
+    page.goto("/rules")
+    page.get_by_label("Blocks", exact=True).fill("1-x")
+    page.get_by_label("Target height").fill("high")
+    page.get_by_role("link", name="Target height").wait_for()
+
+
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
     Sight("home-again", "the home page of a player with games", first_page_again),
     Sight("new", "a new game", at("/new?game=draft"), dark=True),
     Sight("new-own", "a new game with your own rules", at("/new?game=own&opponent=table")),
     Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
+    Sight("rules", "a game of your own", at("/rules"), dark=True),
+    Sight("rules-limited", "a game of your own that starts low", limited_rules),
+    Sight("rules-wrong", "rules that cannot be", wrong_rules),
     Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
     Sight("room-race", "two towers, each with its own blocks", at_table("race", 7, 8, 5)),
     Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
