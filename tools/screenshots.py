@@ -105,6 +105,19 @@ def refused(page: Page, friend: Callable[[], Page]) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def first_game(page: Page, _: Callable[[], Page]) -> None:
+    """Begin a first game, with the tour on its board."""
+    page.context.clear_cookies()
+    begin(page, "draft", "computer", name_1="Ann")
+
+
+def practising(page: Page, _: Callable[[], Page]) -> None:
+    """Practise with the value of every move beside it."""
+    begin(page, "climb", "computer", name_1="Ann", opening="1-5")
+    page.get_by_role("button", name="Values").click()
+    page.locator(".value").first.wait_for()
+
+
 def hinted(page: Page, friend: Callable[[], Page]) -> None:
     """Ask for all there is of a hint."""
     at_table("draft", 7, 9)(page, friend)
@@ -154,12 +167,30 @@ def solved_daily(page: Page, _: Callable[[], Page]) -> None:
     page.goto("/puzzle")
 
 
+def limited_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Limit how a game can be started, and wait for what the solver says."""
+    page.goto("/rules?game=climb")
+    page.get_by_label("First blocks").fill("1-8")
+    page.get_by_text("1 of 8 first moves wins: 6.").first.wait_for()
+
+
+def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Make rules that cannot be."""
+    page.goto("/rules")
+    page.get_by_label("Blocks", exact=True).fill("1-x")
+    page.get_by_label("Target height").fill("high")
+    page.get_by_role("link", name="Target height").wait_for()
+
+
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
     Sight("home-again", "the home page of a player with games", first_page_again),
     Sight("new", "a new game", at("/new?game=draft"), dark=True),
     Sight("new-own", "a new game with your own rules", at("/new?game=own&opponent=table")),
     Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
+    Sight("rules", "a game of your own", at("/rules"), dark=True),
+    Sight("rules-limited", "a game of your own that starts low", limited_rules),
+    Sight("rules-wrong", "rules that cannot be", wrong_rules),
     Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
     Sight("room-race", "two towers, each with its own blocks", at_table("race", 7, 8, 5)),
     Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
@@ -169,6 +200,8 @@ SIGHTS = (
     Sight("room-lost", "a game that is lost to the computer", lost),
     Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
     Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
+    Sight("room-tour", "the tour of a first game", first_game, dark=True),
+    Sight("room-values", "the values of the moves", practising),
     Sight("room-refused", "a block that cannot be placed", refused),
     Sight("room-hint", "a hint in three steps", hinted),
     Sight("room-resign", "a second thought", giving_up),

@@ -107,7 +107,7 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of a new visitor; no service worker comes between pages and server."""
+    """Return a window of a new visitor, who knows the tour of the board; no service worker comes in between."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
@@ -115,7 +115,13 @@ def person(
         service_workers="block",
     )  # fmt: skip
     context.set_default_timeout(PATIENCE)
+    skip_tour(context, url)
     return context
+
+
+def skip_tour(context: BrowserContext, url: str) -> None:
+    """Let no tour lie on the board in a window."""
+    context.add_cookies([{"name": "tour", "value": "done", "url": url, "httpOnly": True}])
 
 
 def free_port() -> int:

@@ -32,7 +32,7 @@ def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) 
     """
     sentences = (
         _describe_supply(rules, noun),
-        _describe_fit_rule(rules, noun, literal=literal),
+        describe_fit_rule(rules, noun, literal=literal),
         _describe_opening(rules, noun, literal=literal),
         _describe_goal(rules),
         _describe_stuck(rules, noun),
@@ -63,6 +63,19 @@ def summarize_rules(rules: Rules, noun: str = "block") -> str:
     else:
         goal = "build the higher one" if is_own else "a draw when neither can place"
     return f"{tower}, {_SUPPLIES[rules.supply].format(noun=noun)}{fit}: {goal}."
+
+
+def describe_fit_rule(rules: Rules, noun: str = "block", *, literal: bool = False) -> str:
+    """Describe which blocks may lie on which; `literal` as in `describe_rules`."""
+    if rules.fit == "descending" and not literal and not _can_repeat(rules):
+        return f"A {noun} may only go on a larger one."
+    by = "" if rules.step is None else f", by at most {rules.step}"
+    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
+
+
+def describe_goal(rules: Rules, noun: str = "block") -> str:
+    """Describe what wins: reaching the target, or else what happens to a player who is stuck."""
+    return _describe_goal(rules) or _describe_stuck(rules, noun)
 
 
 def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
@@ -99,13 +112,6 @@ def _describe_supply(rules: Rules, noun: str) -> str:
             return f"You build {tower}, taking from one pool: {what}, {once}."
         case "endless":
             return f"You build {tower} from {what}, each as often as you like."
-
-
-def _describe_fit_rule(rules: Rules, noun: str, *, literal: bool) -> str:
-    if rules.fit == "descending" and not literal and not _can_repeat(rules):
-        return f"A {noun} may only go on a larger one."
-    by = "" if rules.step is None else f", by at most {rules.step}"
-    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
 
 
 def _describe_opening(rules: Rules, noun: str, *, literal: bool) -> str:

@@ -36,6 +36,14 @@ class Offer(NamedTuple):
     seat: int
 
 
+class HintTaken(NamedTuple):
+    """A hint that the player of a seat took at a version of the table: what to look for (step 1), the move, or why."""
+
+    version: int
+    seat: int
+    step: int
+
+
 class Move(NamedTuple):
     """Place a block at a version of the table. In all actions, `game` is its number in the room (None: the last)."""
 
@@ -82,13 +90,31 @@ class Rematch(NamedTuple):
     game: int | None = None
 
 
+class TakeHint(NamedTuple):
+    """Take a hint at a version of the table, which the other player sees."""
+
+    version: int
+    step: int
+    game: int | None = None
+
+
+class Claim(NamedTuple):
+    """Claim the game, since the player to move has been gone for some seconds, as the server of the room knows."""
+
+    gone_for: float = 0.0
+    game: int | None = None
+
+
+CLAIM_AFTER = 300
+"""Seconds for which the player to move has to be gone until the other may claim the game, unless chosen otherwise."""
+
 MOST_CHANGES = 5_000
 """Changes at one table after which no move can be taken back: all of them are stored and told."""
 
 MOST_GAMES = 500
 """Games in one room after which no other begins, except to finish a match: all of them are stored."""
 
-Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch
+Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch | TakeHint | Claim
 
 
 @dataclass(frozen=True)
@@ -114,6 +140,15 @@ class Room:
     offer: Offer | None = None
     declined: Offer | None = None
     """The last offer, if it was declined and nothing has happened since."""
+
+    hints_taken: tuple[HintTaken, ...] = ()
+    """Hints taken in this game against another person, in their order."""
+
+    claim_after: int | None = CLAIM_AFTER
+    """Seconds after which a game can be claimed from a player who is gone; None: never."""
+
+    class_state: Literal["open", "paused", "closed"] | None = None
+    """In a class: whether the teacher has paused the game or ended the match; None: not in a class."""
 
     @property
     def waiting(self) -> bool:
@@ -150,18 +185,25 @@ class Room:
 
     def may_move(self, held: Collection[int]) -> bool:
         """Whether it is their turn."""
-        return not self.waiting and not self.over and self.table.game.to_move in held
+        return self.may_continue and not self.waiting and not self.over and self.table.game.to_move in held
+
+    @property
+    def may_continue(self) -> bool:
+        """Whether no teacher has paused the game or ended the match."""
+        return self.class_state in {None, "open"}
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
-        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back
+        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they may resign."""
-        return bool(held) and not self.waiting and not self.over
+        return bool(held) and self.may_continue and not self.waiting and not self.over
 
     def may_offer(self, held: Collection[int], kind: OfferKind) -> bool:
         """Whether they may offer this to another player."""
+        if not self.may_continue:
+            return False
         if len(held) != 1 or self.waiting or self.offer is not None or self.holds_all_people(held):
             return False
         (seat,) = held
@@ -185,24 +227,48 @@ class Room:
         """Whether they may ask for a hint now."""
         return self.hints_allowed and self.may_move(held)
 
+    def may_see_values(self, held: Collection[int]) -> bool:
+        """Whether they may see the value of every move: only those who play alone or at one screen."""
+        return self.hints_allowed and not self.over and self.holds_all_people(held)
+
+    def may_claim(self, held: Collection[int], gone_for: float) -> bool:
+        """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
+        if len(held) != 1 or self.waiting or self.over or self.claim_after is None or not self.may_continue:
+            return False
+        absent = self.table.game.to_move
+        return absent not in held and self.seats[absent].kind == "person" and gone_for >= self.claim_after
+
+    def is_watched(self, held: Collection[int]) -> bool:
+        """Whether they play against another person, who sees each hint that they take."""
+        return bool(held) and not self.holds_all_people(held)
+
     @property
     def hints_allowed(self) -> bool:
         """Whether hints are given here: only in casual games without hidden blocks."""
-        return self.hints and self.best_of is None and not self.table.hidden
+        return self.hints and (self.best_of is None or self._in_class) and not self.table.hidden
+
+    @property
+    def _in_class(self) -> bool:
+        return self.class_state is not None
+
+    @property
+    def _is_final(self) -> bool:
+        """Whether the result stands: in a class, the standings count it at once."""
+        return self._in_class and self.over
 
     @property
     def _may_take_back(self) -> bool:
-        return self.table.version < MOST_CHANGES
+        return self.table.version < MOST_CHANGES and self.may_continue
 
     @property
     def _in_match(self) -> bool:
-        """Whether this is a match, and undecided."""
-        return self.best_of is not None and not self.series_over
+        """Whether this is a match, undecided, and no teacher has ended it."""
+        return self.best_of is not None and not self.series_over and self.may_continue
 
     @property
     def _may_play_again(self) -> bool:
         """Whether another game may begin in this room."""
-        return self._in_match or self.number < MOST_GAMES
+        return self._in_match or (self.number < MOST_GAMES and not self._in_class)
 
     def holds_all_people(self, held: Collection[int]) -> bool:
         """Whether these are the seats of all people in the room."""
@@ -233,14 +299,10 @@ class Room:
             raise RoomError("not_yours", "you are watching this game, so you cannot do that")
         if self._check_game(action):
             return self
+        if isinstance(action, Move | Undo | Resign | Claim):
+            return self._change_table(held, action)
         room = self
         match action:
-            case Move():
-                room = self._move(held, action)
-            case Undo():
-                room = self._undo(held, action)
-            case Resign():
-                room = self._resign(held)
             case MakeOffer(kind, _):
                 room = self._make_offer(held, kind)
             case Accept():
@@ -249,13 +311,27 @@ class Room:
                 room = self._decline(held)
             case Rematch():
                 self._check_game_count()
-                self._check(self.may_rematch(held), "the next game starts when this one is over and both players agree")
+                self._check(self.may_rematch(held), self._explain_rematch())
                 room = self._start_next_game()
+            case TakeHint():
+                room = self._take_hint(held, action)
         return room
+
+    def _change_table(self, held: Collection[int], action: Move | Undo | Resign | Claim) -> Room:
+        match action:
+            case Move():
+                return self._move(held, action)
+            case Undo():
+                return self._undo(held, action)
+            case Resign():
+                return self._resign(held)
+            case Claim(gone_for, _):
+                return self._claim(held, gone_for)
 
     def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
+            self._check(self.may_continue or self.over, "your teacher has paused the game; it continues soon")
             return False
         agreed = isinstance(action, Rematch | Accept) or (isinstance(action, MakeOffer) and action.kind == "rematch")
         if action.game == self.number - 1 and agreed:
@@ -268,6 +344,22 @@ class Room:
             return self
         self._check(self.may_resign(held))
         return self._set_table(self.table.declare("resigned", loser))
+
+    def _claim(self, held: Collection[int], gone_for: float) -> Room:
+        absent = self.table.game.to_move
+        if self.table.declared == (1 - absent, "forfeit") and absent not in held:
+            return self
+        self._check(self.may_claim(held, gone_for), "a game can be claimed only if the player to move is gone for long")
+        return self._set_table(self.table.declare("forfeit", absent))
+
+    def _take_hint(self, held: Collection[int], hint: TakeHint) -> Room:
+        if hint.version != self.table.version:
+            raise StaleError(self.table)
+        self._check(self.may_hint(held), "there is no hint now: this game has none, or it is not your turn")
+        taken = HintTaken(hint.version, self.table.game.to_move, hint.step)
+        if not self.is_watched(held) or taken in self.hints_taken:
+            return self
+        return replace(self, hints_taken=(*self.hints_taken, taken))
 
     def _move(self, held: Collection[int], move: Move) -> Room:
         if self.table.check_version(move.version, Change("place", move.block), held):
@@ -283,6 +375,7 @@ class Room:
             return self
         if not self.holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
+        self._check(not self._is_final, "the game is over, and its result counts in the class")
         self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")
         self._check(self.table.may_undo, "there is no move to undo")
         return self._set_table(self.table.undo())
@@ -311,15 +404,20 @@ class Room:
         table = self.table
         following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
         winners = () if self.series_over else self.results
-        return replace(self._set_table(following), number=self.number + 1, winners=winners)
+        return replace(self._set_table(following), number=self.number + 1, winners=winners, hints_taken=())
 
     def _set_table(self, table: Table) -> Room:
         """Return the room with a changed table; that ends any offer."""
         return replace(self, table=table, offer=None, declined=None)
 
+    def _explain_rematch(self) -> str:
+        if self._in_class:
+            return "your next game starts when your teacher starts the next round"
+        return "the next game starts when this one is over and both players agree"
+
     def _check_game_count(self) -> None:
         most = f"{MOST_GAMES} games were played here, which is the limit; open a new room to continue"
-        self._check(not self.over or self._may_play_again, most)
+        self._check(not self.over or self._may_play_again or self._in_class, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks
         if not may:

@@ -100,7 +100,7 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     visitor: Visitor, size: tuple[int, int]
 ) -> None:
     page, other = visitor(None, size=size), visitor(None)
-    join(other, begin(page, "draft", "link", name_1="Ann"), "Ben")
+    join(other, begin(page, "draft", "link", name_1="Ann", hints="yes"), "Ben")
     expect(my_turn(page)).to_be_visible()
     before = page.evaluate(PLACES)
 
@@ -284,9 +284,9 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
     expect(status(ben).locator(".icon-star")).to_be_visible()
     expect(ann.locator(".glad, .plate.won, #status .icon-star")).to_have_count(0)
     ways = ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
-    expect(ways).to_have_text(["Review", "Offer a rematch", "New game"])
+    expect(ways).to_have_text(["Review", "Offer a rematch", "New game", "Share"])
     ways = ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
-    expect(ways).to_have_text(["Offer a rematch", "Review", "New game"])
+    expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
 
 
 # The numbers as a board -----------------------------------------------------------------------------------------------
@@ -327,3 +327,112 @@ def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> Non
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
     expect(board(page).locator(".cell.last")).to_contain_text("5")
     expect(board(page).get_by_role("button")).to_have_count(0)
+
+
+# The tour of a first game ---------------------------------------------------------------------------------------------
+
+
+def newcomer(visitor: Visitor, game: str = "draft", size: tuple[int, int] = DESKTOP, *, scripts: bool = True) -> Page:
+    """Let somebody begin a game at one table who was never here before."""
+    page = visitor(None, size=size, scripts=scripts)
+    page.context.clear_cookies()
+    begin(page, game)
+    return page
+
+
+def tour(page: Page) -> Locator:
+    """Return what lies on the board of a first game."""
+    return board(page).get_by_role("group", name="How to play")
+
+
+@SIZES
+@pytest.mark.parametrize("game", ["draft", "climb"])
+def test_a_first_game_is_explained_on_the_board_in_three_steps(
+    visitor: Visitor, game: str, size: tuple[int, int]
+) -> None:
+    page = newcomer(visitor, game, size)
+    for words in ("1. Place.", "2. Why not that one?", "3. The"):
+        expect(tour(page).get_by_text(words)).to_be_in_viewport(ratio=0.99)
+        expect(tour(page).get_by_role("paragraph")).to_have_count(1)
+        tour(page).get_by_role("button").first.click()
+    expect(tour(page)).to_have_count(0)
+    begin(page, game)
+    expect(tour(page)).to_have_count(0)
+
+
+def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    tour(page).get_by_role("button", name="Skip").press("Enter")
+    expect(tour(page)).to_have_count(0)
+    page.reload()
+    expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_moves_go_on_with_the_tour(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    for words, number in (("1. Place.", 9), ("2. Why not that one?", 8), ("3. The target.", 5)):
+        expect(tour(page).get_by_text(words)).to_be_visible()
+        place(page, number)
+    expect(tour(page)).to_have_count(0)
+
+
+def test_a_block_is_dragged_onto_a_board_with_the_tour(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    with changing(page):
+        drag(page, 9)
+    assert game_on(page).moves == (9,)
+
+
+def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(visitor: Visitor) -> None:
+    page = newcomer(visitor, scripts=False)
+    expect(tour(page).get_by_role("paragraph")).to_have_count(3)
+    expect(tour(page).get_by_role("button")).to_have_text(["Skip"])
+    tour(page).get_by_role("button", name="Skip").click()
+    expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_those_who_watch_get_no_tour(visitor: Visitor) -> None:
+    page, watcher = visitor(None), visitor(None)
+    begin(page, "draft")
+    watcher.context.clear_cookies()
+    watcher.goto(page.locator("#watch-link").input_value())
+    expect(board(watcher)).to_be_visible()
+    expect(tour(watcher)).to_have_count(0)
+
+
+# Values while practising ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_values_stand_beside_the_moves_when_they_are_switched_on(visitor: Visitor, *, scripts: bool) -> None:
+    page = visitor(None, scripts=scripts)
+    begin(page, "factor", "computer", level="gentle")
+    switch = page.get_by_role("button", name="Values")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".value")).to_have_count(0)
+    switch.click()
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    expect(block(page, 7)).to_have_accessible_description("wins in 3")
+    expect(block(page, 1)).to_have_accessible_description(re.compile("loses in"))
+    expect(page.locator("#block-7 .value")).to_have_text("+3")
+    expect(page.get_by_text("+ wins, = draws, − loses.")).to_be_visible()
+    begin(page, "draft", "computer")
+    expect(page.locator("#block-9 .value")).to_be_visible()
+    switch.click()
+    expect(page.locator(".value")).to_have_count(0)
+
+
+def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor)
+    for page in (ann, ben):
+        expect(page.get_by_role("button", name="Values")).to_have_count(0)
+    for wishes in ({"best_of": "3"}, {"hidden": "yes"}, {"hints": "no"}):
+        page = visitor(None)
+        begin(page, "summit", "computer", moves=(), **wishes)
+        page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])
+        page.reload()
+        expect(board(page)).to_be_visible()
+        expect(page.get_by_role("button", name="Values")).to_have_count(0)
+        expect(page.locator(".value")).to_have_count(0)

@@ -194,7 +194,7 @@ def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
 
 
 def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_with_a_link(visitor, hints="yes")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     ben.get_by_role("button", name="Hint").click()

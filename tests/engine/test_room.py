@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from number_tower import Game, IllegalMoveError, Table, catalogue
 from number_tower.room import (
+    CLAIM_AFTER,
     MOST_GAMES,
     Accept,
     Action,
+    Claim,
     Decline,
+    HintTaken,
     MakeOffer,
     Move,
     Offer,
@@ -22,6 +25,7 @@ from number_tower.room import (
     Room,
     RoomError,
     Seat,
+    TakeHint,
     Undo,
 )
 from number_tower.rules import Rules
@@ -338,8 +342,65 @@ def test_nobody_is_helped_in_a_match_or_where_blocks_are_hidden_or_help_is_off()
 
 # Whatever is done -----------------------------------------------------------------------------------------------------
 
+# Hints and claims -----------------------------------------------------------------------------------------------------
+
+
+def test_a_hint_against_another_person_is_seen_once_and_ends_with_the_game() -> None:
+    start = played(room(), 9)
+    first = start.apply(BEN, TakeHint(1, 1))
+    assert first.apply(BEN, TakeHint(1, 1)) is first, "asked again, it is the same hint"
+    second = first.apply(BEN, TakeHint(1, 2))
+    assert second.hints_taken == (HintTaken(1, 1, 1), HintTaken(1, 1, 2))
+    assert played(second, 8).hints_taken == second.hints_taken
+    ended = over(second).apply(BOTH, Rematch())
+    assert (ended.number, ended.hints_taken) == (2, ())
+
+
+def test_nobody_is_told_of_hints_at_one_table_or_against_the_computer() -> None:
+    alone = room(seats=(Seat("person", "Ann"), Seat("computer", "Easy")))
+    assert room().apply(BOTH, TakeHint(0, 1)).hints_taken == ()
+    assert alone.apply(ANN, TakeHint(0, 1)).hints_taken == ()
+
+
+def test_a_hint_is_refused_where_there_is_none() -> None:
+    for start, held in ((replace(room(), hints=False), ANN), (room(best_of=3), ANN), (room(), BEN)):
+        with pytest.raises(RoomError, match="there is no hint now"):
+            start.apply(held, TakeHint(0, 1))
+    with pytest.raises(StaleError):
+        played(room(), 9).apply(BEN, TakeHint(0, 1))
+
+
+def test_a_game_is_claimed_from_a_player_to_move_who_is_gone_for_long() -> None:
+    start = played(room(), 9)
+    assert start.may_claim(ANN, CLAIM_AFTER)
+    assert not start.may_claim(ANN, CLAIM_AFTER - 0.001)
+    assert not start.may_claim(BEN, CLAIM_AFTER), "it is their own turn"
+    assert not start.may_claim(BOTH, CLAIM_AFTER)
+    assert not start.may_claim(NOBODY, CLAIM_AFTER)
+    claimed = start.apply(ANN, Claim(CLAIM_AFTER))
+    assert claimed.table.outcome == (0, "forfeit")
+    assert claimed.apply(ANN, Claim(0.0)) is claimed, "sent twice, it counts once"
+    with pytest.raises(RoomError, match="only if the player to move is gone for long"):
+        start.apply(ANN, Claim(10.0))
+
+
+def test_a_room_can_have_its_own_time_until_a_claim_or_none() -> None:
+    start = replace(played(room(), 9), claim_after=60)
+    assert start.may_claim(ANN, 60)
+    assert not replace(start, claim_after=None).may_claim(ANN, 1e9)
+
+
+def test_nothing_is_claimed_from_a_computer_a_free_seat_or_a_game_that_is_over() -> None:
+    computer = Seat("computer", "Easy")
+    assert not replace(played(room(), 9), seats=(PEOPLE[0], computer)).may_claim(ANN, 1e9)
+    assert not replace(played(room(), 9), seats=(PEOPLE[0], Seat("free", "Ben"))).may_claim(ANN, 1e9)
+    assert not over(room()).may_claim(ANN, 1e9)
+    assert not over(room()).may_claim(BEN, 1e9)
+
+
 HANDS = st.sampled_from([frozenset[int](), frozenset(ANN), frozenset(BEN), frozenset(BOTH)])
 SIMPLE: list[Action] = [Resign(), MakeOffer("takeback"), MakeOffer("rematch"), Accept(), Decline(), Rematch()]
+SIMPLE += [Claim(CLAIM_AFTER), Claim(CLAIM_AFTER - 1)]
 
 
 @given(any_rules(), st.data())
@@ -351,6 +412,7 @@ def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(rules: Ru
             st.sampled_from(SIMPLE)
             | st.builds(Move, st.integers(0, start.table.version), st.sampled_from(rules.blocks), st.none())
             | st.builds(Undo, st.integers(0, start.table.version), st.none())
+            | st.builds(TakeHint, st.integers(0, start.table.version), st.integers(1, 3), st.none())
         )
         try:
             after = start.apply(held, action)
@@ -384,4 +446,8 @@ def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
             allowed = start.may_answer(held) or start.may_withdraw(held)
         case Rematch():
             allowed = start.may_rematch(held)
+        case TakeHint(version, _, _):
+            allowed = version == table.version and start.may_hint(held)
+        case Claim(gone_for, _):
+            allowed = start.may_claim(held, gone_for)
     return allowed

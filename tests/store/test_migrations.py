@@ -134,16 +134,25 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> No
 REFERENCES = {
     "changes": {("game", "games", "CASCADE")},
     "games": {("book", "rulebooks", None), ("match", "matches", None)},
+    "hints": {("game", "games", "CASCADE")},
+    "pairings": {("classroom", "classrooms", "CASCADE"), ("room", "rooms", "SET NULL")},
+    "presence": {("room", "rooms", "CASCADE")},
+    "pupils": {("classroom", "classrooms", "CASCADE")},
     "rounds": {("room", "rooms", "CASCADE"), ("game", "games", "CASCADE")},
     "seats": {("room", "rooms", "CASCADE")},
+    "short_codes": {("room", "rooms", "CASCADE")},
+    "teachers": {("classroom", "classrooms", "CASCADE")},
 }
 UNIQUE = {
+    "classrooms": {("watch",)},
     "games": {("key",), ("match", "number")},
     "matches": {("key",)},
+    "pairings": {("room",)},
     "puzzles": {("key",)},
     "rooms": {("address",), ("watch",)},
     "rounds": {("game",)},
     "rulebooks": {("digest",)},
+    "short_codes": {("room",), ("classroom",)},
 }
 INDEXED = {
     "games": {
@@ -151,8 +160,10 @@ INDEXED = {
         ("player_1", "changed"), ("player_2", "changed"), ("rulebook", "changed"),
     },
     "matches": {("changed",)},
+    "pupils": {("browser",)},
     "puzzles": {("player",)},
     "seats": {("browser",)},
+    "teachers": {("browser",)},
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -16,6 +17,7 @@ from number_tower.room import (
     Accept,
     Action,
     Decline,
+    HintTaken,
     MakeOffer,
     Move,
     Offer,
@@ -24,6 +26,7 @@ from number_tower.room import (
     Room,
     RoomError,
     Seat,
+    TakeHint,
     Undo,
 )
 from number_tower.rules import Rules
@@ -446,3 +449,25 @@ def test_what_waits_when_it_is_closed_is_still_kept(kept: Store) -> None:
     answers = [scribe.submit(lambda _: 1) for _ in range(200)]
     scribe.close()
     assert [answer.result(0) for answer in answers] == [1] * 200
+
+
+def test_hints_are_found_as_they_were_taken_until_the_next_game(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    known = done(kept, known, ann, TakeHint(0, 1))
+    known = done(kept, known, ann, TakeHint(0, 2))
+    known = done(kept, known, ann, Move(0, 9))
+    known = done(kept, known, ben, TakeHint(1, 3))
+    taken = (HintTaken(0, 0, 1), HintTaken(0, 0, 2), HintTaken(1, 1, 3))
+    assert known.room.hints_taken == found(kept, known.address).room.hints_taken == taken
+    assert found(kept, known.address).revision == known.revision
+    known = done(kept, known, ben, Resign())
+    known = done(kept, known, ben, MakeOffer("rematch"))
+    known = done(kept, known, ann, Accept())
+    assert known.room.hints_taken == found(kept, known.address).room.hints_taken == ()
+
+
+@pytest.mark.parametrize("seconds", [None, 60, 300])
+def test_the_time_until_a_claim_is_found_as_it_was_chosen(kept: Store, seconds: int | None) -> None:
+    with kept.write() as connection:
+        known, _ = rooms.insert_room(connection, replace(LINKED, claim_after=seconds), BOOK, Seats())
+    assert known.room.claim_after == seconds

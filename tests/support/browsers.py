@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 from playwright.sync_api import expect as expecting
 
 import browser as browsers
-from serving import DESKTOP, PATIENCE, Server, person
+from serving import DESKTOP, PATIENCE, Server, person, skip_tour
 from support.forking import Forked
 from visits import begin, join, my_turn
 
@@ -115,6 +115,7 @@ class Window:
             self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         self.page.goto("about:blank")
         self.context.clear_cookies()
+        skip_tour(self.context, self.look.url)
         self.page.mouse.move(-1, -1)
         width, height = self.look.size
         if self.page.viewport_size != {"width": width, "height": height}:

@@ -250,6 +250,40 @@ def test_without_hints_none_is_given(client: TestClient) -> None:
     assert client.post(f"{room}/hint", data={"step": "1"}).status_code == 409
 
 
+@pytest.mark.parametrize(
+    ("opponent", "chosen", "allowed"),
+    [
+        ("link", None, False), ("link", "", False), ("link", "yes", True), ("link", "no", False),
+        ("computer", None, True), ("computer", "", True), ("computer", "no", False), ("table", "", True),
+    ],
+)  # fmt: skip
+def test_hints_are_off_against_a_friend_unless_they_are_chosen(
+    client: TestClient, opponent: str, chosen: str | None, *, allowed: bool
+) -> None:
+    room = begun(client, opponent=opponent, **({} if chosen is None else {"hints": chosen}))
+    if opponent == "link":
+        joining = shown(other(client), room)
+        assert ("Hints are allowed. Both of you see each hint that is taken." in joining) is allowed
+        assert ("There are no hints in this game." in joining) is not allowed
+        other(client).post(f"{room}/sit")
+    assert ("/hint" in shown(client, room)) is allowed
+
+
+def test_each_hint_against_a_friend_is_seen_by_both(client: TestClient) -> None:
+    room = begun(client, opponent="link", hints="yes", name_1="Ann", blocks="1-6", target="9")
+    ben = other(client)
+    ben.post(f"{room}/sit", data={"name": "Ben"})
+    for step in ("1", "2", "2"):
+        assert "took a hint" in client.post(f"{room}/hint", data={"step": step}).text
+    seen = shown(ben, room)
+    assert seen.count("Ann took a hint: what to look for.") == seen.count("Ann took a hint: the move.") == 1
+    assert "took 1 hint<" in seen
+    mine = shown(client, room)
+    assert "You took a hint: the move." in mine
+    place(client, room, 2)
+    assert shown(ben, room).count("Ann took a hint") == 2, "a move does not hide it"
+
+
 def test_a_match_keeps_the_score_and_the_other_begins(client: TestClient) -> None:
     room = begun(client, name_1="Ann", name_2="Ben", best_of="3")
     client.post(f"{room}/resign")

@@ -83,7 +83,7 @@ async def together(requests: Iterable[Awaitable[httpx2.Response]]) -> list[httpx
 
 async def open_game(pupil: httpx2.AsyncClient, game: str) -> str:
     """Open a game with a link; return its path."""
-    opened = await pupil.post("/new", data={"game": game, "opponent": "link", "hints": "1"})
+    opened = await pupil.post("/new", data={"game": game, "opponent": "link", "hints": "yes"})
     assert opened.status_code == 303, opened.text
     return opened.headers["location"]
 

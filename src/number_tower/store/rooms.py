@@ -9,19 +9,20 @@ from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.match import Match, Series
-from number_tower.room import Offer, OfferKind, Room, Seat
+from number_tower.room import HintTaken, Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, insert_changes, insert_game, load_game, lock_unchanged
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
-from number_tower.store.schema import games, rooms, rounds, seats
+from number_tower.store.schema import games, hints, pairings, rooms, rounds, seats, short_codes
+from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Table
 from number_tower.voice import get_voice
 
@@ -87,6 +88,13 @@ def match_digest(stored: str | None, given: Iterable[str]) -> bool:
     return stored is not None and any(compare_digest(stored, digest) for digest in given)
 
 
+class ClassLink(NamedTuple):
+    """The class that a room belongs to: its id and its code."""
+
+    id: int
+    code: str
+
+
 @dataclass(frozen=True)
 class StoredRoom:
     """A room in the database; of tokens and the secrets of browsers it has the digests."""
@@ -100,6 +108,10 @@ class StoredRoom:
     room: Room
     tokens: tuple[str | None, str | None]
     browsers: tuple[str | None, str | None] = (None, None)
+    code: str | None = None
+    """The short code of its free seat, if there is one."""
+    class_link: ClassLink | None = None
+    """The class in which the game is played, if it is one."""
 
     @property
     def revision(self) -> Revision:
@@ -134,7 +146,7 @@ def insert_room(
 ) -> tuple[StoredRoom, str]:
     """Store a new room; return it, and the token that holds the seats of all people there.
 
-    If the secret of a browser is given, it holds them as well.
+    If the secret of a browser is given, it holds them as well. A free seat gets a short code.
     """
     token = token_urlsafe(32)
     row = {
@@ -144,6 +156,7 @@ def insert_room(
         "since": 1,
         "best_of": room.best_of,
         "hints": room.hints,
+        "claim_after": room.claim_after,
         "version": 0,
         "opened": format_now(),
     }
@@ -153,6 +166,8 @@ def insert_room(
             insert_seat(connection, identity, place, token, browser)
     room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
     _start_game(connection, identity, room, StoredGame.start(room.table, players), since=1)
+    if room.waiting:
+        reserve_code(connection, CodeTarget(room=identity))
     return load_room(connection, identity), token
 
 
@@ -178,10 +193,14 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
     """Store what was done in a room; RoomChangedError if another process was faster."""
     before, stored = known.room, known
     is_next = after.number != before.number
-    if is_next or (after.offer, after.declined, after.seats) != (before.offer, before.declined, before.seats):
+    if is_next or _get_extras(after) != _get_extras(before):
         stored = raise_version(connection, stored, after)
         if not lock_unchanged(connection, stored.game):
             raise RoomChangedError
+    if not is_next:
+        for hint in after.hints_taken[len(before.hints_taken) :]:
+            values = {"game": stored.game.id, "version": hint.version, "seat": hint.seat + 1, "step": hint.step}
+            connection.execute(insert(hints).values(values))
     if is_next:
         game = _start_game(connection, stored.id, after, stored.game, stored.since)
     else:
@@ -189,6 +208,11 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
         if game is stored.game:
             touch_game(connection, game)
     return announce_change(connection, replace(stored, game=game, room=replace(after, table=game.table)))
+
+
+def _get_extras(room: Room) -> tuple[object, ...]:
+    """Return what the version of a room counts: all that is no change of its game."""
+    return room.offer, room.declined, room.seats, room.hints_taken
 
 
 def read_tags(connection: Connection, some: Collection[int]) -> dict[int, str]:
@@ -244,6 +268,15 @@ def notify_servers(connection: Connection, identity: int, tag: str) -> None:
     """Notify other processes, once this is committed, that a room has changed, and of its new tag."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {tag}')")
+
+
+def raise_versions(connection: Connection, some: Collection[int]) -> dict[int, str]:
+    """Raise the versions of rooms, since other processes remember what has changed; return their new tags."""
+    connection.execute(update(rooms).where(rooms.c.id.in_(some)).values(version=rooms.c.version + 1))
+    changed = read_tags(connection, some)
+    for identity, tag in sorted(changed.items()):
+        notify_servers(connection, identity, tag)
+    return changed
 
 
 def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
@@ -344,6 +377,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
     names = game.table.names or get_voice(game.table.book).players
+    class_link, class_state = _load_class(connection, row["id"])
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
@@ -352,10 +386,42 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
         winners,
         row["hints"],
         *_parse_offers(row["offer"] or ""),
+        _load_hints(connection, game.id) if row["hints"] else (),
+        row["claim_after"],
+        class_state=class_state,
     )
+    code = find_code(connection, CodeTarget(room=row["id"])) if room.waiting else None
     return StoredRoom(
-        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers
+        row["id"],
+        row["address"],
+        row["watch"],
+        row["version"],
+        row["since"],
+        game,
+        room,
+        tokens,
+        browsers,
+        code,
+        class_link,
     )
+
+
+def _load_class(
+    connection: Connection, identity: int
+) -> tuple[ClassLink | None, Literal["open", "paused", "closed"] | None]:
+    """Return the class that a room belongs to, and whether its game may continue there."""
+    of_class = short_codes.c.classroom == pairings.c.classroom
+    query = select(pairings.c.classroom, short_codes.c.code, pairings.c.paused, pairings.c.ruling)
+    row = connection.execute(query.join(short_codes, of_class).where(pairings.c.room == identity)).one_or_none()
+    if row is None:
+        return None, None
+    return ClassLink(row.classroom, row.code), "closed" if row.ruling else "paused" if row.paused else "open"
+
+
+def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:
+    taken = select(hints.c.version, hints.c.seat, hints.c.step).where(hints.c.game == game)
+    rows = connection.execute(taken.order_by(hints.c.version, hints.c.seat, hints.c.step))
+    return tuple(HintTaken(row.version, row.seat - 1, row.step) for row in rows)
 
 
 def _build_seat(place: int, names: tuple[str, str], game: StoredGame, tokens: tuple[str | None, str | None]) -> Seat:

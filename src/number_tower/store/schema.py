@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, false
 from sqlalchemy.types import TypeEngine
 
-NEWEST = "0006"
+NEWEST = "0008"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -84,9 +84,11 @@ rooms = Table(
     Column("hints", Boolean, nullable=False),
     Column("best_of", Integer),
     Column("offer", Text),
+    Column("claim_after", Integer, server_default="300"),
 )
 """Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
-no change of a game: seats, offers, rematches."""
+no change of a game: seats, offers, rematches, hints. After `claim_after` seconds a game can be claimed from a player
+who is gone; null: never."""
 
 seats = Table(
     "seats",
@@ -106,3 +108,65 @@ rounds = Table(
     Column("game", Integer, nullable=False),
 )
 """The games of rooms."""
+
+classrooms = Table(
+    "classrooms",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    *_columns(Text, "watch", "token", "settings", "state", "opened", "changed", nullable=False),
+    *_columns(Integer, "round", "version", nullable=False),
+)
+"""Classes: `token` is a digest, the teacher's; `settings` are JSON; `version` counts what is no change of a game."""
+
+teachers = Table(
+    "teachers", metadata, Column("classroom", Integer, primary_key=True), Column("browser", Text, primary_key=True)
+)
+"""The browsers that hold the rights of a class's teacher, as digests of their secrets."""
+
+pupils = Table(
+    "pupils",
+    metadata,
+    *_columns(Integer, "classroom", "number", primary_key=True),
+    *_columns(Text, "name", "state", nullable=False),
+    *_columns(Text, "browser", "code", "until"),
+)
+"""Pupils. `browser` is the digest of the secret of the one that a pupil uses; `code`, a digest as well, lets the pupil
+continue on another device, until a time."""
+
+pairings = Table(
+    "pairings",
+    metadata,
+    *_columns(Integer, "classroom", "number", primary_key=True),
+    *_columns(Integer, "round", "first", nullable=False),
+    Column("paused", Boolean, nullable=False),
+    *_columns(Integer, "second", "room"),
+    *_columns(Text, "level", "ruling"),
+)
+"""Who meets whom in a class, by the numbers of pupils, and the room of their games; results are those of the games,
+unless the teacher has made a ruling."""
+
+hints = Table(
+    "hints",
+    metadata,
+    *_columns(Integer, "game", "version", primary_key=True),
+    *_columns(SmallInteger, "seat", "step", primary_key=True),
+)
+"""Hints that players took against each other: `version` is that of the game at that time."""
+
+presence = Table(
+    "presence",
+    metadata,
+    Column("room", Integer, primary_key=True),
+    Column("seat", SmallInteger, primary_key=True),
+    Column("seen", Text, nullable=False),
+    Column("hidden", Boolean, nullable=False),
+)
+"""When the player of a seat was last seen, by any server, and whether the page was hidden then."""
+
+short_codes = Table(
+    "short_codes",
+    metadata,
+    Column("code", Text, primary_key=True),
+    *_columns(Integer, "room", "classroom"),
+)
+"""Short codes in use: each leads to a room with a free seat, or to a class that is open."""

@@ -14,6 +14,7 @@ from number_tower.store import rooms as room_store
 from number_tower.store.games import update_game
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
+from number_tower.store.short_codes import CodeTarget, release_code
 
 MAX_MOVED = 200
 """Seats that one request moves from another secret of the same browser; the next request moves more."""
@@ -90,11 +91,7 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
         own = update(seats).where(seats.c.room == room, seats.c.seat == seat, seats.c.token == token)
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
             moved.add(room)
-    connection.execute(update(rooms).where(rooms.c.id.in_(moved)).values(version=rooms.c.version + 1))
-    changed = room_store.read_tags(connection, moved)
-    for identity, tag in sorted(changed.items()):
-        room_store.notify_servers(connection, identity, tag)
-    return changed
+    return room_store.raise_versions(connection, moved)
 
 
 def sit(
@@ -105,6 +102,7 @@ def sit(
     room_store.raise_version(connection, known, after)
     token = token_urlsafe(32)
     room_store.insert_seat(connection, known.id, place, token, browser)
+    release_code(connection, CodeTarget(room=known.id))
     if after.table.names != known.room.table.names:
         update_game(connection, known.game, after.table)
     return _announce_holder(connection, known), token

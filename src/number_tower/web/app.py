@@ -30,7 +30,20 @@ from number_tower.web.middleware.cross_site import CrossSiteMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, lesson, new_game, offline, puzzles, room, share
+from number_tower.web.pages import (
+    analysis,
+    docs,
+    games,
+    home,
+    join,
+    lesson,
+    new_game,
+    offline,
+    own_rules,
+    puzzles,
+    room,
+    share,
+)
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.static_files import HashedStaticFiles
@@ -94,7 +107,8 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, new_game, analysis, puzzles, lesson, games, share, offline, docs, health):
+    parts = (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, offline, docs, health)
+    for part in parts:
         app.include_router(part.router)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)

@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from time import monotonic
 from typing import Literal, NamedTuple
 
@@ -27,8 +28,8 @@ MAX_ROOMS = 4_096
 MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Memory that all rooms may take together, as `estimate_size` says."""
 
-_ROOM = 6_500
-"""Bytes of a room without any change (measured: 4,500 and 700 for its place in the cache)."""
+_ROOM = 7_200
+"""Bytes of a room without any change (measured: 5,000 and 700 for its place in the cache)."""
 
 _CHANGE = 560
 """Bytes of a change, its time, its places in moves, movers and log, and the position after it (measured: about 520)."""
@@ -103,6 +104,16 @@ class CachedRoom(StoredRoom):
     def voice(self) -> Voice:
         """The voice of the room's rulebook."""
         return get_voice(self.game.table.book)
+
+    @property
+    def is_for_two(self) -> bool:
+        """Whether two people play here, or will, each with a seat of their own."""
+        return all(seat.kind != "computer" for seat in self.room.seats) and self.tokens[0] != self.tokens[1]
+
+    @property
+    def turn_began(self) -> float:
+        """When the last change of the game was made, in seconds since 1970."""
+        return datetime.fromisoformat(self.game.changed).timestamp()
 
     def find_reader(self, credentials: Credentials | str | None) -> Reader:
         """Return as whom the holder of credentials reads."""

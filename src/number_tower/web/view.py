@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.brief import summarize_rules
-from number_tower.room import Offer, Room
+from number_tower.presence import Presence, RoomPresence
+from number_tower.room import HintTaken, Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
@@ -25,6 +26,9 @@ MOST_LOG_CHANGES = 60
 MOST_TEXT = 64 * 1024
 """Characters of dialogue in one answer, whatever words a game has."""
 
+HINT_STEPS = ("", "what to look for", "the move", "the reason")
+"""What each step of a hint shows."""
+
 MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
 
@@ -32,8 +36,8 @@ MOST_LISTED_BLOCKS = 200
 class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
-    def __init__(self, cached: CachedRoom, held: frozenset[int]) -> None:
-        self.cached, self.held = cached, held
+    def __init__(self, cached: CachedRoom, held: frozenset[int], presence: RoomPresence | None = None) -> None:
+        self.cached, self.held, self.presence = cached, held, presence
         self.room, self.table = cached.room, cached.room.table
         self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
         """The address of this visitor's page; the play address is for players only."""
@@ -137,14 +141,41 @@ class RoomView:
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
-        """The last changes, in words for this visitor."""
+        """The last changes, and the hints taken between them, in words for this visitor."""
         ends = (each._replace(text=join_messages(each), version=self.table.version) for each in self._match_end)
-        return (*build_log(self.table, self.reader), *ends)
+        lines = [*build_log(self.table, self.reader), *ends]
+        first = lines[0].version if lines else 0
+        hints = (self._tell_hint(taken) for taken in self.room.hints_taken if taken.version >= first - 1)
+        return tuple(sorted((*lines, *hints), key=lambda line: line.version))
+
+    def _tell_hint(self, taken: HintTaken) -> Message:
+        text = f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
+        return Message("advice", taken.seat, text, version=taken.version)
+
+    def count_hints(self, seat: int) -> int:
+        """Return how many positions there are in which a player took a hint."""
+        return len({taken.version for taken in self.room.hints_taken if taken.seat == seat})
 
     @cached_property
     def line(self) -> str:
         """The game as one line."""
         return record.to_line(self.table)
+
+    # The players ------------------------------------------------------------------------------------------------------
+
+    @property
+    def presence_mark(self) -> str:
+        """What the page shows of the players who are here, away or gone, so that its script hears of changes."""
+        return mark_presence(self.room, self.presence)
+
+    def get_presence(self, seat: int) -> Presence | None:
+        """Return where the player of a seat is; None for this visitor's own, and where nobody needs to know."""
+        return None if self.presence is None or seat in self.held else self.presence.seats[seat]
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether this visitor may claim the game, since the other player has been gone for long."""
+        return self.presence is not None and self.room.may_claim(self.held, self.presence.gone_for)
 
     # The board --------------------------------------------------------------------------------------------------------
 
@@ -209,6 +240,14 @@ def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES)
     return tuple(lines)
 
 
+def mark_presence(room: Room, presence: RoomPresence | None) -> str:
+    """Return a text that is another one when players come or go, or when a game can be claimed."""
+    if presence is None:
+        return ""
+    claim = room.may_claim({1 - room.table.game.to_move}, presence.gone_for)
+    return " ".join((*presence.seats, *(["claim"] if claim else [])))
+
+
 # The public state -----------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +277,7 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
         "declined": _describe_offer(room.declined),
         "waiting": room.waiting,
         "hints": room.hints_allowed,
+        "hints_taken": [{**taken._asdict(), "seat": taken.seat + 1} for taken in room.hints_taken],
         "series": {
             "number": len(room.winners) + 1,
             "best_of": room.best_of,

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
 from number_tower.store.rooms import Credentials
 from number_tower.web.api import schemas
 from number_tower.web.api.deps import (
@@ -96,11 +96,20 @@ async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
     return await player.act(Rematch(_get_game_number(of)))
 
 
+@_post_action("/games/{address}/claim")
+async def claim_game(player: PlayerDep, of: OptionalGame = None) -> Response:
+    """Claim the game, if the other player is to move and has been gone for five minutes; it ends as a forfeit."""
+    return await player.act(Claim(game=_get_game_number(of)))
+
+
 @router.post("/games/{address}/hint", responses=_REFUSALS)
 async def give_hint(
     player: PlayerDep, request: Request, asked: schemas.HintRequest | None = None
 ) -> schemas.HintResponse:
-    """Get help with the next move, in three steps: what to look for, the move, and why."""
+    """Get help with the next move, in three steps: what to look for, the move, and why.
+
+    Against another person, the state lists each hint in `hints_taken`.
+    """
     cached = await player.lobby.find_room_for(player.address, player.credentials)
     held = cached.find_seats(player.credentials)
     if not held:
@@ -109,6 +118,7 @@ async def give_hint(
         raise RoomError("not_now", "there is no hint now: this game has none, or it is not your turn")
     step = 1 if asked is None else asked.step
     hint = await ask_for_hint(request, cached, step)
+    await player.lobby.take_hint(cached, player.credentials, step)
     return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)
 
 

@@ -13,6 +13,7 @@ from number_tower.catalogue import list_names as games
 from number_tower.match import MOST_GAMES
 from number_tower.players import LEVELS
 from number_tower.position import Ending, Refusal
+from number_tower.presence import Presence
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from number_tower.table import LONGEST_NAME
 from number_tower.web.limits import MAX_RECORD_LENGTH
@@ -259,6 +260,14 @@ class OfferState(ResponseModel):
     seat: SeatNumber
 
 
+class HintState(ResponseModel):
+    """A hint that a player took against the other: when, and how much it showed."""
+
+    version: int = Field(description="The version of the game at that time.")
+    seat: SeatNumber
+    step: Literal[1, 2, 3]
+
+
 class SeriesState(ResponseModel):
     """The games in this room so far, and the points of each seat."""
 
@@ -291,6 +300,7 @@ class StateResponse(ResponseModel):
     declined: OfferState | None
     waiting: bool = Field(description="Whether a seat is still free.")
     hints: bool
+    hints_taken: list[HintState] = Field(description="The hints of this game; none at one table or against a computer.")
     series: SeriesState
 
 
@@ -316,11 +326,22 @@ class CreatedGame(SeatToken):
 
     address: str
     watch: str = Field(description="The address for spectators.")
+    code: str | None = Field(description="The short code of the free seat, typed at `/join`; null if none is free.")
     links: GameLinks
 
 
 ActionName = Literal[
-    "join", "move", "undo", "resign", "offer_takeback", "offer_rematch", "accept", "decline", "rematch", "hint"
+    "join",
+    "move",
+    "undo",
+    "resign",
+    "offer_takeback",
+    "offer_rematch",
+    "accept",
+    "decline",
+    "rematch",
+    "hint",
+    "claim",
 ]
 
 
@@ -329,6 +350,17 @@ class SeatStatus(ResponseModel):
 
     seats: list[SeatNumber]
     may: list[ActionName]
+
+
+class PresenceResponse(ResponseModel):
+    """Whether the players are there."""
+
+    players: Pair[Presence] | None = Field(
+        description="Whether each player is here, away (not seen for 10 seconds) or gone; null unless two people play"
+        " at different devices."
+    )
+    gone_for: int = Field(description="The seconds for which the player to move has not been seen in this turn.")
+    claim_after: int | None = Field(description="The seconds after which the game can be claimed; null if it cannot.")
 
 
 class HandoverCode(ResponseModel):

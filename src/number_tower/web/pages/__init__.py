@@ -15,15 +15,16 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
-from number_tower.brief import describe_rules
+from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
 from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
-from number_tower.text import format_count, format_value, summarize_numbers
+from number_tower.text import format_count, format_duration, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
+from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.static_files import build_static_url
 from number_tower.web.worker_process import GaveUpError
@@ -42,6 +43,10 @@ LONGEST_FIELD = MAX_RULE_FILE
 
 THEMES = ("light", "dark", "auto")
 """The colours that a visitor may choose; auto follows the device."""
+
+PREFERENCES = {"theme": THEMES, "tour": ("done",), "values": ("on", "off")}
+"""What visitors choose for all pages, each in a cookie: the colours, that the tour of the board has been seen, and
+whether values are shown beside the moves."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -115,10 +120,14 @@ templates.env.globals |= {
     "levels": LEVELS.values(),
     "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
+    "describe_fit_rule": describe_fit_rule,
+    "describe_goal": describe_goal,
     "describe_rules": describe_rules,
+    "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_duration": format_duration,
     "format_result": format_result,
     "format_streak": format_streak,
     "get_voice": get_voice,

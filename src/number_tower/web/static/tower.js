@@ -97,6 +97,7 @@ function show(html, status) {
     document.querySelector(".blocks")?.classList.add("quiet-blocks");
     playSound();
   }
+  showTour();
   follow();
   if (sending?.block && sending.version === getMain().dataset.version) showPending(sending);
   else sendNext();
@@ -121,8 +122,19 @@ document.addEventListener("pointerdown", (event) => {
   press = current;
 });
 
+// Players who come or go change no state: only what is said of them is shown anew.
+function showPresence(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
+  getMain().dataset.presence = fresh.dataset.presence;
+  for (const part of getMain().querySelectorAll(".presence, #claim")) {
+    const other = fresh.querySelector(`#${part.id}`);
+    if (other) Idiomorph.morph(part, other);
+  }
+}
+
 let refreshing = false;
 let newest = null;
+let present = null; // what the stream has said of the players
 let retry = 0;
 
 async function refresh() {
@@ -130,14 +142,16 @@ async function refresh() {
   clearTimeout(retry);
   retry = 0;
   const wanted = newest;
+  const known = present;
   refreshing = true;
   try {
-    const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+    const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1", ...(document.hidden && { "X-Hidden": "1" }) }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
     const html = await answer.text();
     while (press) await press;
     // The same state again would only remove what was said about the last move.
     if (!answer.ok || !html.includes(`data-mark="${getMain().dataset.mark}"`)) show(html, answer.status);
+    else if (!html.includes(`data-presence="${getMain().dataset.presence}"`)) showPresence(html);
     clearMessage(LOST, BEHIND);
   } catch (error) {
     setMessage(error instanceof TypeError ? LOST : BEHIND); // fetch throws a TypeError where no server answers
@@ -146,7 +160,7 @@ async function refresh() {
     refreshing = false;
   }
   // Ask again for changes made while the answer was on its way.
-  if (!retry && newest !== wanted && isLater(newest, getMain().dataset.mark)) refresh();
+  if (!retry && ((newest !== wanted && isLater(newest, getMain().dataset.mark)) || present !== known)) refresh();
 }
 
 // Sending forms ------------------------------------------------------------------------------------------------
@@ -182,6 +196,7 @@ async function post(sent) {
     const typed = answer.ok && sent.form.querySelector("#typed");
     if (typed) typed.value = "";
     if (sending === sent) sending = null;
+    if (answer.ok && sent.block) tourStep++;
     failure = show(html, answer.status) ? "" : describeFailure(answer.status);
   } catch {
     next = null;
@@ -295,6 +310,35 @@ function showNotice(text) {
   return notice;
 }
 
+// The tour of a first game: three steps on the board, one at a time; a move is a step, too --------------------------------
+
+let tourStep = 1;
+
+function showTour() {
+  const tour = document.getElementById("tour");
+  if (!tour) return;
+  if (tourStep > 3) {
+    endTour(tour);
+    return;
+  }
+  tour.dataset.at = tourStep;
+  tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
+}
+
+function endTour(tour) {
+  setPreference("tour", "done");
+  if (tour.contains(document.activeElement)) getMain().focus({ preventScroll: true });
+  tour.remove();
+}
+
+document.addEventListener("click", (event) => {
+  const button = closest(event, "[data-tour]");
+  if (!button) return;
+  event.preventDefault();
+  tourStep = button.dataset.tour === "next" ? tourStep + 1 : 4;
+  showTour();
+});
+
 // Following the game -------------------------------------------------------------------------------------------
 
 // A browser holds six connections to a server, for all its tabs together, and a stream takes one as long as it lasts.
@@ -349,6 +393,10 @@ function openStream() {
     setMessage("");
     newest = event.lastEventId;
     if (isLater(newest, getMain().dataset.mark)) refresh();
+  });
+  opened.addEventListener("presence", (event) => {
+    present = event.data;
+    if (present !== getMain().dataset.presence) refresh();
   });
   opened.onerror = () => {
     setTimeout(() => { if (opened === stream && opened.readyState !== EventSource.OPEN) setMessage(LOST); }, 1500);
@@ -468,8 +516,12 @@ function changeTheme(button) {
   root.dataset.theme = theme;
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
+  setPreference("theme", theme);
+}
+
+function setPreference(name, value) {
   const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax${secure}`;
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
 }
 
 const soundButton = document.getElementById("sound");
@@ -512,4 +564,5 @@ if ("offline" in getMain().dataset && location.pathname !== "/offline") {
 }
 
 hideIntroductions();
+showTour();
 follow();

@@ -1,0 +1,70 @@
+"""The page where a short code is typed: it leads to the free seat or the class that has the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from number_tower.short_codes import CodeError, normalize_code
+from number_tower.store.rooms import RoomNotFoundError
+from number_tower.text import format_text, make_sentence
+from number_tower.web.lobby import Lobby
+from number_tower.web.middleware.rate_limit import CODE_LIMIT, TooManyError, count_failure
+from number_tower.web.pages import read_form, render_page
+
+router = APIRouter(include_in_schema=False)
+
+_LONGEST_GIVEN = 40
+"""Characters of what was typed that the page repeats."""
+
+
+@router.get("/join")
+async def show_code_form(request: Request) -> Response:
+    """Show the form, filled in from the address."""
+    return _render_form(request, request.query_params.get("code", ""))
+
+
+@router.post("/join")
+async def follow_code(request: Request) -> Response:
+    """Redirect to what a code leads to; an address that sends too many wrong ones has to wait."""
+    given = str((await read_form(request)).get("code", "")).strip()
+    if not given:
+        return _render_form(request, "", "Please type the code that you were given.", 422)
+    try:
+        code = normalize_code(given)
+        path = await _find_path(request.app.state.lobby, code)
+    except CodeError as error:
+        wrong, status = make_sentence(f"{error}"), 422
+    else:
+        if path is not None:
+            return RedirectResponse(path, 303)
+        wrong = f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong."
+        status = 404
+    try:
+        count_failure(request, CODE_LIMIT)
+    except TooManyError as error:
+        return _render_form(request, given, error.problem.detail, 429, error.headers)
+    return _render_form(request, given, wrong, status)
+
+
+async def _find_path(lobby: Lobby, code: str) -> str | None:
+    """Return the address of what has a code; None if nothing has it."""
+    target = await lobby.find_code_target(code)
+    if target is None:
+        return None
+    if target.room is None:
+        return f"/class/{code}"
+    try:
+        return f"/g/{(await lobby.find_room_by_id(target.room)).address}"
+    except RoomNotFoundError:
+        return None
+
+
+def _render_form(
+    request: Request, given: str, wrong: str = "", status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    page = render_page(request, "code.html", status=status, given=format_text(given, _LONGEST_GIVEN), wrong=wrong)
+    page.headers.update(headers or {})
+    return page

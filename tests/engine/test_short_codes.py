@@ -1,0 +1,81 @@
+"""Short codes: read from a screen, typed by anyone, never rude."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from number_tower.short_codes import ALPHABET, LENGTH, RUDE_PARTS, CodeError, make_code, normalize_code
+
+
+def draw_code(seed: int) -> str:
+    return make_code(Random(seed))  # noqa: S311 - the same codes in every run
+
+
+def codes() -> st.SearchStrategy[str]:
+    return st.integers(0, 2**32).map(draw_code)
+
+
+@given(codes())
+def test_a_code_has_five_characters_that_are_not_confused_and_make_no_word(code: str) -> None:
+    assert len(code) == LENGTH == 5
+    assert set(code) <= set(ALPHABET)
+    assert not set(code) & set("AEIOUYLBSVZ012568")
+    assert not any(part in code for part in RUDE_PARTS)
+
+
+@given(codes(), st.data())
+def test_a_code_is_read_however_it_is_typed(code: str, data: st.DataObject) -> None:
+    spaced = "".join(data.draw(st.sampled_from(["", " ", "-", " – ", ".", "\t"])) + character for character in code)
+    assert normalize_code(spaced) == normalize_code(code.lower()) == normalize_code(f" {code}\n") == code
+
+
+def test_a_character_that_no_code_has_counts_as_the_one_it_looks_like() -> None:
+    assert normalize_code("oQ06a") == "DDDG4"
+    assert normalize_code("cdfge") == "CDFG3"
+
+
+@pytest.mark.parametrize("text", ["", "CDFG", "CDFGHJ", "CDFG CDFG", "      "])
+def test_a_text_of_another_length_is_no_code(text: str) -> None:
+    with pytest.raises(CodeError, match="a code has 5 letters or digits, such as"):
+        normalize_code(text)
+
+
+@pytest.mark.parametrize("character", [*"ILUVYSZB1258", "ß", "é", "٣", "\x00", "／"])
+def test_a_character_that_no_code_has_is_named(character: str) -> None:
+    with pytest.raises(CodeError):
+        normalize_code(f"CDFG{character}")
+
+
+@given(st.text())
+def test_any_text_is_a_code_or_refused(text: str) -> None:
+    try:
+        code = normalize_code(text)
+    except CodeError:
+        return
+    assert normalize_code(code) == code
+    assert set(code) <= set(ALPHABET)
+
+
+def test_what_reads_as_a_rude_word_could_be_drawn_and_is_not() -> None:
+    assert all(set(part) <= set(ALPHABET) and part == part.upper() for part in RUDE_PARTS)
+
+    class Stubborn:
+        """Draws every rude part first."""
+
+        drawn = iter([*(f"{part:C<5}"[:5] for part in RUDE_PARTS if len(part) <= 5), "CDFGH"])
+
+        def choices(self, *_: object, **__: object) -> list[str]:
+            return list(next(self.drawn))
+
+    assert make_code(Stubborn()) == "CDFGH"
+
+
+def test_there_are_enough_codes_for_every_free_seat() -> None:
+    refused = sum(any(part in "".join(code) for part in RUDE_PARTS) for code in product(ALPHABET, repeat=3))
+    assert refused < len(ALPHABET) ** 3 / 50
+    assert len({draw_code(seed) for seed in range(2000)}) > 1990
