@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,13 +26,13 @@ from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.static_files import build_static_url
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
 
 T = TypeVar("T")
 
 WEB_DIRECTORY = Path(__file__).parent.parent
-STATIC_DIRECTORY = WEB_DIRECTORY / "static"
 
 LARGEST_FORM = 64 * 1024
 """Bytes of a form: room for a rule file, each of whose characters may be written as three."""
@@ -87,12 +85,6 @@ async def read_form(request: Request) -> FormData:
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             raise HTTPException(413, f"The field {format_value(name)} may have at most {LONGEST_FIELD:,} characters.")
     return form
-
-
-@cache
-def build_static_url(path: str) -> str:
-    """Return the address of a static file; it changes with the content, so that browsers may cache it for ever."""
-    return f"/static/{path}?{sha256((STATIC_DIRECTORY / path).read_bytes()).hexdigest()[:12]}"
 
 
 def _find_return_path(request: Request) -> str:

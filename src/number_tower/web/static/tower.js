@@ -553,6 +553,16 @@ function playSound() {
   tone.stop(now + 0.15);
 }
 
+// Without a connection ---------------------------------------------------------------------------------------------
+
+// The service worker shows a page of its own where the server cannot be reached. There is none without https.
+addEventListener("load", () => { navigator.serviceWorker?.register("/service-worker.js").catch(() => {}); });
+
+if ("offline" in getMain().dataset && location.pathname !== "/offline") {
+  addEventListener("online", () => location.reload());
+  setTimeout(() => location.reload(), 10000);
+}
+
 hideIntroductions();
 showTour();
 follow();
