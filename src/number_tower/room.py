@@ -99,9 +99,9 @@ class TakeHint(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Claim the game, since the player to move has been gone for some seconds."""
+    """Claim the game, since the player to move has been gone for some seconds, as the server of the room knows."""
 
-    gone_for: float
+    gone_for: float = 0.0
     game: int | None = None
 
 
@@ -147,6 +147,9 @@ class Room:
     claim_after: int | None = CLAIM_AFTER
     """Seconds after which a game can be claimed from a player who is gone; None: never."""
 
+    class_state: Literal["open", "paused", "closed"] | None = None
+    """In a class: whether the teacher has paused the game or ended the match; None: not in a class."""
+
     @property
     def waiting(self) -> bool:
         """Whether a seat is still free."""
@@ -182,18 +185,25 @@ class Room:
 
     def may_move(self, held: Collection[int]) -> bool:
         """Whether it is their turn."""
-        return not self.waiting and not self.over and self.table.game.to_move in held
+        return self.may_continue and not self.waiting and not self.over and self.table.game.to_move in held
+
+    @property
+    def may_continue(self) -> bool:
+        """Whether no teacher has paused the game or ended the match."""
+        return self.class_state in {None, "open"}
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
-        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back
+        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they may resign."""
-        return bool(held) and not self.waiting and not self.over
+        return bool(held) and self.may_continue and not self.waiting and not self.over
 
     def may_offer(self, held: Collection[int], kind: OfferKind) -> bool:
         """Whether they may offer this to another player."""
+        if not self.may_continue:
+            return False
         if len(held) != 1 or self.waiting or self.offer is not None or self.holds_all_people(held):
             return False
         (seat,) = held
@@ -223,7 +233,7 @@ class Room:
 
     def may_claim(self, held: Collection[int], gone_for: float) -> bool:
         """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
-        if len(held) != 1 or self.waiting or self.over or self.claim_after is None:
+        if len(held) != 1 or self.waiting or self.over or self.claim_after is None or not self.may_continue:
             return False
         absent = self.table.game.to_move
         return absent not in held and self.seats[absent].kind == "person" and gone_for >= self.claim_after
@@ -235,21 +245,30 @@ class Room:
     @property
     def hints_allowed(self) -> bool:
         """Whether hints are given here: only in casual games without hidden blocks."""
-        return self.hints and self.best_of is None and not self.table.hidden
+        return self.hints and (self.best_of is None or self._in_class) and not self.table.hidden
+
+    @property
+    def _in_class(self) -> bool:
+        return self.class_state is not None
+
+    @property
+    def _is_final(self) -> bool:
+        """Whether the result stands: in a class, the standings count it at once."""
+        return self._in_class and self.over
 
     @property
     def _may_take_back(self) -> bool:
-        return self.table.version < MOST_CHANGES
+        return self.table.version < MOST_CHANGES and self.may_continue
 
     @property
     def _in_match(self) -> bool:
-        """Whether this is a match, and undecided."""
-        return self.best_of is not None and not self.series_over
+        """Whether this is a match, undecided, and no teacher has ended it."""
+        return self.best_of is not None and not self.series_over and self.may_continue
 
     @property
     def _may_play_again(self) -> bool:
         """Whether another game may begin in this room."""
-        return self._in_match or self.number < MOST_GAMES
+        return self._in_match or (self.number < MOST_GAMES and not self._in_class)
 
     def holds_all_people(self, held: Collection[int]) -> bool:
         """Whether these are the seats of all people in the room."""
@@ -292,7 +311,7 @@ class Room:
                 room = self._decline(held)
             case Rematch():
                 self._check_game_count()
-                self._check(self.may_rematch(held), "the next game starts when this one is over and both players agree")
+                self._check(self.may_rematch(held), self._explain_rematch())
                 room = self._start_next_game()
             case TakeHint():
                 room = self._take_hint(held, action)
@@ -312,6 +331,7 @@ class Room:
     def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
+            self._check(self.may_continue or self.over, "your teacher has paused the game; it continues soon")
             return False
         agreed = isinstance(action, Rematch | Accept) or (isinstance(action, MakeOffer) and action.kind == "rematch")
         if action.game == self.number - 1 and agreed:
@@ -355,6 +375,7 @@ class Room:
             return self
         if not self.holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
+        self._check(not self._is_final, "the game is over, and its result counts in the class")
         self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")
         self._check(self.table.may_undo, "there is no move to undo")
         return self._set_table(self.table.undo())
@@ -389,9 +410,14 @@ class Room:
         """Return the room with a changed table; that ends any offer."""
         return replace(self, table=table, offer=None, declined=None)
 
+    def _explain_rematch(self) -> str:
+        if self._in_class:
+            return "your next game starts when your teacher starts the next round"
+        return "the next game starts when this one is over and both players agree"
+
     def _check_game_count(self) -> None:
         most = f"{MOST_GAMES} games were played here, which is the limit; open a new room to continue"
-        self._check(not self.over or self._may_play_again, most)
+        self._check(not self.over or self._may_play_again or self._in_class, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks
         if not may:

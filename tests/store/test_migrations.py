@@ -135,14 +135,19 @@ REFERENCES = {
     "changes": {("game", "games", "CASCADE")},
     "games": {("book", "rulebooks", None), ("match", "matches", None)},
     "hints": {("game", "games", "CASCADE")},
+    "pairings": {("classroom", "classrooms", "CASCADE"), ("room", "rooms", "SET NULL")},
     "presence": {("room", "rooms", "CASCADE")},
+    "pupils": {("classroom", "classrooms", "CASCADE")},
     "rounds": {("room", "rooms", "CASCADE"), ("game", "games", "CASCADE")},
     "seats": {("room", "rooms", "CASCADE")},
     "short_codes": {("room", "rooms", "CASCADE")},
+    "teachers": {("classroom", "classrooms", "CASCADE")},
 }
 UNIQUE = {
+    "classrooms": {("watch",)},
     "games": {("key",), ("match", "number")},
     "matches": {("key",)},
+    "pairings": {("room",)},
     "puzzles": {("key",)},
     "rooms": {("address",), ("watch",)},
     "rounds": {("game",)},
@@ -155,8 +160,10 @@ INDEXED = {
         ("player_1", "changed"), ("player_2", "changed"), ("rulebook", "changed"),
     },
     "matches": {("changed",)},
+    "pupils": {("browser",)},
     "puzzles": {("player",)},
     "seats": {("browser",)},
+    "teachers": {("browser",)},
 }  # fmt: skip
 
 

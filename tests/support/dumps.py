@@ -55,7 +55,7 @@ WITH_VALUES = {12: Known("race:5,6", "5, 6", "2027-01-07", Seats((None, "easy"),
 
 
 HELD = {"0001": GAMES} | dict.fromkeys(("0002", "0003", "0004", "0005"), GAMES | OF_A_MATCH)
-HELD |= dict.fromkeys(("0006", "0007"), GAMES | OF_A_MATCH | WITH_VALUES)
+HELD |= dict.fromkeys(("0006", "0007", "0008"), GAMES | OF_A_MATCH | WITH_VALUES)
 
 
 def loaded(form: str, file: Path) -> Path:

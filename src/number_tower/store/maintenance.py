@@ -1,4 +1,4 @@
-"""Maintenance of a database: check it, delete old rooms and unused rule files, and measure its size."""
+"""Maintenance of a database: check it, delete old rooms, classes and unused rule files, and measure its size."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sqlalchemy.dialects.postgresql import array
 from number_tower.record import RecordError
 from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.backup import DatabaseSummary, Progress, copy_database
+from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
 from number_tower.store.database import Store
 from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
@@ -24,7 +25,19 @@ from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
-from number_tower.store.schema import NEWEST, changes, games, matches, metadata, rooms, rounds, rulebooks
+from number_tower.store.schema import (
+    NEWEST,
+    changes,
+    classrooms,
+    games,
+    matches,
+    metadata,
+    pairings,
+    rooms,
+    rounds,
+    rulebooks,
+    short_codes,
+)
 from number_tower.store.upgrade import migrate, require_version
 from number_tower.text import format_text
 
@@ -51,6 +64,11 @@ _MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
     or_(*(matches.c.games.like(f'%"book": {digit}%') for digit in range(1, 10)))
 )
 """The games of the matches that name a custom rule file, as JSON."""
+
+_CLASSES_WITH_RULEBOOKS = select(classrooms.c.settings).where(
+    or_(*(classrooms.c.settings.like(f'%"book": {digit}%') for digit in range(1, 10)))
+)
+"""The settings of the classes that name a custom rule file, as JSON."""
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -93,6 +111,7 @@ def _read_everything(connection: Connection, progress: Progress | None) -> Datab
     known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
     damaged_rooms = _find_damage(connection, rooms, load_room)
     problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
+    problems += [problem for _, problem in _find_damage(connection, classrooms, load_classroom)]
     problems += _check_puzzles(connection)
     return DatabaseSummary("", rows, tuple(problems))
 
@@ -104,8 +123,8 @@ def _find_damage(
     for identity in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
         try:
             load(connection, identity)
-        except RoomNotFoundError:
-            pass  # its game was deleted, which is allowed
+        except (RoomNotFoundError, ClassroomNotFoundError):
+            pass  # its game or its code was deleted, which is allowed
         except StoreError as damaged:
             yield identity, str(damaged)
 
@@ -187,6 +206,19 @@ def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs)
     return deleted
 
 
+def delete_old_classes(connection: Connection, cutoffs: Cutoffs) -> list[int]:
+    """Delete classes without a change since the cutoff whose games are gone, or never began; return their ids."""
+    has_games = exists().where(pairings.c.classroom == classrooms.c.id)
+    has_rooms = exists().where(pairings.c.classroom == classrooms.c.id, pairings.c.room.is_not(None))
+    expired = and_(classrooms.c.changed < cutoffs.unused, ~has_games)
+    if cutoffs.any is not None:
+        expired = or_(expired, and_(classrooms.c.changed < cutoffs.any, ~has_rooms))
+    found = list(_lock(connection, select(classrooms.c.id).where(expired).limit(ROOMS_PER_TRANSACTION)))
+    connection.execute(delete(short_codes).where(short_codes.c.classroom.in_(found)))
+    connection.execute(delete(classrooms).where(classrooms.c.id.in_(found)))
+    return found
+
+
 def _lock(connection: Connection, query: Select[int]) -> set[int]:
     """Lock the rows of a query that no other process has locked; a file has only one writer, and needs no locks."""
     return {identity for (identity,) in connection.execute(query.with_for_update(skip_locked=True))}
@@ -195,7 +227,8 @@ def _lock(connection: Connection, query: Select[int]) -> set[int]:
 def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
     """Return the condition for rooms to be deleted; none whose match has games that belong to no room."""
     old = false() if cutoffs.any is None else _is_silent_since(cutoffs.any)
-    unused = and_(_is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1)
+    in_class = exists().where(pairings.c.room == rooms.c.id)
+    unused = and_(_is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1, ~in_class)
     return and_(or_(unused, old), ~_shares_match())
 
 
@@ -235,7 +268,7 @@ def find_unused_rulebooks(connection: Connection) -> tuple[list[int], int]:
     ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
     newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
     if ids:
-        ids -= _find_used_by_matches(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
+        ids -= _find_named(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
     return sorted(ids), newest
 
 
@@ -248,13 +281,14 @@ def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest
     found = _lock(connection, select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)))
     unused = set(connection.execute(select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)).scalars())
     recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
-    unused -= _find_used_by_matches(connection.execute(recent).scalars())
+    unused -= _find_named(connection.execute(recent).scalars())
+    unused -= _find_named(connection.execute(_CLASSES_WITH_RULEBOOKS).scalars())
     connection.execute(delete(rulebooks).where(rulebooks.c.id.in_(unused)))
     return len(unused)
 
 
-def _find_used_by_matches(texts: Iterable[str]) -> set[int]:
-    """Return the rule files that matches name, also for games that have not begun, and where a match is damaged."""
+def _find_named(texts: Iterable[str]) -> set[int]:
+    """Return the rule files that matches or classes name, also for games that have not begun, and in damaged ones."""
     return {int(number) for text in texts for number in _RULEBOOK_ID.findall(text)}
 
 

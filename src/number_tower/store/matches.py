@@ -224,13 +224,9 @@ def _fetch_row(connection: Connection, identity: int, *, lock: bool = False) -> 
 
 def _insert_match(connection: Connection, match: StoredMatch) -> int:
     series, at = match.series, match.started or rows.format_now()
-    entries = [
-        {"name": entry.book.name, "rules": entry.rules.written(), "book": rows.store_rulebook(connection, entry.book)}
-        for entry in series.games
-    ]
     row = {
         "key": match.key,
-        "games": json.dumps(entries),
+        "games": json.dumps([store_choice(connection, choice) for choice in series.games]),
         "best_of": series.match.best_of,
         "first": series.match.first + 1,
         "hidden": series.hidden,
@@ -243,12 +239,21 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
     return identity
 
 
+def store_choice(connection: Connection, choice: GameChoice) -> dict[str, object]:
+    """Return which game was chosen, to be stored as JSON; its rule file is stored if it has one."""
+    book = choice.book
+    return {"name": book.name, "rules": choice.rules.written(), "book": rows.store_rulebook(connection, book)}
+
+
+def load_choice(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
+    """Return which game was chosen, as `store_choice` wrote it."""
+    return _make_entry(entry, rows.load_rulebook(connection, entry["book"]))
+
+
 def _read_match(connection: Connection, row: Mapping[Any, Any]) -> StoredMatch:
     """Return a match as it was before its first game."""
     with report_damage(f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        entries = tuple(
-            _make_entry(entry, rows.load_rulebook(connection, entry["book"])) for entry in json.loads(row["games"])
-        )
+        entries = tuple(load_choice(connection, entry) for entry in json.loads(row["games"]))
         if not entries:
             raise ValueError("nothing is played in it")
         names = None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
@@ -21,7 +21,7 @@ from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, insert_changes, insert_game, load_game, lock_unchanged
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
-from number_tower.store.schema import games, hints, rooms, rounds, seats
+from number_tower.store.schema import games, hints, pairings, rooms, rounds, seats, short_codes
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -88,6 +88,13 @@ def match_digest(stored: str | None, given: Iterable[str]) -> bool:
     return stored is not None and any(compare_digest(stored, digest) for digest in given)
 
 
+class ClassLink(NamedTuple):
+    """The class that a room belongs to: its id and its code."""
+
+    id: int
+    code: str
+
+
 @dataclass(frozen=True)
 class StoredRoom:
     """A room in the database; of tokens and the secrets of browsers it has the digests."""
@@ -103,6 +110,8 @@ class StoredRoom:
     browsers: tuple[str | None, str | None] = (None, None)
     code: str | None = None
     """The short code of its free seat, if there is one."""
+    class_link: ClassLink | None = None
+    """The class in which the game is played, if it is one."""
 
     @property
     def revision(self) -> Revision:
@@ -261,6 +270,15 @@ def notify_servers(connection: Connection, identity: int, tag: str) -> None:
         connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {tag}')")
 
 
+def raise_versions(connection: Connection, some: Collection[int]) -> dict[int, str]:
+    """Raise the versions of rooms, since other processes remember what has changed; return their new tags."""
+    connection.execute(update(rooms).where(rooms.c.id.in_(some)).values(version=rooms.c.version + 1))
+    changed = read_tags(connection, some)
+    for identity, tag in sorted(changed.items()):
+        notify_servers(connection, identity, tag)
+    return changed
+
+
 def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
     """Notify other processes of a changed room; return it."""
     notify_servers(connection, after.id, after.tag)
@@ -359,6 +377,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
     names = game.table.names or get_voice(game.table.book).players
+    class_link, class_state = _load_class(connection, row["id"])
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
@@ -369,11 +388,34 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
         *_parse_offers(row["offer"] or ""),
         _load_hints(connection, game.id) if row["hints"] else (),
         row["claim_after"],
+        class_state=class_state,
     )
     code = find_code(connection, CodeTarget(room=row["id"])) if room.waiting else None
     return StoredRoom(
-        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers, code
+        row["id"],
+        row["address"],
+        row["watch"],
+        row["version"],
+        row["since"],
+        game,
+        room,
+        tokens,
+        browsers,
+        code,
+        class_link,
     )
+
+
+def _load_class(
+    connection: Connection, identity: int
+) -> tuple[ClassLink | None, Literal["open", "paused", "closed"] | None]:
+    """Return the class that a room belongs to, and whether its game may continue there."""
+    of_class = short_codes.c.classroom == pairings.c.classroom
+    query = select(pairings.c.classroom, short_codes.c.code, pairings.c.paused, pairings.c.ruling)
+    row = connection.execute(query.join(short_codes, of_class).where(pairings.c.room == identity)).one_or_none()
+    if row is None:
+        return None, None
+    return ClassLink(row.classroom, row.code), "closed" if row.ruling else "paused" if row.paused else "open"
 
 
 def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, false
 from sqlalchemy.types import TypeEngine
 
-NEWEST = "0007"
+NEWEST = "0008"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -108,6 +108,42 @@ rounds = Table(
     Column("game", Integer, nullable=False),
 )
 """The games of rooms."""
+
+classrooms = Table(
+    "classrooms",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    *_columns(Text, "watch", "token", "settings", "state", "opened", "changed", nullable=False),
+    *_columns(Integer, "round", "version", nullable=False),
+)
+"""Classes: `token` is a digest, the teacher's; `settings` are JSON; `version` counts what is no change of a game."""
+
+teachers = Table(
+    "teachers", metadata, Column("classroom", Integer, primary_key=True), Column("browser", Text, primary_key=True)
+)
+"""The browsers that hold the rights of a class's teacher, as digests of their secrets."""
+
+pupils = Table(
+    "pupils",
+    metadata,
+    *_columns(Integer, "classroom", "number", primary_key=True),
+    *_columns(Text, "name", "state", nullable=False),
+    *_columns(Text, "browser", "code", "until"),
+)
+"""Pupils. `browser` is the digest of the secret of the one that a pupil uses; `code`, a digest as well, lets the pupil
+continue on another device, until a time."""
+
+pairings = Table(
+    "pairings",
+    metadata,
+    *_columns(Integer, "classroom", "number", primary_key=True),
+    *_columns(Integer, "round", "first", nullable=False),
+    Column("paused", Boolean, nullable=False),
+    *_columns(Integer, "second", "room"),
+    *_columns(Text, "level", "ruling"),
+)
+"""Who meets whom in a class, by the numbers of pupils, and the room of their games; results are those of the games,
+unless the teacher has made a ruling."""
 
 hints = Table(
     "hints",

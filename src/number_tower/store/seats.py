@@ -91,11 +91,7 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
         own = update(seats).where(seats.c.room == room, seats.c.seat == seat, seats.c.token == token)
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
             moved.add(room)
-    connection.execute(update(rooms).where(rooms.c.id.in_(moved)).values(version=rooms.c.version + 1))
-    changed = room_store.read_tags(connection, moved)
-    for identity, tag in sorted(changed.items()):
-        room_store.notify_servers(connection, identity, tag)
-    return changed
+    return room_store.raise_versions(connection, moved)
 
 
 def sit(
