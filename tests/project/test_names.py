@@ -32,7 +32,7 @@ IRREGULAR = {
 
 NO_PARTICIPLES = {"bring", "embed", "exceed", "feed", "need", "ping", "ring", "seed", "speed", "string"}
 
-NOUNS = {"drawing", "encoding", "matching"}
+NOUNS = {"drawing", "encoding", "matching", "pairing"}
 """Nouns of the field in -ing that modules are named by."""
 
 EXCEPTIONS = {"BaseException", "Exception", "KeyboardInterrupt", "SystemExit", "GeneratorExit"}

@@ -76,7 +76,7 @@ class StoredClassroom:
         return next(mine, None)
 
     def find_role(self, credentials: Credentials, *, watches: bool = False) -> Role:
-        """Return the role of somebody with these credentials, who perhaps came by the address for spectators."""
+        """Return the role of a person with these credentials, or at the address for spectators."""
         if self.is_teacher(credentials):
             return "teacher"
         if self.find_pupil(credentials) is not None:
