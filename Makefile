@@ -78,7 +78,7 @@ eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved 
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
 	mv docs/evaluation/report.md docs/evaluation/README.md
 
-screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in docs/pictures; look at them
+screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them
 	$(BIN)/python tools/screenshots.py
 	$(BIN)/python tools/app_screenshots.py
 

@@ -1,7 +1,4 @@
-"""Takes pictures of the full-screen app: `make screenshots` writes docs/pictures/app-*.png; look at them.
-
-Only those that the documentation shows are committed; with a folder as an argument, all are written there.
-"""
+"""Takes pictures of the full-screen app: `make screenshots` writes build/pictures/app-*.png; look at them."""
 
 from __future__ import annotations
 
@@ -26,11 +23,9 @@ from number_tower.tui.history import HistoryScreen, StatsScreen
 from number_tower.tui.new_game import NewGameScreen
 from number_tower.tui.question import LessonScreen, PuzzleScreen
 from number_tower.tui.review import ReviewScreen
+from pictures import keep_picture
 
-FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 SIZES = {"small": (40, 16), "usual": (80, 24), "large": (132, 40)}
-SHOWN = {"app-home-usual", "app-board-usual", "app-review-usual"}
-"""The pictures that the documentation shows."""
 
 Visit = Callable[[TowerApp, Pilot[str]], Awaitable[None]]
 
@@ -109,10 +104,13 @@ def draw(sight: Sight, size: tuple[int, int], file: Path) -> str:
     return asyncio.run(run())
 
 
-def main(folder: str | None = None) -> int:
-    """Take all pictures, or those that the documentation shows."""
-    target = FOLDER if folder is None else Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+def list_names() -> list[str]:
+    """Return the names of all pictures."""
+    return [f"app-{sight.name}-{name}" for sight in SIGHTS for name in SIZES]
+
+
+def main() -> int:
+    """Take all pictures."""
     with TemporaryDirectory(prefix="tower-pictures-") as place:
         file = Path(place) / "games.db"
         opened = store.open_store(str(file))
@@ -120,22 +118,16 @@ def main(folder: str | None = None) -> int:
             table = record.read(line)
             opened.begin(table, table.book)
         opened.close()
-        drawn = {
-            f"app-{sight.name}-{name}": draw(sight, size, file)
-            for sight in SIGHTS
-            for name, size in SIZES.items()
-            if folder is not None or f"app-{sight.name}-{name}" in SHOWN
-        }
+        drawn = [draw(sight, size, file) for sight in SIGHTS for size in SIZES.values()]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
         page = started.new_page()
-        for name, picture in drawn.items():
+        for name, picture in zip(list_names(), drawn, strict=True):
             page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 900px }}</style>{picture}")
-            page.locator("svg").first.screenshot(path=target / f"{name}.png")
+            keep_picture(name, page.locator("svg").first.screenshot())
         started.close()
-    print(*drawn, sep="\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:2]))
+    sys.exit(main())

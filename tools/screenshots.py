@@ -1,4 +1,4 @@
-"""Takes pictures of every page, at a phone's and a desktop's width: `make screenshots` writes docs/pictures/.
+"""Takes pictures of every page, at a phone's and a desktop's width: `make screenshots` writes build/pictures/.
 
 What there is to see is a list of sights, each with a way to get there from a fresh start; the tests visit them as well.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from playwright.sync_api import sync_playwright
 
 import browser
-from pictures import small
+from pictures import keep_picture
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, block, game_on, join, my_turn, open_more, place, settled
 
@@ -23,20 +23,11 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTHS = {"desktop": DESKTOP, "phone": PHONE}
 REVIEWED = "draft(names=Ann,Ben):2,8,1,7"
 DAY = "2026-01-31"
 LONGEST = 2400
 """Pixels of a page from its top that are shown; one is very long."""
-
-HEAD = """# Every page in pictures
-
-Made by `make screenshots` from a server with its own empty database, at a desktop's and a phone's width.
-
-| what | desktop | phone |
-|---|---|---|
-"""
 
 
 class Sight(NamedTuple):
@@ -112,6 +103,19 @@ def refused(page: Page, friend: Callable[[], Page]) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def first_game(page: Page, _: Callable[[], Page]) -> None:
+    """Begin a first game, with the tour on its board."""
+    page.context.clear_cookies()
+    begin(page, "draft", "computer", name_1="Ann")
+
+
+def practising(page: Page, _: Callable[[], Page]) -> None:
+    """Practise with the value of every move beside it."""
+    begin(page, "climb", "computer", name_1="Ann", opening="1-5")
+    page.get_by_role("button", name="Values").click()
+    page.locator(".value").first.wait_for()
+
+
 def hinted(page: Page, friend: Callable[[], Page]) -> None:
     """Ask for all there is of a hint."""
     at_table("draft", 7, 9)(page, friend)
@@ -165,6 +169,8 @@ SIGHTS = (
     Sight("room-lost", "a game that is lost to the computer", lost),
     Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
     Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
+    Sight("room-tour", "the tour of a first game", first_game, dark=True),
+    Sight("room-values", "the values of the moves", practising),
     Sight("room-refused", "a block that cannot be placed", refused),
     Sight("room-hint", "a hint in three steps", hinted),
     Sight("room-resign", "a second thought", giving_up),
@@ -204,9 +210,13 @@ _SETTLE = """
 """
 
 
-def take(browser: Browser, server: Server, sight: Sight, folder: Path) -> None:
+def list_names() -> list[str]:
+    """Return the names of all pictures."""
+    return [f"{sight.name}-{width}{look}" for sight in SIGHTS for width in WIDTHS for look in ("", "-dark")]
+
+
+def take(browser: Browser, server: Server, sight: Sight) -> None:
     """Take the pictures of a sight."""
-    blank = browser.new_page()
     for name, size in WIDTHS.items():
         for dark in (False, True) if sight.dark else (False,):
             with ExitStack() as leaving:
@@ -215,9 +225,7 @@ def take(browser: Browser, server: Server, sight: Sight, folder: Path) -> None:
                 )
                 page = context.new_page()
                 sight.visit(page, lambda: leaving.enter_context(person(browser, server.url)).new_page())
-                file = folder / f"{sight.name}-{name}{'-dark' if dark else ''}.png"
-                file.write_bytes(small(_picture(page), blank))
-    blank.close()
+                keep_picture(f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page))
 
 
 def _picture(page: Page) -> bytes:
@@ -231,28 +239,9 @@ def _picture(page: Page) -> bytes:
     return page.screenshot()
 
 
-def listed(sights: tuple[Sight, ...]) -> str:
-    """Return a page that shows all pictures."""
-
-    def cell(sight: Sight, width: str) -> str:
-        kinds = ("", "-dark") if sight.dark else ("",)
-        return " ".join(
-            f'<img src="{sight.name}-{width}{kind}.png" width="{360 if width == "desktop" else 120}" '
-            f'alt="{sight.about}, {width}{", dark" if kind else ""}">'
-            for kind in kinds
-        )
-
-    return HEAD + "".join(f"| {each.about} | {cell(each, 'desktop')} | {cell(each, 'phone')} |\n" for each in sights)
-
-
 def main(names: list[str]) -> int:
     """Take pictures of all sights, or of those that are named."""
     wanted = [sight for sight in SIGHTS if not names or sight.name in names]
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    if not names:
-        for old in FOLDER.glob("*.png"):
-            old.unlink()
-        (FOLDER / "README.md").write_text(listed(SIGHTS))
     with TemporaryDirectory(prefix="tower-pictures-") as folder, sync_playwright() as playwright:
         server = Server(Path(folder), ("--no-limits",))
         try:
@@ -260,7 +249,7 @@ def main(names: list[str]) -> int:
             started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
             for sight in wanted:
                 print(sight.name, flush=True)
-                take(started, server, sight, FOLDER)
+                take(started, server, sight)
             started.close()
         finally:
             server.stop()

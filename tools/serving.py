@@ -107,14 +107,20 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of a new visitor."""
+    """Return a window of a new visitor, who knows the tour of the board."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
         java_script_enabled=scripts, has_touch=touch, is_mobile=touch, locale="en-GB", timezone_id="UTC",
     )  # fmt: skip
     context.set_default_timeout(PATIENCE)
+    skip_tour(context, url)
     return context
+
+
+def skip_tour(context: BrowserContext, url: str) -> None:
+    """Let no tour lie on the board in a window."""
+    context.add_cookies([{"name": "tour", "value": "done", "url": url, "httpOnly": True}])
 
 
 def free_port() -> int:

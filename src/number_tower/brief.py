@@ -32,12 +32,50 @@ def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) 
     """
     sentences = (
         _describe_supply(rules, noun),
-        _describe_fit_rule(rules, noun, literal=literal),
+        describe_fit_rule(rules, noun, literal=literal),
         _describe_opening(rules, noun, literal=literal),
         _describe_goal(rules),
         _describe_stuck(rules, noun),
     )
     return tuple(filter(None, sentences))
+
+
+_SUPPLIES = {"own": "your own {noun}s", "shared": "one pool of {noun}s", "endless": "as many {noun}s as you like"}
+
+_SHORT_FITS: dict[Fit, str] = {
+    "any": "",
+    "descending": ", never larger on smaller",
+    "ascending": ", always upwards",
+    "related": ", each a divisor or a multiple of the one beneath",
+    "unrelated": ", never a divisor or a multiple of the one beneath",
+}
+
+
+def summarize_rules(rules: Rules, noun: str = "block") -> str:
+    """Describe the rules in one sentence: what is built of what, what fits, and what wins."""
+    is_own = rules.towers == "own"
+    tower = "Your own tower" if is_own else "One shared tower"
+    fit = _SHORT_FITS[rules.fit] if rules.step is None else f", climbing 1 to {rules.step} at a time"
+    if rules.target is not None:
+        goal = f"be the first to reach exactly {rules.target}" if is_own else f"bring it to exactly {rules.target}"
+    elif rules.stuck == "loses":
+        goal = "be the last to place"
+    else:
+        goal = "build the higher one" if is_own else "a draw when neither can place"
+    return f"{tower}, {_SUPPLIES[rules.supply].format(noun=noun)}{fit}: {goal}."
+
+
+def describe_fit_rule(rules: Rules, noun: str = "block", *, literal: bool = False) -> str:
+    """Describe which blocks may lie on which; `literal` as in `describe_rules`."""
+    if rules.fit == "descending" and not literal and not _can_repeat(rules):
+        return f"A {noun} may only go on a larger one."
+    by = "" if rules.step is None else f", by at most {rules.step}"
+    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
+
+
+def describe_goal(rules: Rules, noun: str = "block") -> str:
+    """Describe what wins: reaching the target, or else what happens to a player who is stuck."""
+    return _describe_goal(rules) or _describe_stuck(rules, noun)
 
 
 def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
@@ -74,13 +112,6 @@ def _describe_supply(rules: Rules, noun: str) -> str:
             return f"You build {tower}, taking from one pool: {what}, {once}."
         case "endless":
             return f"You build {tower} from {what}, each as often as you like."
-
-
-def _describe_fit_rule(rules: Rules, noun: str, *, literal: bool) -> str:
-    if rules.fit == "descending" and not literal and not _can_repeat(rules):
-        return f"A {noun} may only go on a larger one."
-    by = "" if rules.step is None else f", by at most {rules.step}"
-    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
 
 
 def _describe_opening(rules: Rules, noun: str, *, literal: bool) -> str:

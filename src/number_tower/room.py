@@ -194,7 +194,7 @@ class Room:
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
-        return self._holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
+        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they may resign."""
@@ -204,7 +204,7 @@ class Room:
         """Whether they may offer this to another player."""
         if not self.may_continue:
             return False
-        if len(held) != 1 or self.waiting or self.offer is not None or self._holds_all_people(held):
+        if len(held) != 1 or self.waiting or self.offer is not None or self.holds_all_people(held):
             return False
         (seat,) = held
         if kind == "rematch":
@@ -221,11 +221,15 @@ class Room:
 
     def may_rematch(self, held: Collection[int]) -> bool:
         """Whether they may begin the next game without asking; in a match everyone may."""
-        return bool(held) and self.over and (self._in_match or (self._holds_all_people(held) and self._may_play_again))
+        return bool(held) and self.over and (self._in_match or (self.holds_all_people(held) and self._may_play_again))
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they may ask for a hint now."""
         return self.hints_allowed and self.may_move(held)
+
+    def may_see_values(self, held: Collection[int]) -> bool:
+        """Whether they may see the value of every move: only those who play alone or at one screen."""
+        return self.hints_allowed and not self.over and self.holds_all_people(held)
 
     def may_claim(self, held: Collection[int], gone_for: float) -> bool:
         """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
@@ -236,7 +240,7 @@ class Room:
 
     def is_watched(self, held: Collection[int]) -> bool:
         """Whether they play against another person, who sees each hint that they take."""
-        return bool(held) and not self._holds_all_people(held)
+        return bool(held) and not self.holds_all_people(held)
 
     @property
     def hints_allowed(self) -> bool:
@@ -266,7 +270,7 @@ class Room:
         """Whether another game may begin in this room."""
         return self._in_match or (self.number < MOST_GAMES and not self._in_class)
 
-    def _holds_all_people(self, held: Collection[int]) -> bool:
+    def holds_all_people(self, held: Collection[int]) -> bool:
         """Whether these are the seats of all people in the room."""
         people = {place for place, seat in enumerate(self.seats) if seat.kind == "person"}
         return not self.waiting and bool(people) and people <= set(held)
@@ -369,7 +373,7 @@ class Room:
     def _undo(self, held: Collection[int], undo: Undo) -> Room:
         if self.table.check_version(undo.version, Change("undo", 1), held):
             return self
-        if not self._holds_all_people(held):
+        if not self.holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
         self._check(not self._is_final, "the game is over, and its result counts in the class")
         self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")

@@ -1,45 +1,28 @@
-"""Screenshots are small, and show what was there; and the page of pictures shows what is in the folder."""
+"""Screenshots are small, and show what was there; and those are kept that the documentation shows."""
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from pathlib import Path
+from io import BytesIO
 
-from pictures import small
-from screenshots import FOLDER, SIGHTS, listed
-from support.browsers import Visitor
+from PIL import Image, ImageChops
 
-pytest_plugins = ["support.browsers"]
-
-BLANK = "data:text/html,<title>blank</title>"
-STRIPES = "data:text/html,<body style='margin:0;height:100vh;background:linear-gradient(90deg,red,lime,blue)'>"
-FURTHEST = """
-async (pictures) => {
-  const pixels = await Promise.all(pictures.map(async (png) => {
-    const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
-    const pen = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
-    pen.drawImage(picture, 0, 0);
-    return pen.getImageData(0, 0, picture.width, picture.height).data;
-  }));
-  return pixels[0].reduce((most, part, at) => Math.max(most, Math.abs(part - pixels[1][at])), 0);
-}
-"""
+import app_screenshots
+import screenshots
+from pictures import KEPT, list_shown, shrink
 
 
-def test_a_small_picture_shows_the_same(visitor: Visitor) -> None:
-    page = visitor(None, at=BLANK, size=(500, 40))
-    page.goto(STRIPES)
-    shot = page.screenshot()
-    page.goto(BLANK)
-    made = small(shot, page)
-    assert made.startswith(b"\x89PNG")
-    assert b"PLTE" in made
-    assert page.evaluate(FURTHEST, [b64encode(shot).decode(), b64encode(made).decode()]) <= 8
+def test_a_small_picture_shows_the_same() -> None:
+    stripes = Image.linear_gradient("L").convert("RGB")
+    stripes.putpixel((0, 0), (255, 0, 0))
+    png = BytesIO()
+    stripes.save(png, "PNG")
+    made = Image.open(BytesIO(shrink(png.getvalue())))
+    assert made.mode == "P"
+    assert max(ImageChops.difference(stripes, made.convert("RGB")).tobytes()) <= 8
 
 
-def test_every_sight_is_in_the_folder_and_on_its_page() -> None:
-    page = (FOLDER / "README.md").read_text()
-    assert page == listed(SIGHTS)
-    assert set(re.findall(r'src="([^"]+)"', page)) == {path.name for path in Path(FOLDER).glob("*.png")}
-    assert sum(path.stat().st_size for path in Path(FOLDER).iterdir()) < 5_000_000
+def test_a_picture_is_kept_if_the_documentation_shows_it_and_can_be_made() -> None:
+    kept = {path.name for path in KEPT.iterdir()}
+    assert kept == list_shown()
+    assert kept <= {f"{name}.png" for name in (*screenshots.list_names(), *app_screenshots.list_names())}
+    assert sum(path.stat().st_size for path in KEPT.iterdir()) < 1_000_000

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive
+from support.browsers import Visitor, forgive, play_with_a_link
 from visits import (
     begin,
     block,
     board,
     changing,
     game_on,
-    join,
     log,
     my_turn,
     notice,
@@ -33,11 +32,8 @@ GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNEC
 
 
 def two(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
-    """Let Ann invite Ben with a link."""
-    ann, ben = visitor(None, at=at), visitor(None, at=at)
-    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
-    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
-    expect(my_turn(ann)).to_be_visible()
+    """Let Ann invite Ben with a link, and mark their pages."""
+    ann, ben = play_with_a_link(visitor, game, at, **wishes)
     for page in (ann, ben):
         page.evaluate("window.stayed = true")
     return ann, ben

@@ -10,22 +10,13 @@ from contextlib import closing
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive
-from visits import begin, block, board, game_on, join, my_turn, open_more, place, status, tower
+from support.browsers import Visitor, forgive, play_with_a_link
+from visits import begin, block, board, game_on, my_turn, open_more, place, status, tower
 
 pytest_plugins = ["support.browsers"]
 
 ERROR_PAGE = '<!doctype html><main id="main"><h1>Not now</h1></main>'
 SAFE = "The server cannot do that right now. Your game is safe. Please try again in a moment."
-
-
-def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
-    """Let Ann invite Ben with a link."""
-    ann, ben = visitor(None), visitor(None)
-    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
-    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
-    expect(my_turn(ann)).to_be_visible()
-    return ann, ben
 
 
 def told(page: Page) -> Locator:
@@ -39,7 +30,7 @@ def answering(page: Page, path: str, code: int) -> None:
 
 
 def test_a_server_in_trouble_does_not_take_the_board_away(visitor: Visitor, troubles: list[str]) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
     answers = {429: "Too many requests.", 503: SAFE, 500: SAFE, 403: "That did not work."}
     for turn, (code, words) in enumerate(answers.items()):
         mover, other, number = (ben, ann, 4 - turn) if turn % 2 else (ann, ben, 4 - turn)
@@ -87,7 +78,7 @@ def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor:
 
 
 def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, troubles: list[str]) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
 
     def refuse(route: Route) -> None:
         route.fulfill(status=503, content_type="text/html", body=ERROR_PAGE)
@@ -138,7 +129,7 @@ def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: V
 
 
 def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
     hide = """(hidden) => {
       Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));
@@ -152,7 +143,7 @@ def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visi
 
 
 def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
     typed = ben.locator("#typed")
     for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
         typed.fill(f"{wanted}")
@@ -168,7 +159,7 @@ def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
 
 
 def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> None:
-    ann, ben = two(visitor, "race", target="5")
+    ann, ben = play_with_a_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
     ann.get_by_role("button", name="Ask to undo").press("Enter")
@@ -189,7 +180,7 @@ def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> 
 
 
 def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = two(visitor)
+    ann, ben = play_with_a_link(visitor)
     place(ann, 9)
     open_more(ann, "Links and devices")
     ann.get_by_role("button", name="Move my seat to another device").click()
@@ -203,7 +194,7 @@ def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
 
 
 def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
-    ann, ben = two(visitor, hints="yes")
+    ann, ben = play_with_a_link(visitor, hints="yes")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     ben.get_by_role("button", name="Hint").click()

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import reference
 from number_tower.cli.main import create_parser
 from number_tower.web import connections, health, limits, settings
-from number_tower.web.middleware import rate_limit, streams
+from number_tower.web.middleware import rate_limit
 from support.clocks import SLOW
 from support.command import ROOT, TOWER
 
@@ -134,10 +135,9 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
 
 
 def test_the_limits_are_those_of_the_page() -> None:
-    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
-    told = [(float(rate), int(burst.replace(",", ""))) for _, rate, burst in rows]
-    assert told == [(kind.rate, kind.burst) for kind in rate_limit.RATE_LIMITS]
-    assert f"{streams.MAX_STREAMS_PER_CLIENT}; from all addresses together {streams.MAX_STREAMS:,}" in PAGE
+    assert reference.insert_limits(PAGE) == PAGE, "make docs writes it anew"
+    for limit in rate_limit.RATE_LIMITS:
+        assert PAGE.count(f"| {limit.about} | {'seat' if limit.by_seat else 'address'} |") == 1
     assert f"{limits.MAX_BODY // 1024} KiB" in PAGE
     assert f"{connections.MAX_HEAD // 1024} KiB, and {connections.HEAD_TIME:.0f} seconds" in PAGE
 

@@ -26,8 +26,9 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 from playwright.sync_api import expect as expecting
 
 import browser as browsers
-from serving import DESKTOP, PATIENCE, Server, person
+from serving import DESKTOP, PATIENCE, Server, person, skip_tour
 from support.forking import Forked
+from visits import begin, join, my_turn
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
@@ -111,6 +112,7 @@ class Window:
             self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         self.page.goto("about:blank")
         self.context.clear_cookies()
+        skip_tour(self.context, self.look.url)
         self.page.mouse.move(-1, -1)
         width, height = self.look.size
         if self.page.viewport_size != {"width": width, "height": height}:
@@ -213,6 +215,15 @@ def visitor(
                 window.empty()
                 windows.setdefault(window.look, []).append(window)
     assert not troubles, "\n".join(troubles)
+
+
+def play_with_a_link(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
+    """Let Ann invite Ben with a link."""
+    ann, ben = visitor(None, at=at), visitor(None, at=at)
+    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
+    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
+    expecting(my_turn(ann)).to_be_visible()
+    return ann, ben
 
 
 def forgive(troubles: list[str], *expected: str) -> None:

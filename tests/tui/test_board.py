@@ -148,11 +148,14 @@ def test_hidden_blocks_are_neither_dimmed_nor_listed_nor_valued() -> None:
 
 def test_a_hint_comes_in_steps_and_why_speaks_of_the_block_with_the_focus() -> None:
     async def play(at: Visit) -> None:
-        await open_game(at, "draft", "2")
-        await at.press("h")
+        await open_game(at, "draft", "1")
+        await at.press("9", "8", "h")
         assert "Play " not in at.seen
         await at.press("h")
-        assert "Play 8" in at.seen or "Play 7" in at.seen or "Play 9" in at.seen
+        assert "Play 6: it wins." in at.seen
+        await at.press("h")
+        assert "Play 6: it wins." in at.seen
+        assert "That takes your tower to exactly 15." in at.seen
         at.block(1).focus()
         await at.press("w")
         assert "1 loses" in at.seen

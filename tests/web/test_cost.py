@@ -121,6 +121,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
         )
     ),
     ("POST", "/theme"): Inputs(form=("theme", "back")),
+    ("POST", "/preferences"): Inputs(form=("tour", "values", "back")),
     ("GET", "/g/{address}"): Inputs(),
     ("GET", "/g/{address}/table"): Inputs(),
     ("GET", "/w/{watch}"): Inputs(),
@@ -145,6 +146,9 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game", "answer")),
     ("POST", "/puzzles"): Inputs(form=("answer",)),
     ("GET", "/learn/{name}"): Inputs(query=("answer",)),
+    ("POST", "/learn/{name}"): Inputs(form=("answer",)),
+    ("GET", "/share"): Inputs(query=("game",)),
+    ("GET", "/share.{form}"): Inputs(query=("game",)),
     ("GET", "/games"): Inputs(),
     ("GET", "/games/{name}"): Inputs(),
 }  # fmt: skip

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
 
 from number_tower.store.short_codes import CodeTarget, reserve_code
-from number_tower.web import limits
-from number_tower.web.limits import MAX_WRONG_CODES, WRONG_CODE_SECONDS, WrongCodes
+from number_tower.web.middleware.rate_limit import CODE_LIMIT, RateLimiter
 from support import apps
 
 NOBODYS = "CDFGH"
@@ -102,30 +102,14 @@ def test_a_wrong_code_is_explained_at_its_field(client: TestClient, typed: str, 
 def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_path: Path) -> None:
     with apps.opened(tmp_path, limits=True) as client:
         address, code = invite(client)
-        assert [enter(client, NOBODYS)[0] for _ in range(MAX_WRONG_CODES)] == [404] * 20
+        cast("Any", client.app).state.rates = RateLimiter(clock=lambda: 0.0)
+        assert [enter(client, NOBODYS)[0] for _ in range(CODE_LIMIT.burst)] == [404] * 20
         refused = client.post("/join", data={"code": NOBODYS})
         assert refused.status_code == 429
-        assert "Too many wrong codes came from here. Please wait" in refused.text
-        assert 0 < int(refused.headers["retry-after"]) <= WRONG_CODE_SECONDS
+        assert "Too many wrong codes. Please try again in 3 seconds." in refused.text
+        assert refused.headers["retry-after"] == "3"
         assert enter(client, "ZZZ")[0] == 429
         assert enter(client, code) == (303, address)
-
-
-def test_wrong_codes_count_for_a_minute_and_refused_ones_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    codes = WrongCodes(max_clients=2, clock=lambda: now)
-    monkeypatch.setattr(limits, "MAX_WRONG_CODES", 2)
-    assert codes.count("a") == 0
-    now += 20
-    assert codes.count("a") == 0
-    assert [codes.count("a") for _ in range(5)] == [40] * 5
-    assert codes.count("b") == 0, "each address is counted alone"
-    now += 40
-    assert codes.count("a") == 0
-    assert codes.count("a") == 20
-    codes.count("c")
-    codes.count("d")
-    assert codes.count("a") == 0, "the least recent address is forgotten"
 
 
 def test_the_form_is_filled_in_from_the_address(client: TestClient) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +30,7 @@ from number_tower.web import limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import analysis as analysis_page
-from number_tower.web.pages import games, puzzles
+from number_tower.web.pages import games, home, lesson, puzzles
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import Settings
 from number_tower.web.worker_process import GaveUpError
@@ -86,7 +87,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setattr(analyse_table, "__defaults__", (PATIENT,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
-    for part in (analysis_page, puzzles, games):
+    for part in (analysis_page, puzzles, lesson, games, home):
         app.include_router(part.router)
     app.add_middleware(BrowserCookieMiddleware)
     app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Location(None, None, ""))
@@ -418,7 +419,89 @@ def test_a_puzzle_that_there_is_not_is_said_not_to_be(client: TestClient) -> Non
 def test_an_answer_can_be_posted(client: TestClient) -> None:
     answer = client.post("/puzzle", data={"day": "2026-01-05", "answer": "3"})
     assert answer.status_code == 303
-    assert answer.headers["location"] == "/puzzle?day=2026-01-05&answer=3"
+    assert answer.headers["location"] == "/puzzle?day=2026-01-05"
+
+
+@pytest.mark.parametrize(
+    ("address", "fields", "posed"),
+    [
+        ("/puzzle?day=2026-01-05", {"day": "2026-01-05"}, lambda: quiz.make_daily_puzzle("2026-01-05")),
+        (
+            "/puzzles?game=draft&seed=5&number=2",
+            {"game": "draft", "seed": "5", "number": "2"},
+            lambda: quiz.make_numbered_puzzle("5", 2, None, "draft"),
+        ),
+        ("/learn/race?at=2", {"at": "2"}, lambda: quiz.make_lesson(catalogue.load_named("race"))[1]),
+    ],
+)
+def test_no_address_has_an_answer_and_the_right_block_lands_in_the_picture(
+    client: TestClient, address: str, fields: dict[str, str], posed: Callable[[], quiz.PuzzleQuestion]
+) -> None:
+    puzzle = posed()
+    wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
+    before = shown(client, address)
+    for answers in ([wrong], [wrong, puzzle.answer]):
+        sent = client.post(address.partition("?")[0], data={**fields, "answer": [str(block) for block in answers]})
+        assert (sent.status_code, sent.headers["location"]) == (303, address)
+    html = shown(client, address)
+    assert f"Right! {puzzle.answer}" in html
+    assert "is wrong" in html
+    assert html.count('class="piece') == before.count('class="piece') + 1
+    assert "landed" in html
+    assert "landed" not in before
+    client.cookies.clear()
+    assert "Right!" not in shown(client, address), "only this device remembers"
+
+
+def test_the_puzzle_of_the_day_is_remembered_on_the_device(client: TestClient) -> None:
+    today = datetime.now(UTC).date()
+    puzzle = quiz.make_daily_puzzle(today.isoformat())
+    wrong = [choice.block for choice in puzzle.choices if not choice.is_right]
+    assert "Solve a puzzle every day" in shown(client, "/puzzle")
+    for block in (wrong[0], wrong[0], puzzle.answer):
+        assert client.post("/puzzle", data={"answer": str(block)}).headers["location"] == "/puzzle"
+    for address in ("/puzzle", f"/puzzle?day={today}"):
+        html = shown(client, address)
+        assert f"Right! {puzzle.answer}" in html
+        assert "<b>Solved in 2 tries.</b> Streak: 1 day." in html
+        assert f"✗✓ solved in 2 tries\nhttp://testserver/puzzle?day={today}</textarea>" in html
+        assert not buttons(html)
+    assert "Solved in 2 tries. Streak: 1 day." in shown(client, "/")
+    client.post("/puzzle", data={"day": "2026-01-05", "answer": "show"})
+    assert "Solved in 2 tries." in shown(client, "/puzzle"), "other days do not count"
+    client.post("/puzzle", data={"answer": "show"})
+    assert "Solved in 2 tries." in shown(client, "/puzzle")
+
+
+def test_after_the_answer_was_shown_there_is_nothing_to_share(client: TestClient) -> None:
+    client.post("/puzzle", data={"answer": "show"})
+    html = shown(client, "/puzzle")
+    assert "<b>Not solved.</b>" in html
+    assert "share-text" not in html
+    assert "Answer shown" in html
+    assert "Not solved. Come back tomorrow." in shown(client, "/")
+
+
+@pytest.mark.parametrize("cookie", ["daily=x", "puzzle=x.1-2", "daily=2026-01-01.9.solved.1.1.1-0-0-0-0.0", "puzzle="])
+def test_a_cookie_of_any_kind_does_no_harm(client: TestClient, cookie: str) -> None:
+    for address in ("/", "/puzzle", "/puzzle?day=2026-01-05", "/learn/race"):
+        assert client.get(address, headers={"Cookie": cookie}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "status"),
+    [
+        ("/puzzle", {"day": "9999-01-01"}, 404),
+        ("/puzzles", {"seed": "1", "number": "0"}, 404),
+        ("/puzzles", {}, 200),
+        ("/puzzle", {"answer": "x"}, 303),
+        ("/learn/nothing", {"answer": "1"}, 303),
+    ],
+)
+def test_an_answer_to_no_puzzle_is_answered_by_its_page(
+    client: TestClient, path: str, fields: dict[str, str], status: int
+) -> None:
+    assert client.post(path, data=fields).status_code == status
 
 
 # Lessons --------------------------------------------------------------------------------------------------------------

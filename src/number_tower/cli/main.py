@@ -18,7 +18,7 @@ import number_tower
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
 from number_tower.cli.options import CommandParser, list_games
 from number_tower.cli.terminal import Terminal
-from number_tower.text import format_value, make_sentence
+from number_tower.text import format_value, make_sentence, suggest_nearest
 
 COMMANDS = {
     "play": ("play", "play a game at this keyboard"),
@@ -140,5 +140,5 @@ def _complete_call(argv: Sequence[str]) -> Sequence[str]:
         return argv
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
         return ["play", *argv]
-    known = ", ".join(COMMANDS)
-    raise CommandError(f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)")
+    known = suggest_nearest(argv[0], [*COMMANDS, *list_games()]) or f"; the commands are {', '.join(COMMANDS)}"
+    raise CommandError(f"there is no command or game {format_value(argv[0])}{known} (see: tower --help)")

@@ -89,10 +89,11 @@ def match_digest(stored: str | None, given: Iterable[str]) -> bool:
 
 
 class ClassLink(NamedTuple):
-    """The class that a room belongs to: its id and its code."""
+    """The class that a room belongs to: its id and code, and which of its players have been paired again since."""
 
     id: int
     code: str
+    moved_on: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
@@ -411,11 +412,16 @@ def _load_class(
 ) -> tuple[ClassLink | None, Literal["open", "paused", "closed"] | None]:
     """Return the class that a room belongs to, and whether its game may continue there."""
     of_class = short_codes.c.classroom == pairings.c.classroom
-    query = select(pairings.c.classroom, short_codes.c.code, pairings.c.paused, pairings.c.ruling)
-    row = connection.execute(query.join(short_codes, of_class).where(pairings.c.room == identity)).one_or_none()
+    query = select(pairings, short_codes.c.code).join(short_codes, of_class).where(pairings.c.room == identity)
+    row = connection.execute(query).one_or_none()
     if row is None:
         return None, None
-    return ClassLink(row.classroom, row.code), "closed" if row.ruling else "paused" if row.paused else "open"
+    later = select(pairings.c.first, pairings.c.second).where(
+        pairings.c.classroom == row.classroom, pairings.c.number > row.number
+    )
+    paired = {pupil for pair in connection.execute(later) for pupil in pair} - {None}
+    link = ClassLink(row.classroom, row.code, (row.first in paired, row.second in paired))
+    return link, "closed" if row.ruling else "paused" if row.paused else "open"
 
 
 def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:

@@ -174,8 +174,8 @@ class CoachPanel(VerticalScroll, can_focus=False):
 
 
 def _format_hint(hint: HintText, *, details: bool) -> str:
-    """Write the steps of a hint so far; the last step, which names the move as well, alone."""
-    texts = [*hint.texts] if hint.more else [*hint.texts[-1:]]
+    """Write the steps of a hint so far; with the reason, only the move that it is for."""
+    texts = [*hint.texts] if hint.more else [*hint.texts[-2:]]
     if not details and (hint.more or hint.details or hint.idea):
         texts.append("(h: more)")
     elif details and not hint.more:

@@ -19,18 +19,18 @@ from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
 from number_tower.web.health import Watchdog
-from number_tower.web.limits import DailyQuota, Quota, WrongCodes
+from number_tower.web.limits import DailyQuota, Quota
 from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
+from number_tower.web.middleware import rate_limit
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.middleware.cross_site import CrossSiteMiddleware
-from number_tower.web.middleware.rate_limit import RateLimitMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, join, new_game, puzzles, room
+from number_tower.web.pages import analysis, docs, games, home, join, lesson, new_game, puzzles, room, share
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
@@ -61,6 +61,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
         app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
+        app.state.seat_checks = [lobby.cache.has_holder]
         try:
             yield
         finally:
@@ -84,13 +85,12 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     )
     app.state.settings = settings
     app.state.metrics = None
-    app.state.wrong_codes = WrongCodes() if settings.limits else None
     if settings.metrics is not None:
         from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, join, new_game, analysis, puzzles, games, docs, health):
+    for part in (room, home, join, new_game, analysis, puzzles, lesson, games, share, docs, health):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)
@@ -104,8 +104,9 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     """Add the middleware that checks and limits requests; the last one added is the first that a request passes."""
     app.state.streams = StreamRegistry(limited=settings.limits)
     app.add_middleware(StreamLimitMiddleware, streams=app.state.streams)
+    app.state.rates = rate_limit.RateLimiter() if settings.limits else None
     if settings.limits:
-        app.add_middleware(RateLimitMiddleware)
+        app.add_middleware(rate_limit.RateLimitMiddleware, rates=app.state.rates)
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
     app.add_middleware(TrustedHostMiddleware, settings=settings)

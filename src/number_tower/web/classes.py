@@ -19,6 +19,8 @@ from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store import StoreError, classrooms
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
+from number_tower.store.rows import StoredGame
+from number_tower.store.transfer import format_line
 from number_tower.web.limits import Quota
 from number_tower.web.live import ClassNotice, Hub, RoomChange, Topic, name_class_topic
 from number_tower.web.middleware import CURRENT_CLIENT
@@ -175,6 +177,18 @@ class Classes:
             return None if link is None else await self._access.find_room(link.address)
         except RoomNotFoundError:
             return None
+
+    async def list_games(self, stored: StoredClassroom) -> list[tuple[int, StoredGame]]:
+        """Return all games of a class, each with the number of its pairing."""
+        return await self._access.read(lambda connection: classrooms.list_games(connection, stored.id))
+
+    async def export_games(self, stored: StoredClassroom) -> list[str]:
+        """Return all games of a class as lines that another database can import."""
+
+        def export(connection: Connection) -> list[str]:
+            return [format_line(connection, game) for _, game in classrooms.list_games(connection, stored.id)]
+
+        return await self._access.read(export)
 
     async def list_codes(self, secrets: Collection[str], most: int) -> list[str]:
         """Return the codes of classes that a browser teaches or is a pupil of, the newest first."""

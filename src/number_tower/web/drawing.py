@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple
 
-from number_tower.brief import describe_tower
+from number_tower.brief import describe_tower, has_height
 from number_tower.catalogue import Rulebook
 from number_tower.game import Game
 from number_tower.table import Table
@@ -77,10 +77,37 @@ class Tower(NamedTuple):
     caption: str
     description: str
     """The tower in words, for screen readers."""
+    is_reached: bool = False
+    """Whether the tower is as high as the target."""
+    unit: float = 0.0
+    """Height of a block in the picture for each unit of its number; 0 where all blocks are equally high."""
+    largest: int = 1
+    """The largest number of the game, which is drawn widest."""
 
     height: float = HEIGHT
     ground: float = _GROUND
     top: float = _TOP
+    row: float = _ROW
+
+    @property
+    def widest(self) -> float:
+        """The width of the largest block."""
+        return _measure_widest(self.left, self.width)
+
+    @property
+    def next_bottom(self) -> float:
+        """Where the next block will lie."""
+        return self.blocks[-1].y - _GAP if self.blocks else self.base
+
+
+class NumberCell(NamedTuple):
+    """A number of a game whose numbers are drawn as a board: who has placed it, when, and whether it is open now."""
+
+    number: int
+    seat: int | None = None
+    ply: int = 0
+    is_open: bool = False
+    is_last: bool = False
 
 
 class BlockOption(NamedTuple):
@@ -113,6 +140,27 @@ def draw_towers(table: Table, names: tuple[str, str]) -> tuple[Tower, ...]:
     )
 
 
+def draw_cells(table: Table) -> tuple[NumberCell, ...]:
+    """Return the numbers of a game as a board, if that says more than a tower; otherwise nothing.
+
+    It does where each number is placed once, on one tower whose height does not matter. Hidden blocks are never drawn
+    so, nor more numbers than can be offered at once.
+    """
+    game = table.game
+    rules = game.rules
+    if (rules.towers, rules.supply) != ("shared", "shared") or has_height(rules):
+        return ()
+    if table.secret or len(rules.blocks) > MOST_BLOCKS:
+        return ()
+    placed = {number: (ply, seat) for ply, number, seat in zip(count(1), game.moves, game.movers, strict=False)}
+    legal = frozenset(table.legal or ())
+    return tuple(
+        NumberCell(number, seat, ply, number in legal, bool(ply) and ply == len(game.moves))
+        for number in rules.blocks
+        for ply, seat in (placed.get(number, (0, None)),)
+    )
+
+
 def draw_sample(book: Rulebook) -> tuple[Tower, ...]:
     """Return a picture of what a game is about: some first moves."""
     game = Game(book.rules)
@@ -128,11 +176,11 @@ def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]]
     """Draw a tower of blocks, each with its ply, its number and the seat that placed it."""
     target = game.rules.target
     width = WIDE if seat is None else NARROW
+    unit = (_GROUND - _TOP) / target if target else 0.0
     left = max(_RULER, 10 + 6.5 * len(f"{target}")) if target else 6.0
     most = MOST_SCALED_BLOCKS if target else MOST_ROWS
     numbers = [number for _, number, _ in placed]
     if target:
-        unit = (_GROUND - _TOP) / target
         heights = [number * unit for number in numbers]
         lower_height = sum(numbers[:-most]) * unit
     else:
@@ -151,6 +199,9 @@ def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]]
         target=target,
         caption=caption,
         description=f"{title}, {caption}{_describe_blocks(numbers)}",
+        is_reached=game.heights[seat or 0] == target,
+        unit=round(unit, 4),
+        largest=game.rules.blocks[-1],
     )
 
 
@@ -159,7 +210,7 @@ def _lay_blocks(
 ) -> tuple[BlockShape, ...]:
     """Lay blocks on each other between the ruler and the right edge, centred, with room for labels beside thin ones."""
     left, right = sides
-    widest = (right - left) * (0.62 if right == WIDE else 0.84)
+    widest = _measure_widest(left, right)
     centre = (left + right) / 2
     shapes: list[BlockShape] = []
     for (ply, number, seat), height in zip(placed, heights, strict=True):
@@ -185,6 +236,11 @@ def _lay_blocks(
             )
         )
     return tuple(_add_side_labels(shapes))
+
+
+def _measure_widest(left: float, right: float) -> float:
+    """Return the width of the largest block between the ruler and the right edge."""
+    return round((right - left) * (0.62 if right == WIDE else 0.84), 2)
 
 
 def _add_side_labels(shapes: list[BlockShape]) -> list[BlockShape]:

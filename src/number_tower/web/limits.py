@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
 """Seconds after which a question about a position, a game or a puzzle is given up, whatever its own limits are."""
+
+PICTURE_TIMEOUT = 8.0
+"""Seconds after which the picture of a game is given up."""
 
 REVIEW_SECONDS = 6.0
 """Seconds for all positions of a game that is reviewed."""
@@ -134,36 +137,6 @@ def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
 
 MAX_CLIENTS = 50_000
 """Addresses whose requests and rooms are counted; the least recent one is forgotten first."""
-
-
-# Short codes ----------------------------------------------------------------------------------------------------------
-
-MAX_WRONG_CODES = 20
-WRONG_CODE_SECONDS = 60.0
-"""Wrong short codes that one address may send in a time; a right one always works."""
-
-
-class WrongCodes:
-    """Counts the wrong short codes of each address; the least recent address is forgotten first."""
-
-    def __init__(self, max_clients: int = MAX_CLIENTS, clock: Callable[[], float] = monotonic) -> None:
-        self._max_clients = max_clients
-        self._clock = clock
-        self._times: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def count(self, client: str) -> float:
-        """Count a wrong code and return 0; if there were too many, return the seconds to wait, and count nothing."""
-        now = self._clock()
-        times = self._times.pop(client, None) or deque()
-        while times and now - times[0] >= WRONG_CODE_SECONDS:
-            times.popleft()
-        self._times[client] = times
-        if len(self._times) > self._max_clients:
-            self._times.popitem(last=False)
-        if len(times) >= MAX_WRONG_CODES:
-            return times[0] + WRONG_CODE_SECONDS - now
-        times.append(now)
-        return 0.0
 
 
 # New rooms ------------------------------------------------------------------------------------------------------------

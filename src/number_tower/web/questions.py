@@ -6,7 +6,7 @@ import asyncio
 import logging
 import pickle
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from math import inf
 from time import monotonic
@@ -26,6 +26,7 @@ from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, Table
 from number_tower.web import limits, tasks
 from number_tower.web.middleware import CURRENT_CLIENT, identify_client
+from number_tower.web.middleware.accounts import identify_seat
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.worker_process import GaveUpError
@@ -73,9 +74,9 @@ async def read_record(request: Request, line: str) -> Table:
     return await _ask(request, tasks.parse_record, line)
 
 
-async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
-    """Ask for a hint in a room, for the holder of these seats."""
-    return await _ask(request, hints.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
+async def ask_for_hint(request: Request, room: CachedRoom, step: int) -> HintText:
+    """Ask for a hint in a room."""
+    return await _ask(request, hints.give_hint, room.room.table, step)
 
 
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
@@ -103,12 +104,12 @@ async def ask_numbered_puzzle(
     return await ask_cached(request, key, quiz.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
 
 
-async def _ask(request: Request, task: Callable[..., T], *args: object, seat: Hashable = None, **terms: Any) -> T:
-    """Ask a question for a client; it is dropped if the client closes the connection before it begins."""
+async def _ask(request: Request, task: Callable[..., T], *args: object, **terms: Any) -> T:
+    """Ask a question for a client and its seat; it is dropped if the client closes the connection before it begins."""
     workers: Workers = request.app.state.workers
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
-        client = identify_client(request.scope)
+        client, seat = identify_client(request.scope), identify_seat(request.scope)
         requester = (client,) if seat is None else (client, seat)
         return await workers.ask(task, *args, requester=requester, gone=gone, **terms)
     finally:

@@ -20,6 +20,7 @@ from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
 from number_tower.voice import SPECTATOR, Reader, Voice, get_voice
 from number_tower.web import view
+from number_tower.web.middleware.accounts import subtract_counts
 from number_tower.web.tasks import FALLBACK_LEVEL
 
 MAX_ROOMS = 4_096
@@ -143,6 +144,11 @@ def estimate_size(room: StoredRoom) -> int:
     return _ROOM + 8 * blocks + table.version * (_CHANGE + masks) + 16 * len(room.room.winners)
 
 
+def _list_holders(room: StoredRoom) -> list[str]:
+    """Return the digests of all secrets that hold seats in a room."""
+    return [digest for digest in (*room.tokens, *room.browsers) if digest is not None]
+
+
 class RoomCache(OrderedDict[int, CachedRoom]):
     """Rooms by id, least recently used first; these are evicted when there are too many or too large ones.
 
@@ -157,6 +163,7 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         self._ids: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
         self._rulebook_uses: Counter[int] = Counter()
+        self._holders: Counter[str] = Counter()
         self.bytes = 0
         """The memory that all rooms take, as estimated."""
 
@@ -164,6 +171,10 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         """Return a room by one of its addresses, and count it as used; None if it is not here."""
         room_id = self._ids.get(address)
         return None if room_id is None else self.touch(room_id)
+
+    def has_holder(self, digest: str) -> bool:
+        """Say whether the secret with this digest holds a seat in one of the rooms."""
+        return digest in self._holders
 
     def touch(self, room_id: int) -> CachedRoom:
         """Return a room by its id, and count it as used."""
@@ -176,6 +187,7 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         values = {each.name: getattr(stored, each.name) for each in fields(StoredRoom)}
         room = self[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
         self._ids[room.address] = self._ids[room.watch] = room.id
+        self._holders.update(_list_holders(room))
         self._sizes[room.id] = size = estimate_size(room)
         self.bytes += size + self._count_rulebook(room.game.table.book, 1)
         self._evict()
@@ -186,6 +198,7 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         room = self.pop(room_id, None)
         if room is not None:
             del self._ids[room.address], self._ids[room.watch]
+            subtract_counts(self._holders, _list_holders(room))
             self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.table.book, -1)
 
     def _count_rulebook(self, book: Rulebook, change: int) -> int:

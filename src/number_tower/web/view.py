@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower import record
+from number_tower.brief import summarize_rules
 from number_tower.room import HintTaken, Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
+from number_tower.text import summarize_numbers
 from number_tower.voice import BOTH, SPECTATOR, MatchStanding, Message, Reader, get_voice, narrate
 from number_tower.web import drawing
-from number_tower.web.drawing import BlockMenu, join_messages
+from number_tower.web.drawing import BlockMenu, NumberCell, join_messages
 
 if TYPE_CHECKING:
     from number_tower.web.room_cache import CachedRoom
@@ -49,6 +52,8 @@ class RoomView:
         """The seat that won, if any."""
         self.has_lost = self.winner is not None and self.reader.see(self.winner) == "opponent"
         """Whether this visitor has lost, who holds one seat."""
+        self.has_won = self.winner is not None and self.reader.see(self.winner) == "you"
+        """Whether this visitor has won, who holds one seat."""
         self.seat = self.table.game.to_move if len(held) != 1 else next(iter(held))
         """The seat whose blocks are offered: this visitor's, or that of the player to move."""
         self._has_own_sets = self.table.game.rules.supply == "own"
@@ -74,13 +79,10 @@ class RoomView:
         named = get_voice(self.table.book, SPECTATOR).tell(self.table) if self.holds_both else told
         skips = [_join_lines(message) for message in named if message.kind == "skipped"]
         if self.room.over:
-            ends = [message for message in told if message.kind == "end"]
-            *others, winner = [*skips, *join_messages(*ends).splitlines()] or [""]
-            return [winner, *others]
-        first, *others = join_messages(self.voice.tell_turn(self.table)).splitlines() or [""]
-        turn, *rest = _split_turn(first, "Your" if self.is_my_turn else self.mover)
-        # The board has the rest, unless two people at one screen read the rulebook's words.
-        return [turn, *skips, *rest, *others] if self.holds_both else [turn, *skips]
+            return _pick_headline([*skips, *_list_end_lines(told)])
+        first = (join_messages(self.voice.tell_turn(self.table)).splitlines() or [""])[0]
+        # The page says in its own words what can be placed: some rulebooks call blocks available that do not fit.
+        return [_get_turn(first, "Your" if self.is_my_turn else self.mover), *skips]
 
     @property
     def headline(self) -> str:
@@ -94,6 +96,25 @@ class RoomView:
             how = "opens your link and takes" if self.held else "takes"
             return [f"The game starts when the other player {how} the free seat."]
         return [line.removeprefix("- ") for line in self._status_lines[1:]]
+
+    @property
+    def summary(self) -> str:
+        """The rules in one sentence: the rulebook's own, which tells of its own target and blocks, or a plain one."""
+        book, rules = self.table.book, self.table.game.rules
+        return book.summary if book.summary and rules == book.rules else summarize_rules(rules, self.voice.noun)
+
+    @property
+    def guide(self) -> str:
+        """What can be placed now, and by whom; empty if nobody can place anything."""
+        if self.room.over or self.room.waiting:
+            return ""
+        mover = "You" if self.is_my_turn else self.mover
+        if self.table.legal is None:
+            player = Reader(self.seat) if self.held else SPECTATOR
+            reminder = get_voice(self.table.book, player).remind_of_hidden(self.table)
+            return reminder or f"Which {self.voice.noun}s are left is not shown."
+        then = " Then it is your turn." if self.held and not self.holds_both and not self.is_my_turn else ""
+        return f"{mover} can place {summarize_numbers(self.table.legal, ', ')}.{then}"
 
     @property
     def series(self) -> str:
@@ -148,6 +169,11 @@ class RoomView:
         return drawing.format_remaining(self.table, seat)
 
     @cached_property
+    def cells(self) -> tuple[NumberCell, ...]:
+        """The numbers of the game as a board; empty where towers are drawn instead."""
+        return drawing.draw_cells(self.table)
+
+    @cached_property
     def menu(self) -> BlockMenu | None:
         """The blocks to choose from; None if there is nothing to choose."""
         if self.room.over or (not self.held and (self.room.waiting or self._has_own_sets)):
@@ -161,15 +187,30 @@ class RoomView:
         return drawing.build_menu(self.table, self.seat, waiting)
 
 
+def tell_end(table: Table, reader: Reader = SPECTATOR) -> list[str]:
+    """Return how a game ended, the most important line first."""
+    return _pick_headline(_list_end_lines(get_voice(table.book, reader).tell(table)))
+
+
+def _list_end_lines(told: Iterable[Message]) -> list[str]:
+    return join_messages(*(message for message in told if message.kind == "end")).splitlines()
+
+
+def _pick_headline(lines: list[str]) -> list[str]:
+    """Move the last line, which says who won, to the front."""
+    *others, winner = lines or [""]
+    return [winner, *others]
+
+
 def _join_lines(message: Message) -> str:
     """Return a message in one line."""
     return " ".join(line.removeprefix("- ") for line in join_messages(message).splitlines())
 
 
-def _split_turn(line: str, name: str) -> list[str]:
-    """Split a line after the sentence that says whose turn it is; the name may contain full stops."""
+def _get_turn(line: str, name: str) -> str:
+    """Return the sentence of a line that says whose turn it is; the name may contain full stops."""
     end = line.find(". ", max(0, line.find(name)) + len(name))
-    return [line] if end < 0 else [line[: end + 1], line[end + 2 :]]
+    return line if end < 0 else line[: end + 1]
 
 
 def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES) -> tuple[Message, ...]:

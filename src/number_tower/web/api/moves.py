@@ -111,7 +111,7 @@ async def give_hint(
     if not cached.room.may_hint(held):
         raise RoomError("not_now", "there is no hint now: this game has none, or it is not your turn")
     step = 1 if asked is None else asked.step
-    hint = await ask_for_hint(request, cached, held, step)
+    hint = await ask_for_hint(request, cached, step)
     await player.lobby.take_hint(cached, player.credentials, step)
     return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)
 

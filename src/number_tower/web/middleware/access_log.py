@@ -32,7 +32,8 @@ _SHORTEST_SECRET = len("[parameters: ")
 _PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
 _CAUSE = "\nThe above exception was the direct cause"
 _KNOWN_PREFIXES = {
-    f"/{word}" for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "static")
+    f"/{word}"
+    for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "share", "static")
 }
 _QUIET_PATHS = ("/static/", "/health")
 """Paths of which only failures are logged."""

@@ -22,6 +22,7 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import Credentials
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.middleware.accounts import COOKIE_NAME, SECRET
 
 YEAR = 365 * 24 * 60 * 60
 """Seconds that a cookie lasts; it is renewed whenever its browser shows the home page or a room of its own."""
@@ -39,8 +40,8 @@ MAX_TOKENS = 200
 MAX_DELETED = 16
 """Cookies that one answer deletes: its head must fit into the 4 KiB that a proxy usually reserves for it."""
 
-_BROWSER = re.compile(r"(?:__Host-)?browser-[0-9a-f]{8}")
-_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_BROWSER = re.compile(COOKIE_NAME)
+_SECRET = re.compile(SECRET)
 _SEAT = re.compile(r"seat-([A-Za-z0-9_-]{1,64})")
 _SCOPE_KEY = "number_tower.browser_session"
 _COOKIELESS_PATHS = ("/static/", "/health", "/api/")

@@ -20,6 +20,9 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"),
 ]
+ANY_SITE = {"Cross-Origin-Resource-Policy": "cross-origin"}
+"""Headers of an answer that other sites may show, such as a picture."""
+
 _IMMUTABLE = b"public, max-age=31536000, immutable"
 
 
@@ -33,7 +36,9 @@ class SecurityHeadersMiddleware(HttpMiddleware):
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                given = list(message.get("headers", ()))
+                names = {name for name, _ in given}
+                headers = message["headers"] = [*given, *(each for each in _HEADERS if each[0] not in names)]
                 if all(name != b"cache-control" for name, _ in headers):
                     headers.append((b"cache-control", usual if message["status"] < 400 else b"no-store"))
             await send(message)

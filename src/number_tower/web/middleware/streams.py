@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from random import randint
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
-from number_tower.web.middleware import HttpMiddleware, identify_client
+from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.middleware.accounts import Account, list_accounts, subtract_counts
 from number_tower.web.middleware.rate_limit import make_rate_problem
 
 MAX_STREAMS_PER_CLIENT = 400
@@ -43,27 +45,26 @@ class StreamRegistry:
         self.ended = False
 
     def __len__(self) -> int:
-        return self._counts.total()
+        return len(self._tasks)
 
-    def check(self, client: str) -> Problem | None:
+    def check(self, accounts: Sequence[Account]) -> Problem | None:
         """Return why a client may not have another stream; None if it may."""
         if self.ended:
             return _STOPPING
-        if self._limited and self._counts[client] >= MAX_STREAMS_PER_CLIENT:
-            words = "Too many pages at your address are following games."
+        is_over = any(self._counts[each.name] >= MAX_STREAMS_PER_CLIENT * each.share for each in accounts)
+        if self._limited and is_over:
+            words = "Too many of your pages are following games."
             return make_rate_problem(words, RETRY_SECONDS, _LIMIT)
         return _ALL_IN_USE if self._limited and len(self) >= MAX_STREAMS else None
 
-    def begin(self, client: str, task: asyncio.Task[object]) -> None:
+    def begin(self, accounts: Sequence[Account], task: asyncio.Task[object]) -> None:
         """Count a stream that a task serves."""
-        self._counts[client] += 1
+        self._counts.update(each.name for each in accounts)
         self._tasks.add(task)
 
-    def finish(self, client: str, task: asyncio.Task[object]) -> None:
+    def finish(self, accounts: Sequence[Account], task: asyncio.Task[object]) -> None:
         """Forget a stream."""
-        self._counts[client] -= 1
-        if not self._counts[client]:
-            del self._counts[client]
+        subtract_counts(self._counts, (each.name for each in accounts))
         self._tasks.discard(task)
 
     def end(self) -> None:
@@ -84,8 +85,8 @@ class StreamLimitMiddleware(HttpMiddleware):
         if not scope["path"].endswith("/events"):
             await self._app(scope, receive, send)
             return
-        client = identify_client(scope)
-        if problem := self._streams.check(client):
+        accounts = list_accounts(scope)
+        if problem := self._streams.check(accounts):
             await send_problem(problem, scope, receive, send)
             return
         task = asyncio.current_task()
@@ -98,7 +99,7 @@ class StreamLimitMiddleware(HttpMiddleware):
             is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
-        self._streams.begin(client, task)
+        self._streams.begin(accounts, task)
         try:
             await self._app(scope, receive, track_send)
         except asyncio.CancelledError:
@@ -111,4 +112,4 @@ class StreamLimitMiddleware(HttpMiddleware):
                 hint = b"retry: %d\n\n" % randint(*_RECONNECT)  # noqa: S311 - it only spreads them
                 await send({"type": "http.response.body", "body": hint, "more_body": False})
         finally:
-            self._streams.finish(client, task)
+            self._streams.finish(accounts, task)

@@ -17,7 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 from number_tower import catalogue
-from number_tower.brief import describe_rules
+from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
+from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
@@ -44,6 +45,10 @@ LONGEST_FIELD = MAX_RULE_FILE
 
 THEMES = ("light", "dark", "auto")
 """The colours that a visitor may choose; auto follows the device."""
+
+PREFERENCES = {"theme": THEMES, "tour": ("done",), "values": ("on", "off")}
+"""What visitors choose for all pages, each in a cookie: the colours, that the tour of the board has been seen, and
+whether values are shown beside the moves."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -104,16 +109,41 @@ def wrap_ranges(text: str) -> Markup:
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
+LONGEST_SHOWN_NAME = 16
+"""Characters of a name in a headline that are always shown whole."""
+
+
+def shorten_names(text: str, *names: str) -> Markup:
+    """Let a page cut long names in a headline after their first letters, with the whole name as a tooltip."""
+    long = [re.escape(name) for name in names if len(name) > LONGEST_SHOWN_NAME]
+    if not long:
+        return escape(text)
+    parts = re.split(f"({'|'.join(sorted(long, key=len, reverse=True))})", text)
+    cut = Markup('<bdi class="cut" title="{0}">{0}</bdi>')
+    return Markup("").join(cut.format(part) if index % 2 else part for index, part in enumerate(parts))
+
+
 templates.env.globals |= {
     "static": build_static_url,
     "levels": LEVELS.values(),
+    "game_names": catalogue.list_names(),
     "load_games": catalogue.load_all,
+    "describe_fit_rule": describe_fit_rule,
+    "describe_goal": describe_goal,
     "describe_rules": describe_rules,
     "draw_qr_code": draw_qr_code,
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_result": format_result,
+    "format_streak": format_streak,
     "get_voice": get_voice,
     "verbs": VALUE_VERBS,
+    "zip": zip,
 }
-templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers, "points": format_points}
+templates.env.filters |= {
+    "runs": wrap_ranges,
+    "shorten": shorten_names,
+    "summarize": summarize_numbers,
+    "points": format_points,
+}

@@ -1,4 +1,4 @@
-"""The home page, and the choice of colours."""
+"""The home page, and what visitors choose for all pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import THEMES, read_form, render_page
+from number_tower.web.pages import PREFERENCES, read_form, render_page
+from number_tower.web.pages.puzzles import read_daily_record
 from number_tower.web.view import RoomView
 
 router = APIRouter(include_in_schema=False)
@@ -23,19 +24,20 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    return render_page(request, "home.html", mine=await _list_games(request))
+    return render_page(request, "home.html", mine=await _list_games(request), daily=read_daily_record(request))
 
 
 @router.post("/theme")
-async def set_theme(request: Request) -> Response:
-    """Remember the colours that a visitor chose."""
+@router.post("/preferences")
+async def set_preferences(request: Request) -> Response:
+    """Remember on the device what a visitor chose, and go back to the page that it was chosen on."""
     form = await read_form(request)
     back = str(form.get("back", "/"))
     local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     response = RedirectResponse(back if local else "/", 303)
-    theme = str(form.get("theme", ""))
-    if theme in THEMES:
-        response.set_cookie("theme", theme, max_age=YEAR, path="/", samesite="lax")
+    for name, choices in PREFERENCES.items():
+        if (chosen := str(form.get(name, ""))) in choices:
+            response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax")
     return response
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store.rooms import RoomNotFoundError
-from number_tower.text import format_count, format_text, make_sentence
-from number_tower.web.limits import WrongCodes
+from number_tower.text import format_text, make_sentence
 from number_tower.web.lobby import Lobby
-from number_tower.web.middleware import identify_client
+from number_tower.web.middleware.rate_limit import CODE_LIMIT, TooManyError, count_failure
 from number_tower.web.pages import read_form, render_page
 
 router = APIRouter(include_in_schema=False)
@@ -43,12 +42,11 @@ async def follow_code(request: Request) -> Response:
             return RedirectResponse(path, 303)
         wrong = f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong."
         status = 404
-    wrong_codes: WrongCodes | None = request.app.state.wrong_codes
-    wait = ceil(wrong_codes.count(identify_client(request.scope))) if wrong_codes is not None else 0
-    if not wait:
-        return _render_form(request, given, wrong, status)
-    again = f"Too many wrong codes came from here. Please wait {format_count(wait, 'second')}, then check the code."
-    return _render_form(request, given, again, 429, {"Retry-After": str(wait)})
+    try:
+        count_failure(request, CODE_LIMIT)
+    except TooManyError as error:
+        return _render_form(request, given, error.problem.detail, 429, error.headers)
+    return _render_form(request, given, wrong, status)
 
 
 async def _find_path(lobby: Lobby, code: str) -> str | None:
@@ -65,7 +63,7 @@ async def _find_path(lobby: Lobby, code: str) -> str | None:
 
 
 def _render_form(
-    request: Request, given: str, wrong: str = "", status: int = 200, headers: dict[str, str] | None = None
+    request: Request, given: str, wrong: str = "", status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     page = render_page(request, "code.html", status=status, given=format_text(given, _LONGEST_GIVEN), wrong=wrong)
     page.headers.update(headers or {})

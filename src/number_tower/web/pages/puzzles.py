@@ -1,15 +1,19 @@
-"""Puzzle pages: one puzzle a day for everyone, endless ones, and the first lesson of a game.
+"""Puzzle pages: one puzzle a day for everyone, and endless ones.
 
-The whole state of a page is in its address. No answer is in a page before the visitor has found it or asked for it.
+The address of a page says which puzzle it is, and never its answer: what was tried is remembered on the device, in a
+cookie. No answer is in a page before the visitor has found it or asked for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from hashlib import sha256
 from math import inf
 from secrets import randbelow
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -17,18 +21,17 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
-from number_tower.coach import quiz
+from number_tower.coach.daily import DailyRecord, format_share_text
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
-from number_tower.players import LEVELS
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import tasks
 from number_tower.web.drawing import format_remaining
-from number_tower.web.limits import PUZZLE_TIMEOUT
+from number_tower.web.limits import DAY
+from number_tower.web.middleware.browser_cookie import YEAR
 from number_tower.web.pages import await_answer, read_form, render_page
-from number_tower.web.pages.games import render_unknown_game
-from number_tower.web.questions import ask_cached, ask_daily_puzzle, ask_numbered_puzzle
+from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,12 +39,13 @@ FIRST_DAY = date(2020, 1, 1)
 SHOW = "show"
 """The answer of a visitor who wants to see the solution."""
 
-LESSON_TRIES = 3
-"""Wrong moves in a lesson after which the right one is shown."""
-
 _SEEDS = 1_000_000
 _MOST_NUMBER = 1_000_000
 _MOST_TRIES = 100
+_ANSWER = re.compile(rf"\d{{1,9}}|{SHOW}", re.ASCII)
+
+_DAILY_COOKIE, _PUZZLE_COOKIE = "daily", "puzzle"
+"""The cookies with the results of the puzzles of the day, and with the answers to the puzzle that was last tried."""
 
 ABOUT_GRADES = {
     1: "wins at once",
@@ -66,9 +70,11 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
     tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
     is_shown = gave_up or (not is_right and len(tried) >= most_tries)
     shown_choice = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
+    answer = given[-1].block if is_right else puzzle.answer
     return {
         "puzzle": puzzle,
         "table": table,
+        "shown_table": table.play(answer) if is_right or is_shown else table,
         "noun": voice.noun,
         "seat": seat,
         "players": players,
@@ -77,16 +83,60 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
         "shown_choice": shown_choice,
-        "answer": given[-1].block if is_right else puzzle.answer,
+        "answer": answer,
         "is_right": is_right,
         "is_shown": is_shown,
         "is_done": is_right or is_shown,
     }
 
 
+class PuzzlePage(NamedTuple):
+    """A puzzle that an address asks for, and what its page shows beside it."""
+
+    address: str
+    """Where it is, without any answer."""
+    asking: Callable[[], Awaitable[PuzzleQuestion]]
+    context: dict[str, Any]
+    is_today: bool = False
+    """Whether it is the puzzle of this day, of which the device remembers the results."""
+
+
+class PuzzleAddressError(Exception):
+    """There is no puzzle at an address; the page says why."""
+
+    def __init__(self, page: Response) -> None:
+        self.page = page
+        super().__init__()
+
+
+# The puzzle of the day ------------------------------------------------------------------------------------------------
+
+
 @router.get("/puzzle")
 async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = None) -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
+    try:
+        return await _show_puzzle(request, _find_daily_page(request, day), answers)
+    except PuzzleAddressError as error:
+        return error.page
+
+
+@router.post("/puzzle")
+async def answer_daily_puzzle(request: Request) -> Response:
+    """Accept an answer to the puzzle of a day."""
+    fields, answers = await read_answer(request)
+    try:
+        return await _store_answer(request, _find_daily_page(request, fields.get("day", "")), answers)
+    except PuzzleAddressError as error:
+        return error.page
+
+
+def read_daily_record(request: Request) -> DailyRecord:
+    """Return what this device remembers of the puzzles of the day, as it is today."""
+    return DailyRecord.from_text(request.cookies.get(_DAILY_COOKIE, "")).turn_to(datetime.now(UTC).date())
+
+
+def _find_daily_page(request: Request, day: str) -> PuzzlePage:
     today = datetime.now(UTC).date()
     when = _parse_day(day) if day else today
     if when is None or not FIRST_DAY <= when <= today:
@@ -96,9 +146,9 @@ async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = 
             if late
             else f"That is not a day with a puzzle. Write it like {today.isoformat()}."
         )
-        return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
+        raise PuzzleAddressError(render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle"))
     written = f"{when.day} {when:%B} {when.year}"
-    context = {
+    context: dict[str, Any] = {
         "heading": written if when == today else f"Puzzle of {written}",
         "kicker": "Puzzle of the day" if when == today else "Puzzles",
         "fields": {"day": when.isoformat()} if day else {},
@@ -107,7 +157,11 @@ async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = 
         "after": None if when == today else f"/puzzle?day={when + timedelta(days=1)}",
         "onward": "/puzzles",
     }
-    return await _render_puzzle(request, ask_daily_puzzle(request, when.isoformat()), answers, context)
+    asking = partial(ask_daily_puzzle, request, when.isoformat())
+    return PuzzlePage(f"/puzzle?day={when}" if day else "/puzzle", asking, context, is_today=when == today)
+
+
+# Endless puzzles ------------------------------------------------------------------------------------------------------
 
 
 @router.get("/puzzles")
@@ -115,13 +169,33 @@ async def show_puzzle(
     request: Request, grade: str = "", game: str = "", seed: str = "", number: str = "1", answers: Answers = None
 ) -> Response:
     """Show a puzzle of an endless row, or the form that chooses one."""
-    wrong = _find_mistake(grade, game, number)
     chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
-    if wrong or not (seed or chosen):
-        status = 404 if wrong else 200
-        return render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong)
-    if not seed:
+    if not seed and chosen and not _find_mistake(grade, game, number):
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
+    try:
+        return await _show_puzzle(request, _find_numbered_page(request, chosen, seed, number), answers)
+    except PuzzleAddressError as error:
+        return error.page
+
+
+@router.post("/puzzles")
+async def answer_puzzle(request: Request) -> Response:
+    """Accept an answer to a puzzle of an endless row."""
+    fields, answers = await read_answer(request)
+    chosen = {key: fields[key] for key in ("grade", "game") if fields.get(key)}
+    try:
+        page = _find_numbered_page(request, chosen, fields.get("seed", ""), fields.get("number", "1"))
+        return await _store_answer(request, page, answers)
+    except PuzzleAddressError as error:
+        return error.page
+
+
+def _find_numbered_page(request: Request, chosen: dict[str, str], seed: str, number: str) -> PuzzlePage:
+    grade, game = chosen.get("grade", ""), chosen.get("game", "")
+    wrong = _find_mistake(grade, game, number)
+    if wrong or not seed:
+        status = 404 if wrong else 200
+        raise PuzzleAddressError(render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong))
     seed, place = seed[:40], int(number)
     context: dict[str, Any] = {
         "heading": f"Puzzle {place}",
@@ -131,60 +205,93 @@ async def show_puzzle(
         "before": None if place == 1 else _build_puzzle_url(chosen, seed, place - 1),
         "onward": _build_puzzle_url(chosen, seed, min(place + 1, _MOST_NUMBER)),
     }
-    asking = ask_numbered_puzzle(request, seed, place, int(grade) if grade else None, game or None)
-    return await _render_puzzle(request, asking, answers, context)
+    asking = partial(ask_numbered_puzzle, request, seed, place, int(grade) if grade else None, game or None)
+    return PuzzlePage(_build_puzzle_url(chosen, seed, place), asking, context)
 
 
-@router.post("/puzzle")
-@router.post("/puzzles")
-async def redirect_answer(request: Request) -> Response:
-    """Accept a posted answer, and redirect to the address that shows it."""
-    form = await read_form(request)
-    fields = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
-    return RedirectResponse(f"{request.url.path}?{urlencode([*request.query_params.multi_items(), *fields])}", 303)
+# Answers --------------------------------------------------------------------------------------------------------------
 
 
-@router.get("/learn/{name}")
-async def show_lesson(request: Request, name: str, at: str = "1", answers: Answers = None) -> Response:
-    """Show a step of a game's first lesson: a position with something to find, or the game at its end."""
-    if name not in catalogue.list_names():
-        return render_unknown_game(request, name)
-    book = catalogue.load_named(name)
-    lesson, wrong, status = await await_answer(
-        ask_cached(request, name, quiz.make_lesson, book, seconds=PUZZLE_TIMEOUT)
-    )
-    positions = lesson or ()
-    step = int(at) if at in {str(each) for each in range(1, len(positions) + 2)} else 1
-    context: dict[str, Any] = {
-        "book": book,
-        "noun": get_voice(book).noun,
-        "level": next(iter(LEVELS)),
+async def _show_puzzle(request: Request, page: PuzzlePage, answers: Sequence[str] | None) -> Response:
+    """Show a puzzle with the answers in the address, or else those that the device remembers."""
+    puzzle, wrong, status = await _await_puzzle(page)
+    record = read_daily_record(request)
+    if answers is None:
+        answers = _list_daily_answers(record) if page.is_today else read_answers(request, page.address)
+    context = page.context | {
+        "grades": ABOUT_GRADES,
+        "question": None if puzzle is None else build_question(puzzle, answers),
         "wrong": wrong,
-        "count": len(positions),
-        "at": step,
     }
-    if step <= len(positions):
-        question = build_question(positions[step - 1], answers or [], LESSON_TRIES)
-        context |= {
-            "question": question,
-            "action": f"/learn/{name}",
-            "fields": {"at": str(step)},
-            "onward": f"/learn/{name}?{urlencode({'at': step + 1})}",
-            "tries_left": LESSON_TRIES - len(question["tried"]),
-        }
-    return render_page(request, "lesson.html", status=status, **context)
-
-
-async def _render_puzzle(
-    request: Request, asking: Awaitable[PuzzleQuestion], answers: Sequence[str] | None, context: dict[str, Any]
-) -> Response:
-    try:
-        puzzle, wrong, status = await await_answer(asking)
-    except LookupError as error:
-        puzzle, wrong, status = None, make_sentence(str(error)), 404
-    question = None if puzzle is None else build_question(puzzle, answers or [])
-    context |= {"grades": ABOUT_GRADES, "question": question, "wrong": wrong}
+    if page.is_today:
+        context |= {"record": record, "share_text": _format_share_text(request, record)}
     return render_page(request, "puzzle.html", status=status, **context)
+
+
+async def _store_answer(request: Request, page: PuzzlePage, answers: list[str]) -> Response:
+    """Let the device remember an answer, and redirect to the puzzle: its address never has the answer."""
+    if not page.is_today:
+        return redirect_with_answers(page.address, answers)
+    puzzle, _, _ = await _await_puzzle(page)
+    if puzzle is None:
+        return await _show_puzzle(request, page, [])
+    record = read_daily_record(request)
+    choices = {f"{choice.block}": choice for choice in puzzle.choices}
+    for answer in answers:
+        if answer in choices:
+            record = record.add_try(choices[answer].block, is_right=choices[answer].is_right)
+        elif answer == SHOW:
+            record = record.give_up()
+    response = RedirectResponse(page.address, 303)
+    response.set_cookie(_DAILY_COOKIE, record.to_text(), max_age=YEAR, path="/", httponly=True, samesite="lax")
+    return response
+
+
+async def _await_puzzle(page: PuzzlePage) -> tuple[PuzzleQuestion | None, str, int]:
+    """Return a puzzle, why there is none, and the status of its page."""
+    try:
+        return await await_answer(page.asking())
+    except LookupError as error:
+        return None, make_sentence(str(error)), 404
+
+
+async def read_answer(request: Request) -> tuple[dict[str, str], list[str]]:
+    """Return the fields of a posted form or its address, and the answers in it: all so far."""
+    form = await read_form(request)
+    given = [*request.query_params.multi_items(), *form.multi_items()]
+    texts = [(key, value) for key, value in given if isinstance(value, str)]
+    return dict(texts), [value for key, value in texts if key == "answer"]
+
+
+def redirect_with_answers(address: str, answers: Sequence[str]) -> Response:
+    """Redirect to a puzzle, and let the device remember the answers to it; those to the last one are forgotten."""
+    response = RedirectResponse(address, 303)
+    kept = "-".join(answer for answer in answers[-_MOST_TRIES:] if _ANSWER.fullmatch(answer))
+    value = f"{_digest_address(address)}.{kept}"
+    response.set_cookie(_PUZZLE_COOKIE, value, max_age=DAY, path="/", httponly=True, samesite="lax")
+    return response
+
+
+def read_answers(request: Request, address: str) -> list[str]:
+    """Return the answers to a puzzle that the device remembers."""
+    key, _, answers = request.cookies.get(_PUZZLE_COOKIE, "").partition(".")
+    return answers.split("-") if key == _digest_address(address) else []
+
+
+def _digest_address(address: str) -> str:
+    return sha256(address.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def _list_daily_answers(record: DailyRecord) -> list[str]:
+    return [*map(str, record.tries), *([SHOW] if record.result == "shown" else [])]
+
+
+def _format_share_text(request: Request, record: DailyRecord) -> str:
+    origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
+    return format_share_text(record, f"{origin}/puzzle?day={record.day}") if record.result == "solved" else ""
+
+
+# Addresses ------------------------------------------------------------------------------------------------------------
 
 
 def _build_puzzle_url(chosen: dict[str, str], seed: str, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
@@ -11,8 +12,9 @@ from starlette.datastructures import FormData
 
 from number_tower import record
 from number_tower.blocks import classify_misread, parse_number
+from number_tower.coach.analysis import AnalysedMove
 from number_tower.position import MoveError
-from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, Room, RoomError, Undo
 from number_tower.store.rooms import Revision, RoomNotFoundError, parse_tag
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
@@ -20,13 +22,16 @@ from number_tower.web.drawing import explain_block, join_messages
 from number_tower.web.live import RECONNECT_HINT, pick_newest_moment, stream_room
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import is_fragment, read_form, render_page
+from number_tower.web.pages import await_answer, is_fragment, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.questions import ask_for_hint
+from number_tower.web.questions import ask_analysis, ask_for_hint
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
+
+VALUES_TIMEOUT = 4.0
+"""Seconds that a page waits for the values of its moves."""
 
 LONGEST_ANSWER = 40
 """Characters of an answer that is no number, where the page repeats it."""
@@ -55,7 +60,7 @@ async def show_room(request: Request, address: str) -> Response:
         return RedirectResponse(f"/w/{cached.watch}", 303)
     if held and not fragment:
         get_browser_session(request).renew()
-    return _render_room(request, cached, held)
+    return await _render_room(request, cached, held)
 
 
 @router.get("/w/{watch}")
@@ -65,7 +70,7 @@ async def watch_room(request: Request, watch: str) -> Response:
     cached = await _find_room(request, watch)
     if cached.watch != watch:
         raise RoomNotFoundError(watch)
-    return _render_room(request, cached, frozenset())
+    return await _render_room(request, cached, frozenset())
 
 
 @router.get("/g/{address}/events")
@@ -109,7 +114,7 @@ async def join_room(request: Request, address: str) -> Response:
         cached, _ = await _get_lobby(request).join(address, name or None, get_browser_session(request).current.secret)
     except (RoomError, TableError) as error:
         return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
-    return _welcome_player(request, cached)
+    return await _welcome_player(request, cached)
 
 
 @router.post("/g/{address}/hint")
@@ -117,19 +122,19 @@ async def give_hint(request: Request, address: str) -> Response:
     """Help the player to move, a step at a time."""
     cached, held = await _find_room_and_seats(request, address)
     if not cached.room.may_hint(held):
-        return _render_room(request, cached, held, "No hint is available now.", 409)
+        return await _render_room(request, cached, held, "No hint is available now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
     credentials = get_browser_session(request).get_credentials(address)
     try:
-        hint = await ask_for_hint(request, cached, held, step)
+        hint = await ask_for_hint(request, cached, step)
         cached = await _get_lobby(request).take_hint(cached, credentials, step)
     except BusyError as busy:
-        return _render_room(request, cached, held, str(busy), 503)
+        return await _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
-        return _render_room(request, cached, held, "This position is too hard to work out here.")
+        return await _render_room(request, cached, held, "This position is too hard to work out here.")
     except (StaleError, RoomError):
         return await _render_again(request, address, _CHANGED, 409)
-    return _render_room(request, cached, held, hint=hint, step=step)
+    return await _render_room(request, cached, held, hint=hint, step=step)
 
 
 @router.post("/g/{address}/handover")
@@ -141,8 +146,8 @@ async def hand_over_seat(request: Request, address: str) -> Response:
             address, get_browser_session(request).get_credentials(address)
         )
     except RoomError as error:
-        return _render_room(request, cached, held, make_sentence(f"{error}"), 403)
-    return _render_room(request, cached, held, code=code)
+        return await _render_room(request, cached, held, make_sentence(f"{error}"), 403)
+    return await _render_room(request, cached, held, code=code)
 
 
 @router.get("/g/{address}/take/{code}")
@@ -160,7 +165,7 @@ async def take_over_seat(request: Request, address: str, code: str) -> Response:
     except RoomError as error:
         text = make_sentence(f"{error}")
         return render_page(request, "error.html", status=410, heading="This link has been used", text=text)
-    return _welcome_player(request, cached)
+    return await _welcome_player(request, cached)
 
 
 @router.get("/g/{address}/{action}")
@@ -187,7 +192,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
         notice, status = make_sentence(f"{error}"), 409
     else:
         if is_fragment(request):
-            return _render_room(request, cached, cached.find_seats(credentials))
+            return await _render_room(request, cached, cached.find_seats(credentials))
         # A page without a script does not hear of the computer's answer, so wait for it.
         await lobby.wait_for_computer(cached)
         return RedirectResponse(f"/g/{address}", 303)
@@ -255,10 +260,10 @@ async def _find_room_and_seats(request: Request, address: str) -> tuple[CachedRo
 async def _render_again(request: Request, address: str, notice: str, status: int, **context: Any) -> Response:
     """Show a room as it is now, with a notice about what was tried."""
     cached, held = await _find_room_and_seats(request, address)
-    return _render_room(request, cached, held, notice, status, **context)
+    return await _render_room(request, cached, held, notice, status, **context)
 
 
-def _render_room(
+async def _render_room(
     request: Request, cached: CachedRoom, held: frozenset[int], notice: str = "", status: int = 200, **context: object
 ) -> Response:
     """Show a room; who holds no seat may join it, unless at its watch address."""
@@ -269,14 +274,30 @@ def _render_room(
         "notice": notice,
         "origin": settings.get_origin(url.scheme, url.netloc),
         "only_here": settings.is_local_only(url.netloc),
+        "shows_tour": held and not (cached.room.waiting or cached.room.over or request.cookies.get("tour")),
+        "values": await _find_values(request, cached.room, held),
     }
     return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 
 
-def _welcome_player(request: Request, cached: CachedRoom) -> Response:
+async def _find_values(request: Request, room: Room, held: frozenset[int]) -> dict[int, AnalysedMove] | None:
+    """Return the values of the moves, if this visitor wants and may see them; none of them if they are not known."""
+    if request.cookies.get("values") != "on" or not room.may_see_values(held):
+        return None
+    if not room.may_move(held):
+        return {}
+    try:
+        async with asyncio.timeout(VALUES_TIMEOUT):
+            analysis, _, _ = await await_answer(ask_analysis(request, room.table))
+    except TimeoutError:
+        return {}
+    return {move.block: move for move in analysis.moves if move.value} if analysis else {}
+
+
+async def _welcome_player(request: Request, cached: CachedRoom) -> Response:
     """Show the room to a browser that has just got a seat there, and renew its cookie."""
     session = get_browser_session(request)
     session.renew()
     if is_fragment(request):
-        return _render_room(request, cached, cached.find_seats(session.get_credentials(cached.address)))
+        return await _render_room(request, cached, cached.find_seats(session.get_credentials(cached.address)))
     return RedirectResponse(f"/g/{cached.address}", 303)

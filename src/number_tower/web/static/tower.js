@@ -44,8 +44,12 @@ function keepLinkAndHint(fresh) {
   }
   const form = fresh.querySelector('.actions form[action$="/hint"]');
   if (hint && form && fresh.dataset.version === getMain().dataset.version) {
-    form.closest(".actions").before(hint.cloneNode(true));
-    form.remove();
+    fresh.querySelector("#aid").prepend(hint.cloneNode(true));
+    const gap = document.createElement("span"); // the other buttons stay where they are
+    gap.className = "button quiet gap";
+    gap.ariaHidden = "true";
+    gap.append(...form.querySelector("button").cloneNode(true).childNodes);
+    form.replaceWith(gap);
     const pointed = getMain().querySelector(".block.pointed");
     if (pointed) fresh.querySelector(`#${pointed.id}`)?.classList.add("pointed");
   }
@@ -78,8 +82,8 @@ function show(html, status) {
     morphStyle: "outerHTML",
     ignoreActiveValue: document.activeElement?.matches("input"), // of a focused button it would keep the old words
     callbacks: {
-      // Open details stay open, and a half-typed number stays.
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details:not(#resign)") && !opens) && !(name === "value" && node.id === "typed"),
+      // Open details stay open, a half-typed number stays, and a block that was shown at once does not fall again.
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details:not(#resign)") && !opens) && !(name === "value" && node.id === "typed") && name !== "data-settled",
     },
   });
   document.title = getMain().dataset.title;
@@ -93,8 +97,10 @@ function show(html, status) {
     document.querySelector(".blocks")?.classList.add("quiet-blocks");
     playSound();
   }
+  showTour();
   follow();
-  sendNext();
+  if (sending?.block && sending.version === getMain().dataset.version) showPending(sending);
+  else sendNext();
   return true;
 }
 
@@ -152,39 +158,118 @@ function describeFailure(status) {
   return "That did not work. Your game is safe. Please reload this page.";
 }
 
-let sending = null; // the form that is on its way, and its button
+let sending = null; // what is on its way: the form, its button and content, and of a move the block and the version
 let next = null; // the block that was pressed meanwhile
 
-async function send(form, button) {
+function send(form, button) {
   if (sending) {
     if (button !== sending.button && button?.matches(".block")) next = button;
     return;
   }
   if (!stream) connect();
-  const sent = { button };
-  sending = sent;
+  const body = new URLSearchParams(new FormData(form, button));
+  const { version } = getMain().dataset;
+  sending = { form, button, body, version, block: form.action.endsWith("/move") && findOpenBlock(body.get("block")) };
+  if (sending.block) showPending(sending);
+  post(sending);
+}
+
+async function post(sent) {
+  let failure = "";
   try {
-    const answer = await fetch(addSeen(form.getAttribute("action")), {
-      method: "POST",
-      headers: { "X-Fragment": "1" },
-      body: new URLSearchParams(new FormData(form, button)),
-    });
+    const answer = await fetch(addSeen(sent.form.getAttribute("action")), { method: "POST", headers: { "X-Fragment": "1" }, body: sent.body });
     const html = await answer.text();
     while (press) await press;
-    const typed = answer.ok && form.querySelector("#typed");
+    const typed = answer.ok && sent.form.querySelector("#typed");
     if (typed) typed.value = "";
-    setMessage(show(html, answer.status) ? "" : describeFailure(answer.status));
+    if (sending === sent) sending = null;
+    if (answer.ok && sent.block) tourStep++;
+    failure = show(html, answer.status) ? "" : describeFailure(answer.status);
   } catch {
     next = null;
-    setMessage(navigator.onLine ? "That was not sent. Your game is safe. Please try again." : "You are offline. Your game is safe. Continue when you are online again.");
+    if (sending === sent && sent.block && !navigator.onLine) {
+      showUnsent(sent);
+      return;
+    }
+    failure = navigator.onLine ? "That was not sent. Your game is safe. Please try again." : "You are offline. Your game is safe. Continue when you are online again.";
   }
-  if (sending === sent) sendNext();
+  setMessage(failure);
+  finish(sent);
+}
+
+function finish(sent) {
+  hidePending(sent);
+  if (sending === sent) sending = null;
+  if (!sending) sendNext();
 }
 
 function sendNext() {
   const block = next;
   sending = next = null;
   if (block?.isConnected) block.form.requestSubmit(block);
+}
+
+// A move made without a connection waits for it, and can be taken back until then.
+function showUnsent(sent) {
+  const notice = showNotice(`You are offline. Your ${sent.block.value} is sent when you are online again.`);
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button";
+  button.textContent = "Take it back";
+  button.addEventListener("click", () => {
+    notice.remove();
+    finish(sent);
+  });
+  notice.append(" ", button);
+  addEventListener("online", () => { if (sending === sent) post(sent); }, { once: true });
+}
+
+// Own moves are shown at once, as pending, until the server has them ---------------------------------------------------
+
+const findOpenBlock = (number) => document.querySelector(`button.block[value="${parseInt(number, 10)}"]:not([aria-disabled])`);
+
+function showPending(sent) {
+  sent.block = document.getElementById(sent.block.id) ?? sent.block;
+  sent.block.classList.add("pending");
+  sent.block.ariaBusy = "true";
+  const tower = document.querySelector("#board [data-grows]");
+  if (!tower || document.getElementById(tower.dataset.piece)) return;
+  sent.piece = drawPiece(tower, sent.block);
+  tower.append(sent.piece);
+}
+
+// The numbers are those of number_tower.web.drawing.
+function drawPiece(tower, block) {
+  const [bottom, unit, row, left, width, widest, largest] = tower.dataset.grows.split(" ").map(Number);
+  const number = Number(block.value);
+  const { seat } = block.form.dataset;
+  const height = Math.max((unit ? number * unit : row) - 1.5, 1);
+  const across = widest * (0.28 + 0.72 * number / largest);
+  const middle = (left + width) / 2;
+  const top = Math.max(bottom - height, 0);
+  const piece = createDrawing("g", { id: tower.dataset.piece, class: "piece pending", "data-settled": "" });
+  piece.append(createDrawing("rect", { class: `block-${seat}`, x: middle - across / 2, y: top, width: across, height, rx: Math.min(4, height / 3) }));
+  if (seat === "2") piece.append(createDrawing("rect", { fill: "url(#weave)", x: middle - across / 2, y: top, width: across, height, rx: Math.min(4, height / 3) }));
+  if (height >= 10) {
+    const label = createDrawing("text", { class: `number on-${seat}`, x: middle, y: top + height / 2, "font-size": Math.min(15, height * 0.8) });
+    label.textContent = number;
+    piece.append(label);
+  }
+  return piece;
+}
+
+function createDrawing(name, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+// The answer has settled a piece that the server has: it is pending no more, and stays.
+function hidePending(sent) {
+  if (!sent.block) return;
+  sent.block.classList.remove("pending");
+  sent.block.ariaBusy = null;
+  if (sent.piece?.matches(".pending")) sent.piece.remove();
 }
 
 document.addEventListener("submit", (event) => {
@@ -199,15 +284,47 @@ document.addEventListener("submit", (event) => {
 
 function showRefusal(button) {
   const reason = document.getElementById(button.getAttribute("aria-describedby"));
-  let notice = document.querySelector(".notice");
-  if (!notice) {
-    notice = document.createElement("p");
-    notice.className = "notice";
-    notice.setAttribute("role", "alert");
-    document.getElementById("status").after(notice);
-  }
-  notice.textContent = reason ? reason.textContent : "";
+  showNotice(reason ? reason.textContent : "");
 }
+
+function showNotice(text) {
+  const notice = document.createElement("p");
+  notice.className = "notice";
+  notice.setAttribute("role", "alert");
+  notice.textContent = text;
+  document.querySelector(".notice")?.remove();
+  document.getElementById("says").prepend(notice);
+  return notice;
+}
+
+// The tour of a first game: three steps on the board, one at a time; a move is a step, too --------------------------------
+
+let tourStep = 1;
+
+function showTour() {
+  const tour = document.getElementById("tour");
+  if (!tour) return;
+  if (tourStep > 3) {
+    endTour(tour);
+    return;
+  }
+  tour.dataset.at = tourStep;
+  tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
+}
+
+function endTour(tour) {
+  setPreference("tour", "done");
+  if (tour.contains(document.activeElement)) getMain().focus({ preventScroll: true });
+  tour.remove();
+}
+
+document.addEventListener("click", (event) => {
+  const button = closest(event, "[data-tour]");
+  if (!button) return;
+  event.preventDefault();
+  tourStep = button.dataset.tour === "next" ? tourStep + 1 : 4;
+  showTour();
+});
 
 // Following the game -------------------------------------------------------------------------------------------
 
@@ -316,7 +433,7 @@ document.addEventListener("keydown", (event) => {
 let drag = null;
 
 document.addEventListener("pointerdown", (event) => {
-  const block = closest(event, "button.block:not([aria-disabled])");
+  const block = closest(event, "button.block");
   if (block && event.button === 0) drag = { block, x: event.clientX, y: event.clientY, id: event.pointerId, ghost: null };
 });
 
@@ -348,7 +465,7 @@ function drop(event) {
   document.getElementById("board")?.classList.remove("over-it");
   // The click that ends a drag is no click.
   addEventListener("click", (click) => { click.preventDefault(); click.stopPropagation(); }, { capture: true, once: true, signal: AbortSignal.timeout(50) });
-  if (event.type === "pointerup" && isOverBoard(event) && block.isConnected) send(block.form, block);
+  if (event.type === "pointerup" && isOverBoard(event) && block.isConnected) block.form.requestSubmit(block);
 }
 
 for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, drop);
@@ -368,8 +485,8 @@ document.addEventListener("click", async (event) => {
     setTimeout(() => { word.textContent = "Copy"; clearMessage(COPIED); }, 3000);
   }
   if (share) {
-    const url = document.getElementById(share.dataset.share).value;
-    navigator.share({ title: "Number Tower", url }).catch(() => {});
+    const { value } = document.getElementById(share.dataset.share);
+    navigator.share(share.dataset.kind === "text" ? { text: value } : { title: "Number Tower", url: value }).catch(() => {});
   }
 });
 
@@ -382,8 +499,12 @@ function changeTheme(button) {
   root.dataset.theme = theme;
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
+  setPreference("theme", theme);
+}
+
+function setPreference(name, value) {
   const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax${secure}`;
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
 }
 
 const soundButton = document.getElementById("sound");
@@ -416,4 +537,5 @@ function playSound() {
 }
 
 hideIntroductions();
+showTour();
 follow();

@@ -1,0 +1,438 @@
+"""In a real browser: the board explains itself, keeps its place, and shows a move at once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from serving import DESKTOP, PHONE
+from support.browsers import Visitor, forgive, play_with_a_link
+from visits import (
+    begin,
+    block,
+    board,
+    box,
+    changing,
+    drag,
+    game_on,
+    join,
+    my_turn,
+    notice,
+    place,
+    settled,
+    status,
+    tower,
+)  # fmt: skip
+
+pytest_plugins = ["support.browsers"]
+
+SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+OFFLINE = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_CHANGED", "ERR_NETWORK_IO_SUSPENDED")
+PLACES = """
+() => ["#board", ".hand", "#block-1", "#resign summary", "#aid"].map((each) => {
+  const { x, y, width } = document.querySelector(each).getBoundingClientRect();
+  return [x + scrollX, y + scrollY, width];
+})
+"""
+"""Returns where the parts of a room are."""
+
+LONG_NAME = "Maximiliana Wolkenstein-Trostburg"
+
+
+def summary(page: Page) -> Locator:
+    """Return the rules in one sentence."""
+    return page.get_by_text("In short:")
+
+
+def pending(page: Page) -> Locator:
+    """Return what is shown and not yet settled: the block, and where it lies."""
+    return page.locator(".block.pending, .piece.pending")
+
+
+def hold(page: Page, path: str) -> list[Route]:
+    """Keep requests for a path waiting; return them as they come."""
+    held: list[Route] = []
+    page.route(path, lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function, which a method refuses
+    return held
+
+
+# What there is to know ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["draft", "race", "summit", "climb", "factor"])
+def test_on_a_phone_the_rules_and_what_to_do_are_seen_without_scrolling(visitor: Visitor, game: str) -> None:
+    page = visitor(None, size=PHONE, touch=True)
+    begin(page, game, "computer", name_1="Ann")
+    expect(summary(page)).to_be_in_viewport(ratio=0.99)
+    expect(page.get_by_text(re.compile(r"^You can place 1-\d+\.$"))).to_be_in_viewport(ratio=0.99)
+    expect(block(page, 1)).to_be_in_viewport(ratio=0.99)
+    expect(page.get_by_role("button", name="Hint", exact=True)).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_sentence_about_the_rules_knows_the_options(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", target="21")
+    expect(page.get_by_text("be the first to reach exactly 21.")).to_be_visible()
+
+
+def test_only_blocks_that_can_be_placed_are_called_available(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(5, 9))
+    expect(page.get_by_text("Ann can place 1-4.")).to_be_visible()
+    expect(page.locator(".announce")).not_to_contain_text(re.compile("available", re.IGNORECASE))
+
+
+def test_the_other_reads_what_is_open_and_that_their_turn_follows(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor)
+    expect(ben.get_by_text("Ann can place 1-9. Then it is your turn.")).to_be_visible()
+    place(ann, 5)
+    expect(ben.get_by_text("You can place 1-4, 6-9.")).to_be_visible()
+
+
+# Nothing jumps --------------------------------------------------------------------------------------------------------
+
+
+@SIZES
+def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
+    visitor: Visitor, size: tuple[int, int]
+) -> None:
+    page, other = visitor(None, size=size), visitor(None)
+    join(other, begin(page, "draft", "link", name_1="Ann", hints="yes"), "Ben")
+    expect(my_turn(page)).to_be_visible()
+    before = page.evaluate(PLACES)
+
+    def stays() -> bool:
+        return bool(before == page.evaluate(PLACES))
+
+    page.get_by_role("button", name="Hint", exact=True).click()
+    expect(page.get_by_label("Hint", exact=True)).to_be_visible()
+    assert stays(), "a hint"
+    place(page, 5)
+    assert stays(), "a move"
+    block(page, 5).click(force=True)
+    expect(notice(page)).to_be_visible()
+    assert stays(), "a refusal"
+    place(other, 9)
+    expect(my_turn(page)).to_be_visible()
+    assert stays(), "the other's move"
+    other.get_by_role("button", name="Ask to undo").click()
+    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    assert stays(), "an offer"
+    page.get_by_role("button", name="Decline").click()
+    expect(page.get_by_role("button", name="Accept")).to_have_count(0)
+    block(page, 8).click(force=True)
+    expect(notice(page)).to_contain_text("You cannot place block 8 on top of block 5")
+    assert stays(), "another refusal"
+
+
+def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    before = box(board(page))
+    page.evaluate("document.getElementById('connection').textContent = 'Connection lost. Trying again…'")
+    expect(page.locator("#connection")).to_be_visible()
+    assert box(board(page)) == before
+
+
+# A move is shown at once ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["draft", "summit", "climb"])
+def test_an_own_move_is_pending_until_the_server_has_it(visitor: Visitor, game: str) -> None:
+    page = visitor(None)
+    begin(page, game)
+    held = hold(page, "**/move*")
+    block(page, 7).click()
+    expect(block(page, 7)).to_have_class(re.compile("pending"))
+    expect(block(page, 7)).to_have_attribute("aria-busy", "true")
+    if game != "climb":
+        expect(board(page).locator(".piece.pending text")).to_have_text("7")
+    assert game_on(page).moves == ()
+    with changing(page):
+        held[0].continue_()
+    expect(pending(page)).to_have_count(0)
+    expect(tower(page, re.compile(r"\b7$"))).to_be_visible()
+
+
+def test_a_pending_block_lies_where_it_will_lie(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", moves=(9, 8))
+    held = hold(page, "**/move*")
+    block(page, 5).click()
+    piece = page.locator("#piece-1-3 rect").first
+    before = box(piece)
+    with changing(page):
+        held[0].continue_()
+    assert box(piece) == pytest.approx(before, abs=1)
+
+
+def test_a_pending_move_that_the_server_refuses_is_taken_back(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "summit", hidden="yes", moves=(5, 4))
+    held = hold(page, "**/move*")
+    block(page, 5).click()
+    expect(board(page).locator(".piece.pending text")).to_have_text("5")
+    held[0].continue_()
+    expect(notice(page)).to_have_text("Number Block 5 is not available.")
+    expect(pending(page)).to_have_count(0)
+    forgive(troubles, "422")
+
+
+def test_a_pending_move_is_taken_back_if_no_server_answers(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    page.route("**/move*", lambda route: route.abort("connectionrefused"))
+    block(page, 9).click()
+    expect(page.locator("#connection")).to_have_text("That was not sent. Your game is safe. Please try again.")
+    expect(pending(page)).to_have_count(0)
+    page.unroute("**/move*")
+    place(page, 9)
+    forgive(troubles, "ERR_CONNECTION_REFUSED")
+
+
+def test_a_move_made_offline_is_sent_when_the_connection_is_back(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None, reuse=False)
+    begin(page, "draft")
+    page.context.set_offline(True)
+    block(page, 9).click()
+    expect(notice(page)).to_contain_text("You are offline. Your 9 is sent when you are online again.")
+    expect(pending(page)).to_have_count(2)
+    with changing(page):
+        page.context.set_offline(False)
+    expect(pending(page)).to_have_count(0)
+    expect(notice(page)).to_have_count(0)
+    assert game_on(page).moves == (9,)
+    forgive(troubles, *OFFLINE)
+
+
+def test_a_move_made_offline_can_be_taken_back(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None, reuse=False)
+    begin(page, "draft")
+    page.context.set_offline(True)
+    block(page, 9).click()
+    page.get_by_role("button", name="Take it back").click()
+    expect(pending(page)).to_have_count(0)
+    expect(notice(page)).to_have_count(0)
+    page.context.set_offline(False)
+    place(page, 8)
+    assert game_on(page).moves == (8,)
+    forgive(troubles, *OFFLINE)
+
+
+# Blocks, names, the target, and the end -------------------------------------------------------------------------------
+
+
+def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", moves=(5, 9))
+    drag(page, 8)
+    expect(notice(page)).to_have_text("You cannot place block 8 on top of block 5: choose one less than or equal to 5.")
+    expect(page.locator(".ghost")).to_have_count(0)
+    assert game_on(page).moves == (5, 9)
+
+
+def test_the_target_line_is_solid_only_when_the_target_is_reached(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", moves=(9, 8))
+    lines = board(page).locator(".goal")
+    dashes = "lines => lines.map(line => getComputedStyle(line).strokeDasharray !== 'none')"
+    assert lines.evaluate_all(dashes) == [True, True]
+    place(page, 6)
+    assert lines.evaluate_all(dashes) == [False, True]
+    begin(page, "draft", moves=[9])
+    page.locator("summary").get_by_text("Resign", exact=True).click()
+    with changing(page):
+        page.get_by_role("button", name="Yes, resign").click()
+    expect(status(page)).to_contain_text("Congratulations")
+    assert lines.evaluate_all(dashes) == [True, True]
+
+
+@SIZES
+def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor(None, size=size)
+    begin(page, "race", "computer", level="perfect", first="other", name_1=LONG_NAME)
+    while settled(page):
+        place(page, game_on(page).legal[0])
+    for name, least in ((LONG_NAME, 80), ("Perfect", 40)):
+        shown = board(page).get_by_role("listitem").get_by_text(name, exact=True)
+        expect(shown).to_have_attribute("title", name)
+        assert box(shown)["width"] > least
+    perfect = board(page).get_by_text("Perfect", exact=True)
+    assert perfect.evaluate("name => name.scrollWidth <= name.clientWidth"), "it is whole, beside its tags"
+
+
+def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
+    page = visitor(None, size=PHONE)
+    begin(page, "draft", name_1=LONG_NAME, name_2="Ben")
+    expect(status(page).get_by_text(LONG_NAME)).to_have_attribute("title", LONG_NAME)
+    before = box(board(page))
+    place(page, 9)
+    assert box(board(page)) == before
+
+
+def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor, "race", target="5")
+    place(ann, 4)
+    expect(my_turn(ben)).to_be_visible()
+    place(ben, 5)
+    expect(status(ann)).to_contain_text("You lost this one.")
+    expect(status(ben)).to_contain_text("You win")
+    expect(board(ben).locator(".glad, .plate.won")).to_have_count(2)
+    expect(status(ben).locator(".icon-star")).to_be_visible()
+    expect(ann.locator(".glad, .plate.won, #status .icon-star")).to_have_count(0)
+    ways = ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
+    expect(ways).to_have_text(["Review", "Offer a rematch", "New game", "Share"])
+    ways = ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
+    expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
+
+
+# The numbers as a board -----------------------------------------------------------------------------------------------
+
+
+@SIZES
+def test_climbing_numbers_are_a_board_of_what_is_taken_open_and_last(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor(None, size=size)
+    begin(page, "climb", name_1="Ann", name_2="Ben", moves=(7, 10, 13))
+    numbers = board(page).get_by_role("button")
+    expect(numbers).to_have_text([f"{number}" for number in range(1, 31)])
+    expect(board(page).locator(".block.taken-1")).to_have_text(["7", "13"])
+    expect(board(page).locator(".block.taken-2")).to_have_text(["10"])
+    expect(board(page).locator(".block.open")).to_have_text(["14", "15", "16", "17", "18"])
+    expect(board(page).locator(".block.last")).to_have_text(["13"])
+    expect(page.locator("svg.tower")).to_have_count(0)
+    expect(tower(page, "The tower, top 13: 7, 10, 13")).to_be_visible()
+    place(page, 18)
+    expect(board(page).locator(".block.last")).to_have_text(["18"])
+
+
+def test_those_who_watch_hear_what_is_taken(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "factor", name_1="Ann", name_2="Ben", moves=(6, 3))
+    watcher = visitor(None)
+    watcher.goto(page.locator("#watch-link").input_value())
+    cells = board(watcher).locator(".cell")
+    expect(cells.nth(2)).to_have_text("3 taken by Ben, the last move")
+    expect(cells.nth(5)).to_have_text("6 taken by Ann")
+    expect(cells.nth(0)).to_have_text("1 open now")
+    expect(cells.nth(3)).to_have_text("4")
+    expect(board(watcher).get_by_role("button")).to_have_count(0)
+
+
+def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "factor", moves=(7, 1, 5))
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+    expect(board(page).locator(".cell.last")).to_contain_text("5")
+    expect(board(page).get_by_role("button")).to_have_count(0)
+
+
+# The tour of a first game ---------------------------------------------------------------------------------------------
+
+
+def newcomer(visitor: Visitor, game: str = "draft", size: tuple[int, int] = DESKTOP, *, scripts: bool = True) -> Page:
+    """Let somebody begin a game at one table who was never here before."""
+    page = visitor(None, size=size, scripts=scripts)
+    page.context.clear_cookies()
+    begin(page, game)
+    return page
+
+
+def tour(page: Page) -> Locator:
+    """Return what lies on the board of a first game."""
+    return board(page).get_by_role("group", name="How to play")
+
+
+@SIZES
+@pytest.mark.parametrize("game", ["draft", "climb"])
+def test_a_first_game_is_explained_on_the_board_in_three_steps(
+    visitor: Visitor, game: str, size: tuple[int, int]
+) -> None:
+    page = newcomer(visitor, game, size)
+    for words in ("1. Place.", "2. Why not that one?", "3. The"):
+        expect(tour(page).get_by_text(words)).to_be_in_viewport(ratio=0.99)
+        expect(tour(page).get_by_role("paragraph")).to_have_count(1)
+        tour(page).get_by_role("button").first.click()
+    expect(tour(page)).to_have_count(0)
+    begin(page, game)
+    expect(tour(page)).to_have_count(0)
+
+
+def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    tour(page).get_by_role("button", name="Skip").press("Enter")
+    expect(tour(page)).to_have_count(0)
+    page.reload()
+    expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_moves_go_on_with_the_tour(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    for words, number in (("1. Place.", 9), ("2. Why not that one?", 8), ("3. The target.", 5)):
+        expect(tour(page).get_by_text(words)).to_be_visible()
+        place(page, number)
+    expect(tour(page)).to_have_count(0)
+
+
+def test_a_block_is_dragged_onto_a_board_with_the_tour(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    with changing(page):
+        drag(page, 9)
+    assert game_on(page).moves == (9,)
+
+
+def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(visitor: Visitor) -> None:
+    page = newcomer(visitor, scripts=False)
+    expect(tour(page).get_by_role("paragraph")).to_have_count(3)
+    expect(tour(page).get_by_role("button")).to_have_text(["Skip"])
+    tour(page).get_by_role("button", name="Skip").click()
+    expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_those_who_watch_get_no_tour(visitor: Visitor) -> None:
+    page, watcher = visitor(None), visitor(None)
+    begin(page, "draft")
+    watcher.context.clear_cookies()
+    watcher.goto(page.locator("#watch-link").input_value())
+    expect(board(watcher)).to_be_visible()
+    expect(tour(watcher)).to_have_count(0)
+
+
+# Values while practising ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_values_stand_beside_the_moves_when_they_are_switched_on(visitor: Visitor, *, scripts: bool) -> None:
+    page = visitor(None, scripts=scripts)
+    begin(page, "factor", "computer", level="gentle")
+    switch = page.get_by_role("button", name="Values")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".value")).to_have_count(0)
+    switch.click()
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    expect(block(page, 7)).to_have_accessible_description("wins in 3")
+    expect(block(page, 1)).to_have_accessible_description(re.compile("loses in"))
+    expect(page.locator("#block-7 .value")).to_have_text("+3")
+    expect(page.get_by_text("+ wins, = draws, − loses.")).to_be_visible()
+    begin(page, "draft", "computer")
+    expect(page.locator("#block-9 .value")).to_be_visible()
+    switch.click()
+    expect(page.locator(".value")).to_have_count(0)
+
+
+def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor)
+    for page in (ann, ben):
+        expect(page.get_by_role("button", name="Values")).to_have_count(0)
+    for wishes in ({"best_of": "3"}, {"hidden": "yes"}, {"hints": "no"}):
+        page = visitor(None)
+        begin(page, "summit", "computer", moves=(), **wishes)
+        page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])
+        page.reload()
+        expect(board(page)).to_be_visible()
+        expect(page.get_by_role("button", name="Values")).to_have_count(0)
+        expect(page.locator(".value")).to_have_count(0)

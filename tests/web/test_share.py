@@ -1,0 +1,107 @@
+"""A finished game has a page and a picture to send to others."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html import unescape
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from PIL import Image
+from starlette.testclient import TestClient
+
+from number_tower import Game, Table
+from number_tower.record import from_line
+from number_tower.web.pages.share import build_share_url
+from number_tower.web.picture import HEIGHT, WIDTH, Label, draw_picture, lay_out
+from support import apps
+from support.strategies import any_game
+
+FINISHED = "draft(names=Ann,Ben):9,8,6"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def read_tags(html: str) -> dict[str, str]:
+    """Return the tags that other programs read."""
+    found = re.findall(r'<meta (?:property|name)="((?:og|twitter):[^"]+)" content="([^"]*)">', html)
+    return {name: unescape(content) for name, content in found}
+
+
+def test_a_link_to_a_finished_game_shows_a_preview(client: TestClient) -> None:
+    html = client.get(build_share_url(FINISHED)).text
+    tags = read_tags(html)
+    assert tags["og:title"] == "Ann wins: Ann's tower is exactly 15."
+    assert tags["og:url"] == f"http://testserver/share?game={FINISHED}"
+    assert "Ben's tower, height 8 of 15: 8" in tags["og:description"]
+    assert (tags["og:image:width"], tags["og:image:height"]) == (str(WIDTH), str(HEIGHT))
+    assert tags["twitter:card"] == "summary_large_image"
+    picture = client.get(tags["og:image"])
+    assert picture.headers["content-type"] == tags["og:image:type"] == "image/png"
+    assert Image.open(BytesIO(picture.content)).size == (WIDTH, HEIGHT)
+    assert picture.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert picture.headers["cache-control"] == "public, max-age=86400"
+
+
+def test_the_picture_is_also_an_svg(client: TestClient) -> None:
+    answer = client.get(build_share_url(FINISHED, "svg"))
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    root = ET.fromstring(answer.content)  # noqa: S314 - our own
+    assert root.get("viewBox") == f"0 0 {WIDTH} {HEIGHT}"
+    texts = [each.text for each in root.iter(f"{SVG}text")]
+    assert {"Ann", "Ben", "9", "8", "6", "15", "9, 8, 6"} <= set(texts)
+
+
+def test_a_room_leads_to_the_page_of_its_game_once_it_is_over(client: TestClient) -> None:
+    player, made = apps.begun(client, names=["Ann", "Ben"])
+    watch = made["links"]["watch"]
+    player.place(9, 8)
+    assert "/share" not in client.get(watch).text
+    player.place(6)
+    assert f'href="/share?game={FINISHED}"' in client.get(watch).text
+
+
+@pytest.mark.parametrize("form", ["", ".png", ".svg"])
+@pytest.mark.parametrize(
+    ("game", "status", "words"),
+    [("draft:9,8", 404, "not over"), ("nothing", 400, "line of a game"), ("", 400, "line of a game")],
+)
+def test_what_is_no_finished_game_has_neither(
+    client: TestClient, form: str, game: str, status: int, words: str
+) -> None:
+    answer = client.get(f"/share{form}", params={"game": game})
+    assert answer.status_code == status
+    assert words in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_there_are_two_forms_of_the_picture(client: TestClient) -> None:
+    answer = client.get("/share.gif", params={"game": FINISHED})
+    assert answer.status_code == 404
+    assert "share.png" in answer.text
+
+
+def test_names_cannot_break_page_or_picture(client: TestClient) -> None:
+    line = "draft(names=<b>\"&%2C,'</text>):9,8,6"
+    html = client.get("/share", params={"game": line}).text
+    assert "<b>" not in html
+    assert read_tags(html)["og:title"].startswith('<b>"&, wins')
+    ET.fromstring(client.get("/share.svg", params={"game": line}).content)  # noqa: S314 - our own
+
+
+def test_a_name_that_the_font_cannot_write_is_that_of_the_rulebook_in_the_png() -> None:
+    plain = draw_picture(from_line("draft:9,8,6"), "png")
+    assert draw_picture(from_line("draft(names=李雷,Ann):9,8,6"), "png") == plain
+    assert draw_picture(from_line("draft(names=Łukasz,Ann):9,8,6"), "png") != plain
+    assert "李雷" in draw_picture(from_line("draft(names=李雷,Ann):9,8,6"), "svg").decode()
+
+
+@given(any_game(to_the_end=True))
+def test_every_finished_game_has_a_picture_in_which_everything_is_inside(game: Game) -> None:
+    table = Table(game)
+    shapes = list(lay_out(table))
+    assert all(0 <= shape.x <= WIDTH and 0 <= shape.y <= HEIGHT for shape in shapes)
+    labels = [shape.text for shape in shapes if isinstance(shape, Label)]
+    assert "Number Tower" in labels
+    ET.fromstring(draw_picture(table, "svg"))  # noqa: S314 - our own
