@@ -30,7 +30,7 @@ from number_tower.web.middleware.cross_site import CrossSiteMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, join, lesson, new_game, puzzles, room, share
+from number_tower.web.pages import analysis, classes, docs, games, home, join, lesson, new_game, puzzles, room, share
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
@@ -61,7 +61,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
         app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
-        app.state.seat_checks = [lobby.cache.has_holder]
+        app.state.seat_checks = [lobby.cache.has_holder, lobby.classes.has_holder]
         try:
             yield
         finally:
@@ -90,7 +90,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, join, new_game, analysis, puzzles, lesson, games, share, docs, health):
+    for part in (room, home, join, classes, new_game, analysis, puzzles, lesson, games, share, docs, health):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ from number_tower.store.transfer import format_line
 from number_tower.web.limits import Quota
 from number_tower.web.live import ClassNotice, Hub, RoomChange, Topic, name_class_topic
 from number_tower.web.middleware import CURRENT_CLIENT
+from number_tower.web.middleware.accounts import subtract_counts
 from number_tower.web.room_cache import CachedRoom
 
 T = TypeVar("T")
@@ -117,6 +118,7 @@ class Classes:
         self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
+        self._holders: Counter[str] = Counter()
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
 
@@ -296,6 +298,10 @@ class Classes:
             self._forget(class_id)
             self._hub.publish(name_class_topic(class_id))
 
+    def has_holder(self, digest: str) -> bool:
+        """Say whether a secret with this digest holds a class in memory, as its teacher or as a pupil."""
+        return digest in self._holders
+
     def note_change(self, notice: ClassNotice | None) -> None:
         """Note that another process has changed a class, or perhaps any of them."""
         if notice is None:
@@ -349,8 +355,10 @@ class Classes:
         known = self._cache.get(stored.id)
         if known is not None and known.version > stored.version:
             return known
+        self._forget(stored.id)
         self._cache[stored.id] = stored
         self._ids[stored.code] = self._ids[stored.watch] = stored.id
+        self._holders.update(_list_holders(stored))
         while len(self._cache) > MAX_CLASSES:
             self._forget(next(iter(self._cache)))
         return stored
@@ -360,6 +368,7 @@ class Classes:
         if known is not None:
             self._ids.pop(known.code, None)
             self._ids.pop(known.watch, None)
+            subtract_counts(self._holders, _list_holders(known))
 
 
 def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
@@ -367,6 +376,10 @@ def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
     if code.startswith("w"):
         return partial(classrooms.find_watched_classroom, watch=code)
     return partial(classrooms.find_classroom, code=code)
+
+
+def _list_holders(stored: StoredClassroom) -> list[str]:
+    return [*stored.teachers, *(browser for browser in stored.browsers.values() if browser is not None)]
 
 
 def _get_result(pairing: Pairing) -> tuple[tuple[int | None, ...], bool]:

@@ -25,7 +25,7 @@ HEARTBEAT = 20.0
 RECONNECT_HINT = b"retry: 1000\n\n"
 """Tells a browser to reconnect soon if the stream breaks off."""
 
-_KEEPALIVE = b": nothing new\n\n"
+KEEPALIVE = b": nothing new\n\n"
 
 _POLL_INTERVAL = 0.25
 """Seconds between two looks at a database file, and between two looks whether a listener is closed."""
@@ -251,7 +251,7 @@ async def _encode_events(
     async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
         async for room in states:
             if room is None:
-                yield _KEEPALIVE
+                yield KEEPALIVE
                 continue
             yield room.encode_event(room.find_reader(credentials))
             del room

@@ -96,9 +96,9 @@ def build_static_url(path: str) -> str:
 
 
 def _find_return_path(request: Request) -> str:
-    """Return the address at which this page can be loaded again; after an action in a room, that of the room."""
+    """Return the address at which this page can be loaded again; after an action in a room or class, that of it."""
     path = request.url.path
-    if request.method == "POST" and path.startswith("/g/"):
+    if request.method == "POST" and path.startswith(("/g/", "/class/")):
         path = "/".join(path.split("/")[:3])
     return path + (f"?{request.url.query}" if request.url.query else "")
 
