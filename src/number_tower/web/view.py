@@ -120,6 +120,8 @@ class RoomView:
     @property
     def guide(self) -> str:
         """What can be placed now, and by whom; empty if nobody can place anything."""
+        if self.room.is_paused:
+            return "It continues when your teacher says so." if self.held else ""
         if self.room.over or self.room.waiting:
             return ""
         mover = "You" if self.is_my_turn else self.mover
