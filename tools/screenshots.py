@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from playwright.sync_api import sync_playwright
 
 import browser
+from number_tower.coach import quiz
 from pictures import keep_picture
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, block, game_on, join, my_turn, open_more, place, settled
@@ -154,12 +156,41 @@ def wrong_wish(page: Page, _: Callable[[], Page]) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def solved_daily(page: Page, _: Callable[[], Page]) -> None:
+    """Solve the puzzle of the day, after some others."""
+    today = datetime.now(UTC).date()
+    puzzle = quiz.make_daily_puzzle(today.isoformat())
+    wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
+    page.goto("/")
+    record = f"{today}.{wrong}-{puzzle.answer}.solved.7.9.12-8-3-1-0.2"
+    page.context.add_cookies([{"name": "daily", "value": record, "url": page.url}])
+    page.goto("/puzzle")
+
+
+def limited_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Limit how a game can be started, and wait for what the solver says."""
+    page.goto("/rules?game=climb")
+    page.get_by_label("First blocks").fill("1-8")
+    page.get_by_text("1 of 8 first moves wins: 6.").first.wait_for()
+
+
+def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
+    """Make rules that cannot be."""
+    page.goto("/rules")
+    page.get_by_label("Blocks", exact=True).fill("1-x")
+    page.get_by_label("Target height").fill("high")
+    page.get_by_role("link", name="Target height").wait_for()
+
+
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
     Sight("home-again", "the home page of a player with games", first_page_again),
     Sight("new", "a new game", at("/new?game=draft"), dark=True),
     Sight("new-own", "a new game with your own rules", at("/new?game=own&opponent=table")),
     Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
+    Sight("rules", "a game of your own", at("/rules"), dark=True),
+    Sight("rules-limited", "a game of your own that starts low", limited_rules),
+    Sight("rules-wrong", "rules that cannot be", wrong_rules),
     Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
     Sight("room-race", "two towers, each with its own blocks", at_table("race", 7, 8, 5)),
     Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
@@ -185,6 +216,9 @@ SIGHTS = (
     Sight("analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True),
     Sight("puzzle", "the puzzle of a day", at(f"/puzzle?day={DAY}"), dark=True),
     Sight("puzzle-shown", "its answer", at(f"/puzzle?day={DAY}&answer=show")),
+    Sight("puzzle-daily", "what the device remembers of the puzzles of the day", solved_daily),
+    Sight("share", "a finished game to share", at("/share?game=draft(names=Ann,Ben):9,8,6"), dark=True),
+    Sight("offline", "no connection", at("/offline")),
     Sight("puzzles", "puzzles by grade", at("/puzzles")),
     Sight("puzzle-numbered", "one of an endless row", at("/puzzles?grade=3&seed=7&number=2")),
     Sight("games", "the games", at("/games")),

@@ -25,7 +25,7 @@ from number_tower.prompt import read_answer
 from number_tower.store import rooms
 from number_tower.table import Change, check_player_names
 from number_tower.text import Template
-from number_tower.web import limits, pages, settings, tasks
+from number_tower.web import limits, pages, rule_form, settings, tasks
 from number_tower.web.app import make_app
 from number_tower.web.middleware import access_log
 from support import apps
@@ -72,6 +72,7 @@ class Inputs(NamedTuple):
     json: tuple[str, ...] = ()
 
 
+_RULE_FORMS = ("title", "blocks", "fit", "target", "opening", "saved_blocks", "rules_text")
 _ROOM_FORMS = ("block", "version", "game", "kind")
 ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/openapi.json"): Inputs(),
@@ -87,9 +88,11 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/api/games/{address}/offers/accept"): Inputs(json=("game",)),
     ("POST", "/api/games/{address}/offers/decline"): Inputs(json=("game",)),
     ("POST", "/api/games/{address}/rematch"): Inputs(json=("game",)),
+    ("POST", "/api/games/{address}/claim"): Inputs(json=("game",)),
     ("POST", "/api/games/{address}/hint"): Inputs(json=("step",)),
     ("GET", "/api/games/{address}"): Inputs(),
     ("GET", "/api/games/{address}/seat"): Inputs(),
+    ("GET", "/api/games/{address}/presence"): Inputs(),
     ("GET", "/api/games/{address}/events"): Inputs(query=("limit",)),
     ("GET", "/api/games/{address}/log"): Inputs(query=("since", "limit")),
     ("GET", "/api/games/{address}/export"): Inputs(query=("as",)),
@@ -120,6 +123,10 @@ ROUTES: dict[tuple[str, str], Inputs] = {
             "best_of", "rules_text",
         )
     ),
+    ("GET", "/rules"): Inputs(query=("game", "rules_text")),
+    ("POST", "/rules"): Inputs(form=(*_RULE_FORMS, "do")),
+    ("POST", "/rules/live"): Inputs(form=_RULE_FORMS),
+    ("GET", "/rules/verdict"): Inputs(query=("game",)),
     ("POST", "/theme"): Inputs(form=("theme", "back")),
     ("POST", "/preferences"): Inputs(form=("tour", "values", "back")),
     ("GET", "/g/{address}"): Inputs(),
@@ -147,6 +154,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/puzzles"): Inputs(form=("answer",)),
     ("GET", "/learn/{name}"): Inputs(query=("answer",)),
     ("POST", "/learn/{name}"): Inputs(form=("answer",)),
+    ("GET", "/offline"): Inputs(),
+    ("GET", "/service-worker.js"): Inputs(),
     ("GET", "/share"): Inputs(query=("game",)),
     ("GET", "/share.{form}"): Inputs(query=("game",)),
     ("GET", "/games"): Inputs(),
@@ -366,6 +375,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "an answer at the prompt": parse_input,
     "the bounds of a record": limits.check_text,
     "a strange record": tasks.parse_record,
+    "a rule file in a form": rule_form.check_text,
     "a strange rule file": lambda text: limits.read_rule_file(text.encode(), "name", "file"),
     "a database's address": lambda text: store.find_location(f"postgresql://{text}"),
     "a line of the log": access_log.remove_secrets,

@@ -5,7 +5,7 @@ Every value is exact. What is not found within the limits is unknown; there is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS, Value, Worth, get_final_worth
 from number_tower.table import Table
-from number_tower.text import pluralize
+from number_tower.text import format_count, pluralize, summarize_numbers
 from number_tower.voice import get_voice
 
 SECONDS = 3.0
@@ -100,6 +100,52 @@ def analyse_table(
     verdict = _format_verdict(solution.worth, game, names, voice.noun)
     ideas = _collect_ideas(filter(None, found.values()), voice.noun)
     return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas)
+
+
+def describe_start(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
+    """Say what the value of a game's start means: who wins, how long it takes, and which first moves are good."""
+    if analysis.value is None or not analysis.moves:
+        yield analysis.verdict
+        return
+    yield {
+        "win": "The player who starts can win, whatever the other player does.",
+        "draw": "Neither player can force a win: if both play their best, it is a draw.",
+        "loss": "The player who starts loses if the other player makes no mistake.",
+    }[analysis.value]
+    if analysis.plies is not None:
+        yield f"If both play their best, the game takes {format_count(analysis.plies, noun)}."
+    yield _describe_openings(analysis)
+
+
+def _describe_openings(analysis: PositionAnalysis) -> str:
+    """Say which first moves are good."""
+    good = sorted(move.block for move in analysis.moves if move.value == analysis.value)
+    one, many = ("wins", "win") if analysis.value == "win" else ("keeps the draw", "keep the draw")
+    if analysis.value == "loss":
+        return f"No first move wins. {analysis.moves[0].block} keeps the game going longest."
+    if len(good) == len(analysis.moves):
+        return f"Every first move {one}."
+    verb = one if len(good) == 1 else many
+    return f"{len(good):,} of {len(analysis.moves):,} first moves {verb}: {summarize_numbers(good, ', ')}."
+
+
+def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
+    """Say what may make a better game of rules with this start; empty if its first move matters."""
+    if analysis.value is None:
+        return ""
+    if not analysis.moves:
+        return f"The first player cannot place any {noun}. Try smaller {noun}s, or other first {noun}s."
+    at_once = sorted(move.block for move in analysis.moves if move.value == "win" and move.plies == 1)
+    if at_once:
+        verb = "wins" if len(at_once) == 1 else "win"
+        return f"{summarize_numbers(at_once, ', ')} {verb} at once. Limit the first {noun}s if you do not want that."
+    if len({move.value for move in analysis.moves}) > 1:
+        return ""
+    return {
+        "win": f"It does not matter how the first player starts. Other {noun}s may make a better game.",
+        "draw": f"It does not matter how the first player starts. Other {noun}s may make a better game.",
+        "loss": f"The second player has the better side. Other {noun}s may make it more even.",
+    }[analysis.value]
 
 
 def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | None) -> Solution | None:

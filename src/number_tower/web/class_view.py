@@ -14,6 +14,7 @@ from number_tower import record
 from number_tower.class_actions import explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
+from number_tower.presence import Presence
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.rows import StoredGame
 from number_tower.text import format_count
@@ -42,6 +43,14 @@ class Board(NamedTuple):
     view: RoomView | None
     idle: int
     """Full minutes without a move, if these are many."""
+    presence: tuple[Presence, Presence] = ("here", "here")
+    """Where the players are; computers are always here."""
+
+    @property
+    def look(self) -> Hashable:
+        """What the board shows: boards that are equal in this look the same."""
+        room = None if self.view is None else (self.view.cached.id, self.view.cached.tag)
+        return room, self.pairing, self.names, self.idle, self.presence
 
     @property
     def status(self) -> str:
@@ -140,7 +149,9 @@ def make_board(state: ClassState, number: int) -> Board:
     pairing = state.classroom.get_pairing(number)
     room = state.rooms.get(number)
     view = None if room is None else RoomView(room, frozenset())
-    return Board(pairing, state.classroom.get_names(pairing), view, _count_idle_minutes(pairing, room))
+    first, second = state.presence.get(number, ("here", "here"))
+    presence = first, "here" if pairing.level is not None else second
+    return Board(pairing, state.classroom.get_names(pairing), view, _count_idle_minutes(pairing, room), presence)
 
 
 def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
@@ -165,7 +176,7 @@ async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
             boards = {number: make_board(state, number) for number in state.rooms}
-            keys = {number: (state.rooms[number].tag, board.idle) for number, board in boards.items()}
+            keys = {number: board.look for number, board in boards.items()}
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
                 events += [_encode_board(boards[number]) for number in keys if keys[number] != sent.get(number)]
@@ -194,33 +205,27 @@ def _encode_mark(tag: str) -> bytes:
 
 
 def _encode_board(board: Board) -> bytes:
-    room = None if board.view is None else board.view.cached
-    html = _render_board(board) if room is None else _render_cached(_BoardKey(board, (room.id, room.tag, board.idle)))
-    return b"event: board\ndata: %s\n\n" % html.encode()
+    return b"event: board\ndata: %s\n\n" % _render_cached(_BoardKey(board)).encode()
 
 
 class _BoardKey:
     """A board that is equal to another one if it looks the same, so that it is rendered once for all followers."""
 
-    def __init__(self, board: Board, look: Hashable) -> None:
+    def __init__(self, board: Board) -> None:
         self.board = board
-        self._look = look, board.names, board.pairing
+        self.look = board.look
 
     def __hash__(self) -> int:
-        return hash(self._look)
+        return hash(self.look)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoardKey) and self._look == other._look
+        return isinstance(other, _BoardKey) and self.look == other.look
 
 
 @lru_cache(maxsize=512)
 def _render_cached(key: _BoardKey) -> str:
-    return _render_board(key.board)
-
-
-def _render_board(board: Board) -> str:
     """Render a board in one line, as events need it."""
-    html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+    html: str = templates.get_template("class_parts.html").module.board(key.board)  # type: ignore[attr-defined] # a macro
     return " ".join(html.split())
 
 

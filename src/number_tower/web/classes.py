@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple, Protocol, TypeVar
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
+from number_tower.presence import Presence
 from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store import StoreError, classrooms
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
@@ -60,6 +61,8 @@ class ClassAccess(NamedTuple):
     find_room: Callable[[str], Awaitable[CachedRoom]]
     note_rooms: Callable[[Collection[RoomChange]], None]
     """Reads rooms again that were changed."""
+    judge_presence: Callable[[int], tuple[Presence, Presence]]
+    """Says where the players of a room are."""
 
 
 class Visitor(NamedTuple):
@@ -80,6 +83,8 @@ class ClassState:
     stored: StoredClassroom
     rooms: Mapping[int, CachedRoom]
     """The rooms of the present round and of unfinished games, by the numbers of pairings."""
+    presence: Mapping[int, tuple[Presence, Presence]] = field(default_factory=dict)
+    """Where the players of unfinished games are, by the numbers of pairings."""
 
     @property
     def classroom(self) -> Classroom:
@@ -164,7 +169,10 @@ class Classes:
             now = self._cache.get(stored.id)
             if now is not None and now.version == stored.version:
                 self._cache[stored.id] = stored
-        return ClassState(stored, rooms)
+        playing = {number: room.id for number, room in rooms.items() if not room.room.over}
+        return ClassState(
+            stored, rooms, {number: self._access.judge_presence(room_id) for number, room_id in playing.items()}
+        )
 
     async def find_room(self, stored: StoredClassroom, number: int) -> CachedRoom:
         """Return the room of a pairing, also of an earlier round."""

@@ -125,6 +125,16 @@ class BlockMenu(NamedTuple):
     more: int = 0
 
 
+class Tray(NamedTuple):
+    """Blocks that lie ready, each with whether it can be placed now; `seat` is None where they are for both players."""
+
+    seat: int | None
+    title: str
+    blocks: tuple[tuple[int, bool], ...]
+    more: int = 0
+    """How many more there are that are not shown."""
+
+
 # Towers ---------------------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +282,20 @@ def _describe_blocks(numbers: list[int]) -> str:
 
 
 # Blocks to choose from ------------------------------------------------------------------------------------------------
+
+
+def draw_supply(table: Table, names: tuple[str, str]) -> tuple[Tray, ...]:
+    """Return the blocks that lie ready: each player's own, or those for both; at most as many as can be offered."""
+    rules, legal = table.game.rules, frozenset(table.game.legal)
+    blocks = tuple((block, block in legal) for block in rules.blocks[:MOST_BLOCKS])
+    more = max(0, len(rules.blocks) - MOST_BLOCKS)
+    match rules.supply:
+        case "own":
+            return tuple(Tray(seat, names[seat], blocks, more) for seat in (0, 1))
+        case "shared":
+            return (Tray(None, "One pool for both", blocks, more),)
+        case "endless":
+            return (Tray(None, "As often as you like", blocks, more),)
 
 
 def build_menu(table: Table, seat: int, waiting: str = "") -> BlockMenu:

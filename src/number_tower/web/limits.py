@@ -18,7 +18,7 @@ from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Rulebook
 from number_tower.rules import Rules
-from number_tower.text import format_count
+from number_tower.text import format_count, format_duration
 from number_tower.voice import get_voice
 from number_tower.web.settings import format_size
 
@@ -64,28 +64,33 @@ MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
 
 
 class TooLargeError(ValueError):
-    """A game is too large for a server; the message says how large one may be."""
+    """A game is too large for a server; the message says how large one may be, and `key` which rule is to blame."""
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 def check_rules(rules: Rules) -> Rules:
     """Return rules that a server can play by, or raise what is too large about them."""
     blocks = len(rules.blocks)
-    _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks)
+    _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks, "blocks")
     if rules.fit in {"related", "unrelated"} and not rules.is_regular:
         what = "a game of divisors and multiples may have"
-        _check_size(what, MAX_IRREGULAR_BLOCKS, " blocks with gaps between them; this one has", blocks)
-    _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0)
-    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies)
+        _check_size(what, MAX_IRREGULAR_BLOCKS, " blocks with gaps between them; this one has", blocks, "blocks")
+    _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0, "target")
+    longest = "target" if rules.supply == "endless" else "blocks"
+    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies, longest)
     return rules
 
 
-def _check_size(what: str, most: int, but: str, size: int) -> None:
+def _check_size(what: str, most: int, but: str, size: int, key: str = "") -> None:
     """Raise if a size is larger than it may be, with the words before and between the two numbers."""
     if size > most:
-        raise TooLargeError(f"{what} at most {most:,}{but} {size:,}")
+        raise TooLargeError(f"{what} at most {most:,}{but} {size:,}", key)
 
 
-def check_text(text: str) -> str:
+def check_text(text: str, key: str = "blocks") -> str:
     """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
 
     Time and memory grow with the length of the text alone.
@@ -93,16 +98,16 @@ def check_text(text: str) -> str:
     # The values of options such as `rules(target=9,blocks=1-5)`, without their keys.
     values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
     if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > MAX_WRITTEN_BLOCKS:
-        raise TooLargeError(f"a game may have at most {MAX_BLOCKS:,} blocks; these are far more")
+        raise TooLargeError(f"a game may have at most {MAX_BLOCKS:,} blocks; these are far more", key)
     return text
 
 
 def check_rule_table(rules: object) -> None:
     """Check that a table of rules, as in a file or a record, stands for no more blocks than a server can make."""
     if isinstance(rules, Mapping):
-        for value in rules.values():
+        for key, value in rules.items():
             if isinstance(value, str):
-                check_text(value)
+                check_text(value, key)
 
 
 def check_voice(book: Rulebook) -> None:
@@ -123,10 +128,19 @@ def check_voice(book: Rulebook) -> None:
 
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
     """Return the rulebook in a rule file that a client sent; raise if it is too large or wrong."""
+    return make_rulebook(parse_rule_file(content, source), content, name, source)
+
+
+def parse_rule_file(content: bytes, source: str) -> dict[str, object]:
+    """Return the table in a rule file that a client sent, unless it is too large or not TOML."""
     if len(content) > MAX_RULE_FILE:
         most = f"at most {MAX_RULE_FILE // 1024} KiB"
         raise TooLargeError(f"a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB")
-    table = catalogue.parse_toml(content, source)
+    return catalogue.parse_toml(content, source)
+
+
+def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
+    """Return the rulebook in a client's parsed rule file; raise if it is too large or wrong."""
     check_rule_table(table.get("rules"))
     book = catalogue.make_rulebook(table, content, name, source)
     check_voice(book)
@@ -220,7 +234,7 @@ class DailyQuota:
             problem = f"The new games of one address can take at most {most} a day"
         if problem is not None:
             wait = used.began + DAY - now
-            raise QuotaError(429, "quota", f"{problem}. Please try again in {_format_wait(wait)}.", wait)
+            raise QuotaError(429, "quota", f"{problem}. Please try again in {format_duration(wait)}.", wait)
         used.rooms += 1
         used.size += size
         self._used[client] = used
@@ -294,9 +308,3 @@ class Quota:
         elif self._level == 1.0:
             _log.warning("the database has space again (%s): new games can be started", used)
         self._level = level
-
-
-def _format_wait(seconds: float) -> str:
-    """Write a time in the largest unit that fits."""
-    unit_size, unit = next((each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second"))
-    return format_count(ceil(seconds / unit_size), unit)

@@ -61,9 +61,11 @@ READ_LIMIT = RateLimit(
     "looking", 200, 2000, "Too many requests at once.", "looking at games by the API, streams, files"
 )
 PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.", "pages")
-ACTION_LIMIT = RateLimit("acting", 50, 200, "Too many moves at once.", "moves, offers, taking a free seat")
+ACTION_LIMIT = RateLimit(
+    "acting", 50, 200, "Too many moves at once.", "moves, offers, taking a free seat, checks of your own rules"
+)
 COMPUTE_LIMIT = RateLimit(
-    "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons, pictures"
+    "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons, pictures, own rules"
 )
 CREATE_LIMIT = RateLimit("creating", 2, 60, "Too many new games at once.", "new games", by_seat=False)
 HANDOVER_LIMIT = RateLimit(
@@ -84,6 +86,7 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
         r"/(?:analysis|share(?:\.[a-z]+)?|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))",
         COMPUTE_LIMIT,
     ),
+    ("*", r"/rules(?:/verdict)?", COMPUTE_LIMIT),
     ("GET", r"/(?:static|api|openapi\.json)(?:/.*)?|/(?:[gw]|class)/[^/]+/events", READ_LIMIT),
     ("GET", r".*", PAGE_LIMIT),
     ("HEAD", r".*", PAGE_LIMIT),

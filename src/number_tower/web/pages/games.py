@@ -10,11 +10,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
-from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
+from number_tower.coach.analysis import AnalysedMove, PositionAnalysis, describe_start
 from number_tower.game import Game
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table
-from number_tower.text import format_count, summarize_numbers
 from number_tower.voice import get_voice
 from number_tower.web.pages import await_answer, render_page
 from number_tower.web.pages.analysis import MOST_SHOWN, build_analysis_url
@@ -71,33 +70,11 @@ async def show_game(request: Request, name: str) -> Response:
 
 
 def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
-    """Say in a few sentences what the value of a game's start means, and which first moves are good."""
-    if analysis.value is None:
-        yield analysis.verdict
-        return
-    yield {
-        "win": "The player who starts can win, whatever the other player does.",
-        "draw": "Neither player can force a win: if both play their best, it is a draw.",
-        "loss": "The player who starts loses if the other player makes no mistake.",
-    }[analysis.value]
-    if analysis.plies is not None:
-        count = format_count(analysis.plies, noun)
-        yield f"If both play their best, the game takes {count}."
-    yield _describe_openings(analysis)
-    for move in _pick_examples(analysis):
-        yield f"{move.block} {VALUE_VERBS[analysis.value]}. {move.reason}"
-
-
-def _describe_openings(analysis: PositionAnalysis) -> str:
-    """Say which first moves are good."""
-    good = sorted(move.block for move in analysis.moves if move.value == analysis.value)
-    one, many = ("wins", "win") if analysis.value == "win" else ("keeps the draw", "keep the draw")
-    if analysis.value == "loss":
-        return f"No first move wins. {analysis.moves[0].block} keeps the game going longest."
-    if len(good) == len(analysis.moves):
-        return f"Every first move {one}."
-    verb = one if len(good) == 1 else many
-    return f"{len(good):,} of {len(analysis.moves):,} first moves {verb}: {summarize_numbers(good, ', ')}."
+    """Say in a few sentences what the value of a game's start means, and why some first moves are good."""
+    yield from describe_start(analysis, noun)
+    if analysis.value is not None:
+        for move in _pick_examples(analysis):
+            yield f"{move.block} {VALUE_VERBS[analysis.value]}. {move.reason}"
 
 
 def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:

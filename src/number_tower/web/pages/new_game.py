@@ -18,7 +18,7 @@ from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
-from number_tower.web import limits
+from number_tower.web import limits, rule_form
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.room_cache import NewRoom
@@ -31,17 +31,6 @@ OWN_RULES = "own"
 LONGEST_MATCH = 99
 LONGEST_GIVEN = 1_000
 """Characters of a field in an address that fills in the form."""
-
-_EXAMPLE = """\
-title = "My tower"
-
-[rules]
-blocks = "1-12"
-towers = "shared"    # or "own"
-supply = "shared"    # or "own", "endless"
-fit = "any"          # or "descending", "ascending", "related", "unrelated"
-target = 30
-"""
 
 
 class FormError(ValueError):
@@ -56,8 +45,8 @@ class FormError(ValueError):
 @router.get("/new")
 async def show_form(request: Request) -> Response:
     """Show the form, filled in from the address."""
-    given = {name: value for name, value in request.query_params.items() if len(value) <= LONGEST_GIVEN}
-    return _render_form(request, given)
+    given = {name: value for name, value in request.query_params.items() if len(value) <= _find_limit(name)}
+    return render_form(request, given)
 
 
 @router.post("/new")
@@ -73,7 +62,12 @@ async def start_game(request: Request) -> Response:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     except TableError:
         wrong = FormError("name_1", "The other player has that name. Choose another one.")
-    return _render_form(request, given, wrong)
+    return render_form(request, given, wrong)
+
+
+def _find_limit(field: str) -> int:
+    """Return how many characters a field may have in an address."""
+    return limits.MAX_RULE_FILE if field == rule_form.TEXT else LONGEST_GIVEN
 
 
 async def open_room(request: Request, room: NewRoom) -> Response:
@@ -92,11 +86,14 @@ def _pick_default_game() -> Rulebook:
     return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
 
 
-def _render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
+def render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
     book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
-    context = {"book": None if name == OWN_RULES else book, "all_options": catalogue.OPTIONS, "example": _EXAMPLE}
+    text = given.get(rule_form.TEXT, "")
+    context: dict[str, object] = {"book": book, "all_options": catalogue.OPTIONS}
+    if name == OWN_RULES:
+        context |= {"book": None, "example": rule_form.make_text(), "own_book": rule_form.check_text(text).book}
     return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
 
 
@@ -152,11 +149,9 @@ async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
     if not content.strip():
         raise FormError("rules_text", "Paste your rules here, or choose a file.")
     try:
-        return limits.read_rule_file(content, "my rules", "my rules")
+        return limits.read_rule_file(content, rule_form.NAME, rule_form.NAME)
     except catalogue.RuleFileError as error:
-        problems = (
-            f"{key}: {problem.rstrip('.')}." if key else make_sentence(problem) for key, problem in error.mistakes
-        )
+        problems = (rule_form.format_mistake(*mistake) for mistake in error.mistakes)
         raise FormError("rules_text", " ".join(problems)) from None
     except limits.TooLargeError as error:
         raise FormError("rules_text", make_sentence(f"{error}")) from None
@@ -169,7 +164,7 @@ def _read_options(given: Mapping[str, str]) -> dict[str, object]:
     if "target" in options:
         options["target"] = parse_number(str(options["target"]))
         if options["target"] is None:
-            raise FormError("target", "A target is a whole number of 1 or more, such as 21.")
+            raise FormError("target", rule_form.NUMBER_EXPECTED["target"])
     return options
 
 

@@ -1,0 +1,90 @@
+// The form for your own rules: it is checked while it is filled in, and then the solver is asked about it.
+
+const CHECK_DELAY = 350; // milliseconds after the last key
+const SOLVE_DELAY = 500;
+const RETRY_DELAY = 3000;
+
+const getForm = () => document.getElementById("rule-form");
+const getVerdict = () => document.getElementById("verdict");
+const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+
+let edits = 0; // an answer to an earlier form never replaces what was typed since
+let timer = 0;
+let asking = null;
+
+function schedule(delay) {
+  clearTimeout(timer);
+  timer = setTimeout(check, delay);
+}
+
+function report(text) {
+  const status = document.getElementById("rule-status");
+  if (status && status.textContent !== text) status.textContent = text;
+}
+
+async function check() {
+  const sent = edits;
+  try {
+    const answer = await fetch("/rules/live", {
+      method: "POST",
+      headers: { "X-Fragment": "1" },
+      body: new URLSearchParams(new FormData(getForm())),
+    });
+    if (!answer.ok) throw new Error(answer.status);
+    const fresh = parse(await answer.text()).getElementById("main");
+    if (sent === edits && fresh?.querySelector("#rule-form")) show(fresh);
+  } catch (error) {
+    if (sent !== edits) return;
+    report(error instanceof TypeError ? "Connection lost. Trying again…" : "The server is busy. Trying again…");
+    schedule(RETRY_DELAY);
+  }
+}
+
+function show(fresh) {
+  const main = document.getElementById("main");
+  // The same rules have the same verdict: nothing flickers while a name is typed.
+  const [old, pending] = [getVerdict(), fresh.querySelector("#verdict")];
+  const same = old && pending && old.dataset.url === pending.dataset.url;
+  if (same) pending.replaceWith(old.cloneNode(true));
+  Idiomorph.morph(main, fresh, {
+    morphStyle: "outerHTML",
+    ignoreActiveValue: document.activeElement?.matches("input"), // but the text may have got a field's change
+    callbacks: { beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")) },
+  });
+  if (!same || getVerdict()?.querySelector("[data-pending]")) askSolver(SOLVE_DELAY);
+}
+
+function askSolver(delay) {
+  asking?.abort();
+  const question = new AbortController();
+  asking = question;
+  setTimeout(async () => {
+    const verdict = getVerdict();
+    if (question.signal.aborted || !verdict?.querySelector("[data-pending]")) return;
+    const { url } = verdict.dataset;
+    try {
+      const answer = await fetch(url, { headers: { "X-Fragment": "1" }, signal: question.signal });
+      if (answer.status === 429 || answer.status === 503) throw new Error(answer.status);
+      const fresh = parse(await answer.text()).getElementById("verdict");
+      if (!fresh || getVerdict()?.dataset.url !== url) return;
+      fresh.dataset.url = url;
+      getVerdict().replaceWith(fresh);
+      const { short } = fresh.dataset;
+      if (short) document.getElementById("rule-status").append(Object.assign(document.createElement("span"), { textContent: ` ${short}` }));
+    } catch {
+      if (!question.signal.aborted) askSolver(RETRY_DELAY);
+    }
+  }, delay);
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.form !== getForm()) return;
+  edits += 1;
+  schedule(event.target.matches("[type=radio]") ? 0 : CHECK_DELAY);
+});
+
+document.addEventListener("submit", (event) => {
+  if (event.target !== getForm() || event.submitter?.value === "play") return;
+  event.preventDefault();
+  schedule(0);
+});

@@ -1,0 +1,174 @@
+"""In a real browser: a game of your own, built by the form and by its text, with what the solver says, and played."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from serving import DESKTOP, PHONE
+from support.browsers import Visitor, forgive
+from visits import block, board, changing, game_on, tower
+
+pytest_plugins = ["support.browsers"]
+
+SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+
+
+def text_of(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="The rule file")
+
+
+def verdict(page: Page) -> Locator:
+    return page.get_by_role("region", name="What the solver says")
+
+
+def summary(page: Page) -> Locator:
+    return page.get_by_role("status").filter(has_text=re.compile("rules work|Please check"))
+
+
+@SIZES
+def test_a_game_is_built_seen_judged_and_played(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor("/", size=size, touch=size == PHONE)
+    page.get_by_role("link", name="Your own rules").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Make your own game")
+    page.get_by_label("Name").fill("Nine & dime")
+    page.get_by_label("Blocks", exact=True).fill("1-9")
+    page.get_by_text("One each").click()
+    page.get_by_label("Target height").fill("9")
+    expect(text_of(page)).to_have_value(re.compile('title = "Nine & dime"[^$]*blocks = "1-9"[^$]*target = 9'))
+    expect(page.get_by_role("img", name="Player 2's tower, height 0 of 9")).to_be_visible()
+    expect(verdict(page)).to_contain_text("The player who starts can win")
+    expect(verdict(page)).to_contain_text("9 wins at once.")
+    expect(summary(page)).to_contain_text("These rules work.")
+    page.get_by_label("First blocks").fill("1-5")
+    expect(page.get_by_text("Blocks with a dashed edge cannot be placed first.")).to_be_visible()
+    expect(verdict(page)).not_to_contain_text("Limit the first blocks")
+    page.get_by_role("button", name="Play with these rules").click()
+    expect(page.get_by_role("heading", name="Nine & dime")).to_be_visible()
+    page.get_by_text("Two at this table").click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(board(page)).to_be_visible()
+    expect(block(page, 9)).to_be_disabled()
+    with changing(page):
+        block(page, 5).click()
+    assert game_on(page).moves == (5,)
+
+
+@SIZES
+def test_the_fields_follow_the_text_and_the_text_follows_the_fields(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor("/rules", size=size)
+    text_of(page).fill('# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n')
+    expect(page.get_by_label("Name")).to_have_value("Steps")
+    expect(page.get_by_label("Blocks", exact=True)).to_have_value("1-20")
+    expect(page.get_by_role("radio", name="Larger")).to_be_checked()
+    expect(page.get_by_label("Largest step")).to_have_value("3")
+    expect(page.get_by_label("Target height")).to_have_value("")
+    expect(text_of(page)).to_be_focused()
+    page.get_by_label("Largest step").fill("4")
+    expect(text_of(page)).to_have_value(re.compile(r"^# steps\n[^$]*step = 4  # small"))
+    page.get_by_role("radio", name="Any").check()
+    expect(text_of(page)).not_to_have_value(re.compile("step ="))
+    expect(page.get_by_label("Largest step")).to_be_hidden()
+    expect(page.get_by_role("radio", name="Any")).to_be_focused()
+    expect(text_of(page)).to_have_value(re.compile("^# steps\n"))
+
+
+@SIZES
+def test_mistakes_stand_at_their_fields_until_they_are_mended(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor("/rules", size=size)
+    target, blocks = page.get_by_label("Target height"), page.get_by_label("Blocks", exact=True)
+    target.fill("high")
+    blocks.fill("1-x")
+    expect(target).to_have_attribute("aria-invalid", "true")
+    expect(target).to_have_accessible_description(re.compile("A target is a whole number of 1 or more, such as 21."))
+    expect(blocks).to_have_accessible_description(re.compile("such as 1-9 or 1,3,5; got '1-x'"))
+    expect(summary(page)).to_contain_text("Please check: Blocks, Target height")
+    expect(verdict(page)).to_have_count(0)
+    summary(page).get_by_role("link", name="Target height").click()
+    expect(target).to_be_in_viewport()
+    page.get_by_role("button", name="Play with these rules")
+    blocks.fill("1-8")
+    target.fill("17")
+    expect(summary(page)).to_contain_text("These rules work.")
+    expect(target).not_to_have_attribute("aria-invalid", "true")
+    expect(verdict(page)).to_contain_text(re.compile("The player who starts (can win|loses)"))
+
+
+def test_a_text_that_cannot_be_read_keeps_the_fields(visitor: Visitor) -> None:
+    page = visitor("/rules")
+    before = text_of(page).input_value()
+    text_of(page).fill("[rules")
+    expect(text_of(page)).to_have_accessible_description(re.compile("Not TOML"))
+    page.get_by_label("Target height").fill("21")
+    expect(page.get_by_label("Target height")).to_have_value("21")
+    text_of(page).fill(before)
+    expect(text_of(page)).to_have_value(re.compile("target = 21"))
+    expect(summary(page)).to_contain_text("These rules work.")
+
+
+def test_fast_typing_is_never_overwritten_by_a_late_answer(visitor: Visitor) -> None:
+    page = visitor("/rules", reuse=False)
+    for number in range(12, 33):
+        page.get_by_label("Target height").fill(f"{number}")
+        page.get_by_label("Name").fill(f"Game {number}")
+    expect(text_of(page)).to_have_value(re.compile('title = "Game 32"[^$]*target = 32'))
+    expect(page.get_by_label("Target height")).to_have_value("32")
+
+
+def test_a_lost_connection_is_said_and_made_up_for(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor("/rules", reuse=False)
+    page.context.set_offline(True)
+    page.get_by_label("Target height").fill("22")
+    expect(page.get_by_role("status").filter(has_text="Connection lost. Trying again…")).to_be_visible()
+    page.context.set_offline(False)
+    expect(text_of(page)).to_have_value(re.compile("target = 22"))
+    forgive(troubles, "ERR_INTERNET_DISCONNECTED")
+
+
+def test_the_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor("/rules")
+    page.get_by_label("Name").focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Keys")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("1-10")
+    page.keyboard.press("Enter")
+    expect(text_of(page)).to_have_value(re.compile('title = "Keys"[^$]*blocks = "1-10"'))
+    expect(page).to_have_url(re.compile("/rules$"))
+    expect(page.get_by_label("Blocks", exact=True)).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("radio", name="Endless")).to_be_checked()
+    expect(text_of(page)).to_have_value(re.compile('supply = "endless"'))
+    expect(page.get_by_role("radio", name="Endless")).to_be_focused()
+
+
+@SIZES
+def test_without_javascript_check_does_the_same(visitor: Visitor, troubles: list[str], size: tuple[int, int]) -> None:
+    page = visitor("/rules?game=race", scripts=False, size=size)
+    expect(verdict(page)).to_contain_text("4 of 9 first moves win: 6-9.")
+    page.get_by_label("Target height").fill("high")
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.get_by_label("Target height")).to_have_accessible_description(re.compile("such as 21"))
+    forgive(troubles, "status of 422")
+    page.get_by_label("Target height").fill("20")
+    page.get_by_role("radio", name=re.compile("^One for both")).check()
+    page.get_by_label("Name").press("Enter")
+    expect(verdict(page)).to_contain_text("No first move wins.")
+    expect(text_of(page)).to_have_value(re.compile('towers = "shared"[^$]*target = 20'))
+    page.get_by_role("button", name="Play with these rules").click()
+    page.get_by_text("Two at this table").click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    block(page, 7).click()
+    expect(tower(page, re.compile("height 7 of 20"))).to_be_visible()
+
+
+def test_the_rules_of_a_new_game_can_be_changed_again(visitor: Visitor) -> None:
+    page = visitor("/rules?game=summit")
+    page.get_by_role("button", name="Play with these rules").click()
+    page.get_by_role("button", name="Change the rules").click()
+    expect(page.get_by_label("Name")).to_have_value("My summit")
+    expect(page.get_by_label("Target height")).to_have_value("20")

@@ -1,0 +1,208 @@
+"""The form that builds a rule file: what its fields show, what a change writes, and where a mistake stands."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from number_tower import Rules, catalogue
+from number_tower.rules import Fit, Stuck, Supply, Towers
+from number_tower.web import limits
+from number_tower.web.rule_form import (
+    FIELDS,
+    SAVED,
+    TEXT,
+    check_text,
+    find_changes,
+    make_text,
+    refuse_text,
+    write_fields,
+)
+from support.sizes import examples
+from support.strategies import any_rules
+
+COMMENTED = """\
+# a game for rainy days
+title = "Rain"   # its name
+summary = "Wet."
+
+[rules]   # how it goes
+blocks = [1, 2, 3]   # few
+fit = "ascending"
+step = 2
+
+# the words
+[voice]
+noun = "drop"
+"""
+
+WRITINGS = {
+    "commented": COMMENTED,
+    "dotted": 'rules.blocks = "1-3"\ntitle = "Dots"\nrules.fit = "any"\n',
+    "inline": 'rules = {blocks = "1-3", fit = "any"}\n[voice]\nnoun = "drop"\n',
+    "rules last": '[voice]\nnoun = "drop"\n[rules]\n',
+    "rules in two places": '[rules]\nfit = "any"\n[voice]\nnoun = "drop"\n[voice.you]\nplaced = "Plop."\n',
+    "quoted": '"title" = "Quotes"\n["rules"]\n"blocks" = "1-3"\n',
+    "no rules": 'title = "Nothing"\n',
+    "windows": 'title = "Lines"\r\n[rules]\r\nblocks = "1-3"\r\n',
+    "empty": "",
+}
+
+
+def chosen(rules: Rules) -> dict[str, str]:
+    """Return the fields as somebody fills them in who wants these rules."""
+    written = rules.written()
+    return {field.key: str(written.get(field.key, "")) for field in FIELDS if field.key != "title"}
+
+
+def test_there_is_a_field_for_every_rule_and_a_choice_for_every_word() -> None:
+    by_key = {field.key: field for field in FIELDS}
+    assert by_key.keys() == {"title", *(field.name for field in fields(Rules))}
+    for key, words in {"supply": Supply, "towers": Towers, "fit": Fit, "stuck": Stuck}.items():
+        assert tuple(choice.value for choice in by_key[key].choices) == get_args(words)
+    for field in FIELDS:
+        assert field.about.endswith(".")
+        assert all(choice.label and choice.about.endswith(".") for choice in field.choices)
+
+
+@pytest.mark.parametrize("name", catalogue.list_names())
+def test_every_game_of_the_catalogue_can_be_started_from(name: str) -> None:
+    rules = catalogue.load_named(name).rules
+    sheet = check_text(make_text("Mine", rules))
+    assert sheet.book is not None
+    assert (sheet.book.rules, sheet.book.title, sheet.mistakes) == (rules, "Mine", {})
+
+
+@settings(max_examples=examples(300))
+@given(any_rules())
+def test_the_fields_show_any_rules_and_say_what_the_text_says(rules: Rules) -> None:
+    sheet = check_text(make_text("Mine", rules))
+    assert sheet.book is not None
+    assert sheet.book.rules == rules
+    assert sheet.fields == sheet.saved == {"title": "Mine", **chosen(rules)}
+
+
+@settings(max_examples=examples(300))
+@given(st.sampled_from(list(WRITINGS)), any_rules(), st.text(st.characters(codec="utf-8"), max_size=20))
+def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
+    writing: str, rules: Rules, title: str
+) -> None:
+    title = " ".join(title.split())
+    text = WRITINGS[writing]
+    saved = {f"{SAVED}{key}": value for key, value in check_text(text).saved.items()}
+    wanted = {"title": title, **chosen(rules)}
+    changed = write_fields(text, find_changes({**saved, **wanted}))
+    before, after = tomllib.loads(text), tomllib.loads(changed)
+    assert Rules.read(after.pop("rules", {})) == rules
+    assert after.pop("title", "") == title
+    assert after == {key: value for key, value in before.items() if key not in {"rules", "title"}}
+    assert check_text(changed).fields == {**wanted, "title": check_text(changed).fields["title"]}
+
+
+def test_comments_stay_when_a_field_is_changed() -> None:
+    changed = write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
+    for comment in ("# a game for rainy days", "# its name", "# how it goes", "# few", "# the words"):
+        assert comment in changed
+    assert 'blocks = "1-9"   # few' in changed
+    assert "target = 20" in changed
+
+
+def test_an_empty_field_removes_its_rule() -> None:
+    changed = write_fields(make_text(), {"target": "", "title": ""})
+    assert tomllib.loads(changed).keys() == {"rules"}
+    assert "target" not in changed
+
+
+def test_another_fit_needs_no_step() -> None:
+    assert "step" not in write_fields(COMMENTED, {"fit": "any"})
+    assert "step" in write_fields(COMMENTED, {"fit": "ascending"})
+
+
+def test_only_what_was_changed_is_written() -> None:
+    same = {"blocks": "1-9 ", f"{SAVED}blocks": "1-9", "target": "", "fit": "any", f"{SAVED}fit": "any"}
+    assert find_changes(same) == {}
+    assert find_changes({**same, "target": " 7 "}) == {"target": "7"}
+    assert find_changes({"fit": "any", "target": ""}) == {"fit": "any"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "places"),
+    [
+        ("blocks = '1-x'", {"blocks"}),
+        ("blocks = []", {"blocks"}),
+        ("blocks = '1-5000'", {"blocks"}),
+        ("blocks = '1-500000'", {"blocks"}),
+        ("blocks = [3, 3]", {"blocks"}),
+        ("supply = 'none'", {"supply"}),
+        ("supply = 'endless'", {"supply"}),
+        ("towers = 3", {"towers"}),
+        ("fit = 'anny'", {"fit"}),
+        ("fit = 'any'\nstep = 3", {"step"}),
+        ("fit = 'ascending'\nstep = 0", {"step"}),
+        ("target = 'high'", {"target"}),
+        ("target = 20.5", {"target"}),
+        ("target = 20000", {"target"}),
+        ("stuck = 'cries'", {"stuck"}),
+        ("opening = '77'", {"opening"}),
+        ("colour = 'red'", {TEXT}),
+        ("supply = 'endless'\ntarget = 10000\ntowers = 'own'", {"target"}),
+        ("blocks = '1-x'\ntarget = 'high'\nstuck = 'cries'\ncolour = 'red'", {"blocks", "target", "stuck", TEXT}),
+    ],
+)
+def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
+    sheet = check_text(f"[rules]\n{rules}\n")
+    assert sheet.book is None
+    assert sheet.mistakes.keys() == places
+    for words in sheet.mistakes.values():
+        assert all(sentence.endswith((".", "?")) for sentence in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("title = 3\n[rules]\n", {"title"}),
+        ("title = 'a\\u0007'\n[rules]\n".replace("'", '"'), {"title"}),
+        ("rules = 3", {TEXT}),
+        ("", {TEXT}),
+        ("[rules\n", {TEXT}),
+        ("[rules]\n[voice]\nturn = '{target}'\n", {TEXT}),
+        ("[rules]\ntarget = 'x'\n[voice]\nturn = '{nothing}'\n", {"target", TEXT}),
+        (f"[rules]\n# {'x' * limits.MAX_RULE_FILE}\n", {TEXT}),
+    ],
+)
+def test_a_mistake_of_no_rule_stands_at_the_text(text: str, places: set[str]) -> None:
+    sheet = check_text(text)
+    assert sheet.book is None
+    assert sheet.mistakes.keys() == places
+
+
+def test_what_is_no_number_stays_as_it_was_typed() -> None:
+    for typed in ("high", "20.5", "-3", "9" * 40):
+        sheet = check_text(write_fields(make_text(), {"target": typed}))
+        assert sheet.fields["target"] == typed
+        assert sheet.mistakes == {"target": ("A target is a whole number of 1 or more, such as 21.",)}
+
+
+def test_a_change_waits_until_the_text_can_be_read() -> None:
+    with pytest.raises(catalogue.RuleFileError) as unreadable:
+        write_fields("[rules", {"target": "9"})
+    sheet = refuse_text("[rules", {"target": "9", f"{SAVED}target": "30", "fit": "any"}, unreadable.value)
+    assert (sheet.fields["target"], sheet.saved["target"], sheet.text) == ("9", "30", "[rules")
+    assert sheet.mistakes.keys() == {TEXT}
+    again = {**sheet.fields, **{f"{SAVED}{key}": value for key, value in sheet.saved.items()}}
+    assert find_changes(again)["target"] == "9"
+
+
+@settings(max_examples=examples(200))
+@given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(st.characters(codec="utf-8"), max_size=20))
+def test_any_text_and_any_value_are_answered(text: str, value: str) -> None:
+    assert (check_text(text).book is None) == bool(check_text(text).mistakes)
+    for field in FIELDS:
+        sheet = check_text(write_fields(make_text(), {field.key: " ".join(value.split())}))
+        assert (sheet.book is None) == bool(sheet.mistakes)
+        assert sheet.mistakes.keys() <= {field.key, "opening"}
