@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from playwright.sync_api import sync_playwright
 
 import browser
+from number_tower.coach import quiz
 from pictures import keep_picture
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, block, game_on, join, my_turn, open_more, place, settled
@@ -169,6 +171,17 @@ def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
     page.get_by_role("link", name="Target height").wait_for()
 
 
+def solved_daily(page: Page, _: Callable[[], Page]) -> None:
+    """Solve the puzzle of the day, after some others."""
+    today = datetime.now(UTC).date()
+    puzzle = quiz.make_daily_puzzle(today.isoformat())
+    wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
+    page.goto("/")
+    record = f"{today}.{wrong}-{puzzle.answer}.solved.7.9.12-8-3-1-0.2"
+    page.context.add_cookies([{"name": "daily", "value": record, "url": page.url}])
+    page.goto("/puzzle")
+
+
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
     Sight("home-again", "the home page of a player with games", first_page_again),
@@ -203,6 +216,9 @@ SIGHTS = (
     Sight("analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True),
     Sight("puzzle", "the puzzle of a day", at(f"/puzzle?day={DAY}"), dark=True),
     Sight("puzzle-shown", "its answer", at(f"/puzzle?day={DAY}&answer=show")),
+    Sight("puzzle-daily", "what the device remembers of the puzzles of the day", solved_daily),
+    Sight("share", "a finished game to share", at("/share?game=draft(names=Ann,Ben):9,8,6"), dark=True),
+    Sight("offline", "no connection", at("/offline")),
     Sight("puzzles", "puzzles by grade", at("/puzzles")),
     Sight("puzzle-numbered", "one of an endless row", at("/puzzles?grade=3&seed=7&number=2")),
     Sight("games", "the games", at("/games")),

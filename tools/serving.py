@@ -107,11 +107,12 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of a new visitor, who knows the tour of the board."""
+    """Return a window of a new visitor, who knows the tour of the board; no service worker comes in between."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
         java_script_enabled=scripts, has_touch=touch, is_mobile=touch, locale="en-GB", timezone_id="UTC",
+        service_workers="block",
     )  # fmt: skip
     context.set_default_timeout(PATIENCE)
     skip_tour(context, url)

@@ -99,9 +99,9 @@ class TakeHint(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Claim the game, since the player to move has been gone for some seconds."""
+    """Claim the game, since the player to move has been gone for some seconds, as the server of the room knows."""
 
-    gone_for: float
+    gone_for: float = 0.0
     game: int | None = None
 
 

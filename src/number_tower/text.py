@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from math import ceil
 from shlex import quote
 from string import Formatter
 
@@ -120,6 +121,12 @@ def pluralize(noun: str, count: float) -> str:
 def format_count(count: int, noun: str) -> str:
     """Return a number and its noun: 1 move, 2,000 moves."""
     return f"{count:,} {pluralize(noun, count)}"
+
+
+def format_duration(seconds: float) -> str:
+    """Write a time in the largest unit that it has more than one of, rounded up: 40 seconds, 5 minutes."""
+    size, unit = next((each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second"))
+    return format_count(ceil(seconds / size), unit)
 
 
 def format_runs(numbers: Sequence[int]) -> str:

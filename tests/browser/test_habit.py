@@ -1,15 +1,17 @@
-"""In a real browser: the puzzle of the day, which the device remembers."""
+"""In a real browser: what brings people back. The puzzle of the day, a game to share, a page without a connection."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from number_tower.coach import quiz
-from serving import DESKTOP, PHONE
+from serving import DESKTOP, PHONE, Server
 from support.browsers import Visitor
+from visits import begin
 
 pytest_plugins = ["support.browsers"]
 
@@ -58,3 +60,54 @@ def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("Number Tower, puzzle of ")
     assert "✗✓ solved in 2 tries" in copied
+
+
+# A game to share -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
+    page = visitor(None, scripts=scripts)
+    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
+    page.get_by_role("link", name="Share").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ann wins: Ann's tower is exactly 15.")
+    expect(page.get_by_role("img", name="Ann's tower, height 15 of 15: 9, 6")).to_be_visible()
+    picture = page.locator('meta[property="og:image"]').get_attribute("content") or ""
+    assert page.request.get(picture).headers["content-type"] == "image/png"
+    assert page.get_by_label("Link to this page").input_value() == page.url
+    page.get_by_role("link", name="Review this game").click()
+    expect(page.get_by_role("heading", name="Review")).to_be_visible()
+
+
+# Without a connection -------------------------------------------------------------------------------------------------
+
+CONTROLLED = """
+() => new Promise((done) => {
+  const { serviceWorker } = navigator;
+  if (serviceWorker.controller) done();
+  else serviceWorker.addEventListener("controllerchange", () => done(), { once: true });
+})
+"""
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_without_a_connection_a_page_of_its_own_says_so(
+    browser: Browser, serving: Callable[..., Server], visitor: Visitor, size: tuple[int, int]
+) -> None:
+    del visitor  # it lets the browser's loop run
+    server = serving("--no-limits")
+    viewport: ViewportSize = {"width": size[0], "height": size[1]}
+    with browser.new_context(base_url=server.url, viewport=viewport) as context:
+        page = context.new_page()
+        page.goto("/puzzles")
+        page.evaluate(CONTROLLED)
+        server.kill()
+        page.goto("/games")
+        expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+        expect(page.get_by_text("Your games are saved there")).to_be_visible()
+        assert page.url == f"{server.url}/games"
+        assert page.evaluate("document.fonts.check('16px Nunito')"), "it looks like every other page"
+        server.start()
+        page.get_by_role("link", name="Try again").click()
+        expect(page.get_by_role("heading", level=1)).not_to_have_text("No connection")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -37,6 +37,9 @@ THRIFTY = (
 )  # fmt: skip
 """One process draws all pages: starting one takes more work than most pages do."""
 
+BLOCKED = "Service Worker registration blocked by Playwright"
+"""What is said on every page, since a service worker would come between pages and server."""
+
 expecting.set_options(timeout=PATIENCE)
 
 
@@ -81,7 +84,7 @@ class Window:
         """Note whatever goes wrong in the pages."""
 
         def said(message: ConsoleMessage) -> None:
-            if message.type in ("error", "warning", "assert"):
+            if message.type in ("error", "warning", "assert") and message.text != BLOCKED:
                 self.troubles.append(f"console: {message.text}")
 
         def asked(request: Request) -> None:

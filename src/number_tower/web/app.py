@@ -10,14 +10,14 @@ from functools import partial
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.staticfiles import StaticFiles
+from starlette.middleware.gzip import GZipMiddleware
 
 from number_tower import __version__
 from number_tower.solve import jit
 from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
-from number_tower.web import api, errors, health, pages
+from number_tower.web import api, errors, health
 from number_tower.web.health import Watchdog
 from number_tower.web.limits import DailyQuota, Quota
 from number_tower.web.live import ChangeListener
@@ -30,15 +30,32 @@ from number_tower.web.middleware.cross_site import CrossSiteMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import analysis, docs, games, home, join, lesson, new_game, own_rules, puzzles, room, share
+from number_tower.web.pages import (
+    analysis,
+    docs,
+    games,
+    home,
+    join,
+    lesson,
+    new_game,
+    offline,
+    own_rules,
+    puzzles,
+    room,
+    share,
+)
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
+from number_tower.web.static_files import HashedStaticFiles
 from number_tower.web.workers import Workers
 
 _log = logging.getLogger(__name__)
 
 _SWEEP_INTERVAL = 3600.0
 """Seconds between two searches for rooms that are no longer used."""
+
+_COMPRESSION = 5
+"""How much time is spent on compressing answers: more than this makes pages hardly smaller."""
 
 
 def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> FastAPI:
@@ -90,11 +107,12 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, docs, health):
+    for part in (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, offline, docs, health):
         app.include_router(part.router)
-    app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
+    app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)
     docs.install_openapi(app)
+    app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(BrowserCookieMiddleware)
     install_middleware(app, settings)
     return app

@@ -18,7 +18,7 @@ from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Rulebook
 from number_tower.rules import Rules
-from number_tower.text import format_count
+from number_tower.text import format_count, format_duration
 from number_tower.voice import get_voice
 from number_tower.web.settings import format_size
 
@@ -234,7 +234,7 @@ class DailyQuota:
             problem = f"The new games of one address can take at most {most} a day"
         if problem is not None:
             wait = used.began + DAY - now
-            raise QuotaError(429, "quota", f"{problem}. Please try again in {_format_wait(wait)}.", wait)
+            raise QuotaError(429, "quota", f"{problem}. Please try again in {format_duration(wait)}.", wait)
         used.rooms += 1
         used.size += size
         self._used[client] = used
@@ -308,9 +308,3 @@ class Quota:
         elif self._level == 1.0:
             _log.warning("the database has space again (%s): new games can be started", used)
         self._level = level
-
-
-def _format_wait(seconds: float) -> str:
-    """Write a time in the largest unit that fits."""
-    unit_size, unit = next((each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second"))
-    return format_count(ceil(seconds / unit_size), unit)

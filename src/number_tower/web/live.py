@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi.responses import StreamingResponse
+from starlette.responses import AsyncContentStream, Content
 from starlette.types import Send
 
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL, Credentials, Revision, parse_tag
+from number_tower.web.view import mark_presence
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Lobby
@@ -186,7 +188,28 @@ def stream_room(
     seen: Revision | None = None,
 ) -> EventStream:
     """Respond with a room's states until the client leaves or `limit` events were sent; none is older than `seen`."""
-    events = _encode_events(lobby, address, credentials, first, limit, seen)
+    return _make_stream(_encode_events(lobby, address, credentials, first, limit, seen))
+
+
+def stream_page(lobby: Lobby, address: str, seen: Revision | None = None) -> EventStream:
+    """Respond with a room's states for a page, and with an event whenever its players come or go."""
+    return _make_stream(_encode_page_events(lobby, address, seen))
+
+
+def attend_stream(stream: EventStream, attendance: AbstractContextManager[None]) -> EventStream:
+    """Return a stream that is in a context as long as it lasts."""
+
+    async def attend(events: AsyncContentStream) -> AsyncGenerator[Content, None]:
+        with attendance:
+            async for event in events:
+                yield event
+                del event
+
+    stream.body_iterator = attend(stream.body_iterator)
+    return stream
+
+
+def _make_stream(events: AsyncGenerator[bytes, None]) -> EventStream:
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
@@ -210,6 +233,23 @@ async def _encode_events(
             limit = None if limit is None else limit - 1
             if limit == 0:
                 return
+
+
+async def _encode_page_events(lobby: Lobby, address: str, seen: Revision | None) -> AsyncGenerator[bytes, None]:
+    yield RECONNECT_HINT
+    tag, players = "", ""
+    async with aclosing(lobby.follow(address, HEARTBEAT, seen, always=True)) as states:
+        async for room in states:
+            if room is None:
+                yield _KEEPALIVE
+                continue
+            if room.tag != tag:
+                tag = room.tag
+                yield room.encode_event()
+            if (mark := mark_presence(room.room, lobby.describe_presence(room))) != players:
+                players = mark
+                yield b"event: presence\ndata: %s\n\n" % mark.encode()
+            del room
 
 
 def pick_newest_moment(seen: Revision | None, last_event_id: str | None) -> Revision | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -14,8 +14,9 @@ from weakref import WeakValueDictionary
 from sqlalchemy import Connection
 
 from number_tower.position import MoveError
-from number_tower.room import Action, Room, RoomError, TakeHint
-from number_tower.store import StoreError, maintenance, rooms, rows, seats, short_codes
+from number_tower.presence import RoomPresence, Sighting
+from number_tower.room import Action, Claim, Room, RoomError, TakeHint
+from number_tower.store import StoreError, maintenance, presence, rooms, rows, seats, short_codes
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import Credentials, Revision, RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import StoredGame
@@ -25,6 +26,7 @@ from number_tower.web import limits
 from number_tower.web.limits import Quota
 from number_tower.web.live import Hub, RoomChange
 from number_tower.web.middleware import CURRENT_CLIENT
+from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming, PresenceTracker
 from number_tower.web.questions import ComputerPlayers
 from number_tower.web.room_cache import DEFAULT_TIMING, CachedRoom, NewRoom, Reconciler, ReconcileTiming, RoomCache
 from number_tower.web.workers import Workers
@@ -57,6 +59,7 @@ class Lobby:
         workers: Workers,
         quota: Quota,
         timing: ReconcileTiming = DEFAULT_TIMING,
+        presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
     ) -> None:
         self._store = store
         self._writer = writer
@@ -66,6 +69,9 @@ class Lobby:
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
         self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
+        self.presence = PresenceTracker(
+            self._load_sightings, self._store_sightings, self._hub.list_followed, self._hub.publish, presence_timing
+        )
         self._state_timeout = timing.state_timeout
         self._heard = 0
 
@@ -110,11 +116,12 @@ class Lobby:
         return room
 
     async def follow(
-        self, address: str, heartbeat: float | None = None, seen: Revision | None = None
+        self, address: str, heartbeat: float | None = None, seen: Revision | None = None, *, always: bool = False
     ) -> AsyncGenerator[CachedRoom | None, None]:
         """Yield a room as it is, and again after every change; None after a heartbeat without any.
 
-        States never go back, nor behind what the client has seen. A database failure does not end a stream.
+        States never go back, nor behind what the client has seen. A database failure does not end a stream. With
+        `always`, a room is also yielded again if only its players may have come or gone.
         """
         room_id = (await self.find_room(address)).id
         sent: Revision | None = None
@@ -131,7 +138,7 @@ class Lobby:
                 continue
             if seen is not None and room.revision < seen:
                 self._reconciler.mark((room_id,))
-            elif sent is None or room.revision > sent:
+            elif sent is None or room.revision > sent or (always and room.revision == sent):
                 sent = room.revision
                 yield room
             del room  # a stream that waits keeps no room in memory
@@ -170,7 +177,10 @@ class Lobby:
     async def act(self, address: str, credentials: Credentials | str | None, action: Action) -> CachedRoom:
         """Do something in a room, by the seats that the credentials hold."""
         room = await self._find_played(address)
-        return await self._change_room(room, lambda now: now.room.apply(now.find_seats(credentials), action))
+        self.note_player(room, credentials)
+        if isinstance(action, Claim):
+            await self.presence.refresh((room.id,))
+        return await self._change_room(room, lambda now: self._apply(now, now.find_seats(credentials), action))
 
     async def take_hint(self, room: CachedRoom, credentials: Credentials | None, step: int) -> CachedRoom:
         """Store that a player takes a hint, if another person plays there, who sees it."""
@@ -178,10 +188,34 @@ class Lobby:
             return room
         return await self.act(room.address, credentials, TakeHint(room.room.table.version, step, room.room.number))
 
+    # Presence ---------------------------------------------------------------------------------------------------------
+
+    def note_player(self, room: CachedRoom, credentials: Credentials | str | None, *, hidden: bool = False) -> None:
+        """Note that a player of a room is there, perhaps with a hidden page."""
+        if room.is_for_two and (held := room.find_seats(credentials)):
+            self.presence.note(room.id, held, hidden=hidden)
+
+    def attend(self, room: CachedRoom, credentials: Credentials | str | None) -> AbstractContextManager[None]:
+        """Return a context in which a player of a room counts as here, as with a page that follows it."""
+        held = room.find_seats(credentials)
+        return self.presence.attend(room.id, held) if held and room.is_for_two else nullcontext()
+
+    def describe_presence(self, room: CachedRoom) -> RoomPresence | None:
+        """Return where the players of a room are; None unless two people play there at different devices."""
+        if not room.is_for_two or room.room.waiting:
+            return None
+        return self.presence.describe(room.id, room.room.table.game.to_move, room.turn_began)
+
+    # Seats ------------------------------------------------------------------------------------------------------------
+
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
         (await self._find_played(address)).room.sit(name)
-        return await self._change_seats(address, lambda connection, now: seats.sit(connection, now, name, browser))
+        room, token = await self._change_seats(
+            address, lambda connection, now: seats.sit(connection, now, name, browser)
+        )
+        self.note_player(room, token)
+        return room, token
 
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
@@ -215,6 +249,8 @@ class Lobby:
         self._heard += 1
         if change is None:
             self._reconciler.mark(self._list_rooms())
+        elif change.tag == presence.NOTICE:
+            self.presence.mark(change.room)
         elif change.room not in self.cache or self.cache[change.room].tag != change.tag:
             self._reconciler.mark((change.room,))
 
@@ -236,10 +272,24 @@ class Lobby:
 
     async def close(self) -> None:
         """Stop the computers, which go on when their room is found again, and the comparison with the database."""
+        await self.presence.close()
         await self._reconciler.close()
         await self._computers.close()
 
     # Internals --------------------------------------------------------------------------------------------------------
+
+    def _apply(self, room: CachedRoom, held: Collection[int], action: Action) -> Room:
+        """Return a room after an action; of a claim, this server knows how long the other player has been gone."""
+        if isinstance(action, Claim):
+            described = self.describe_presence(room)
+            action = action._replace(gone_for=0.0 if described is None else described.gone_for)
+        return room.room.apply(held, action)
+
+    async def _load_sightings(self, some: Collection[int]) -> dict[seats.SeatKey, Sighting]:
+        return await self._read(lambda connection: presence.load_sightings(connection, some))
+
+    async def _store_sightings(self, sightings: Mapping[seats.SeatKey, Sighting], announced: Collection[int]) -> None:
+        await self._write(lambda connection: presence.store_sightings(connection, sightings, announced))
 
     async def _find_played(self, address: str) -> CachedRoom:
         """Return a room by the address of its players; spectators can change nothing."""

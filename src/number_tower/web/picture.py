@@ -109,8 +109,7 @@ def lay_out(table: Table) -> Iterator[Shape]:
     towers = draw_towers(table, names)
     for number, tower in enumerate(towers):
         left = _MARGIN + number * NARROW * _SCALE
-        is_reached = tower.target is not None and table.game.heights[tower.seat or 0] == tower.target
-        yield from _draw_tower(tower, left, is_reached=is_reached)
+        yield from _draw_tower(tower, left)
         width = tower.width * _SCALE
         middle, whose = left + width / 2, "The tower" if tower.seat is None else names[tower.seat]
         yield Label(middle, HEIGHT - 84, 22, _shorten(whose, 22, width - 20), anchor="middle", bold=True)
@@ -118,7 +117,7 @@ def lay_out(table: Table) -> Iterator[Shape]:
     yield from _draw_words(table, voice.title.rstrip(":"), names)
 
 
-def _draw_tower(tower: Tower, left: float, *, is_reached: bool) -> Iterator[Shape]:
+def _draw_tower(tower: Tower, left: float) -> Iterator[Shape]:
     """Yield a tower, whose left edge is here."""
 
     def across(x: float) -> float:
@@ -132,7 +131,7 @@ def _draw_tower(tower: Tower, left: float, *, is_reached: bool) -> Iterator[Shap
         yield Line(across(tower.left), down(y), width, 1.5, _LINE)
         yield Label(across(tower.left - 4), down(y), 18, f"{number}", _SOFT, "end")
     if tower.target is not None:
-        yield Line(across(tower.left), down(tower.top), width, 3.5, _ACCENT, dashed=not is_reached)
+        yield Line(across(tower.left), down(tower.top), width, 3.5, _ACCENT, dashed=not tower.is_reached)
         yield Label(across(tower.left - 4), down(tower.top), 23, f"{tower.target}", _ACCENT, "end", bold=True)
     if tower.lower:
         top, height = down(tower.base), (tower.ground - tower.base) * _SCALE
@@ -305,7 +304,9 @@ def _split_by_font(label: Label) -> Iterator[tuple[ImageFont.FreeTypeFont, str]]
 def _find_font(letter: str) -> str:
     """Return which font has a letter, as the style sheet says; empty if none has."""
     code = ord(letter)
-    if code < 0x100 or 0x2000 <= code <= 0x206F or letter in "\u0131\u0152\u0153\u20ac\u2122\u2212":
+    if code < 0x7F or letter in "\u00a0\u00b7\u00d7\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u2212":
+        return "ascii"
+    if code < 0x100 or letter in "\u0131\u0152\u0153\u20ac\u2122\u2022\u201e":
         return "latin"
     return "latin-ext" if code <= 0x24F or 0x1E00 <= code <= 0x1EFF else ""
 

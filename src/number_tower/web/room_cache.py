@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from time import monotonic
 from typing import Literal, NamedTuple
 
@@ -103,6 +104,16 @@ class CachedRoom(StoredRoom):
     def voice(self) -> Voice:
         """The voice of the room's rulebook."""
         return get_voice(self.game.table.book)
+
+    @property
+    def is_for_two(self) -> bool:
+        """Whether two people play here, or will, each with a seat of their own."""
+        return all(seat.kind != "computer" for seat in self.room.seats) and self.tokens[0] != self.tokens[1]
+
+    @property
+    def turn_began(self) -> float:
+        """When the last change of the game was made, in seconds since 1970."""
+        return datetime.fromisoformat(self.game.changed).timestamp()
 
     def find_reader(self, credentials: Credentials | str | None) -> Reader:
         """Return as whom the holder of credentials reads."""

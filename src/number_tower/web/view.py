@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.brief import summarize_rules
+from number_tower.presence import Presence, RoomPresence
 from number_tower.room import HintTaken, Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
@@ -35,8 +36,8 @@ MOST_LISTED_BLOCKS = 200
 class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
-    def __init__(self, cached: CachedRoom, held: frozenset[int]) -> None:
-        self.cached, self.held = cached, held
+    def __init__(self, cached: CachedRoom, held: frozenset[int], presence: RoomPresence | None = None) -> None:
+        self.cached, self.held, self.presence = cached, held, presence
         self.room, self.table = cached.room, cached.room.table
         self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
         """The address of this visitor's page; the play address is for players only."""
@@ -160,6 +161,22 @@ class RoomView:
         """The game as one line."""
         return record.to_line(self.table)
 
+    # The players ------------------------------------------------------------------------------------------------------
+
+    @property
+    def presence_mark(self) -> str:
+        """What the page shows of the players who are here, away or gone, so that its script hears of changes."""
+        return mark_presence(self.room, self.presence)
+
+    def get_presence(self, seat: int) -> Presence | None:
+        """Return where the player of a seat is; None for this visitor's own, and where nobody needs to know."""
+        return None if self.presence is None or seat in self.held else self.presence.seats[seat]
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether this visitor may claim the game, since the other player has been gone for long."""
+        return self.presence is not None and self.room.may_claim(self.held, self.presence.gone_for)
+
     # The board --------------------------------------------------------------------------------------------------------
 
     def format_remaining(self, seat: int) -> str | None:
@@ -221,6 +238,14 @@ def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES)
     while size > MOST_TEXT:
         size -= len(lines.pop(0).text)
     return tuple(lines)
+
+
+def mark_presence(room: Room, presence: RoomPresence | None) -> str:
+    """Return a text that is another one when players come or go, or when a game can be claimed."""
+    if presence is None:
+        return ""
+    claim = room.may_claim({1 - room.table.game.to_move}, presence.gone_for)
+    return " ".join((*presence.seats, *(["claim"] if claim else [])))
 
 
 # The public state -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from number_tower import catalogue, record
 from number_tower.brief import describe_rules
 from number_tower.catalogue import First
 from number_tower.players import LEVELS
+from number_tower.presence import RoomPresence
 from number_tower.room import Room
 from number_tower.rules import UNNAMED
 from number_tower.table import Table
@@ -23,7 +24,7 @@ from number_tower.web import limits
 from number_tower.web.api import deps, schemas
 from number_tower.web.api.deps import JsonRoute, describe_refusals, respond_with_state
 from number_tower.web.errors import ProblemError
-from number_tower.web.live import pick_newest_moment, stream_room
+from number_tower.web.live import attend_stream, pick_newest_moment, stream_room
 from number_tower.web.questions import read_record
 from number_tower.web.room_cache import CachedRoom, NewRoom
 from number_tower.web.view import MOST_TEXT
@@ -105,11 +106,12 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 
 
 @_get_as_reader("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
-async def show_game(cached: deps.RoomDep, credentials: deps.OptionalCredentials) -> Response:
+async def show_game(cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials) -> Response:
     """Show the state of a game, by its address or its watch address.
 
     With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
     """
+    lobby.note_player(cached, credentials)
     return respond_with_state(cached, credentials)
 
 
@@ -120,8 +122,25 @@ async def show_seat(
     """List the seats that you hold, and what you may do now."""
     cached = await lobby.find_room_for(address, credentials, seen)
     held = cached.find_seats(credentials)
+    lobby.note_player(cached, credentials)
+    presence = lobby.describe_presence(cached)
     return schemas.SeatStatus(
-        seats=[schemas.number_seat(seat) for seat in sorted(held)], may=_list_actions(cached.room, held)
+        seats=[schemas.number_seat(seat) for seat in sorted(held)],
+        may=_list_actions(cached.room, held, presence),
+    )
+
+
+@_get_as_reader("/games/{address}/presence", responses=_READ_REFUSALS)
+async def show_presence(
+    cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
+) -> schemas.PresenceResponse:
+    """Show whether the players are here, away or gone. A request or a stream with a seat's token counts as here."""
+    lobby.note_player(cached, credentials)
+    presence = lobby.describe_presence(cached)
+    return schemas.PresenceResponse(
+        players=None if presence is None else list(presence.seats),
+        gone_for=0 if presence is None else int(presence.gone_for),
+        claim_after=cached.room.claim_after,
     )
 
 
@@ -141,8 +160,9 @@ async def follow_game(
     Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
     """
     seen = pick_newest_moment(seen, last_event_id)
-    await lobby.find_room(address, seen)  # so that a game that does not exist is refused before the stream begins
-    return stream_room(lobby, address, credentials, limit=limit, seen=seen)
+    cached = await lobby.find_room(address, seen)  # a game that does not exist is refused before the stream begins
+    stream = stream_room(lobby, address, credentials, limit=limit, seen=seen)
+    return attend_stream(stream, lobby.attend(cached, credentials))
 
 
 @_get_as_reader("/games/{address}/log", responses=_READ_REFUSALS)
@@ -183,7 +203,7 @@ async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
     return Response(record.to_json(cached.room.table), media_type="application/json")
 
 
-def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]:
+def _list_actions(room: Room, held: Collection[int], presence: RoomPresence | None) -> list[schemas.ActionName]:
     allowed: dict[schemas.ActionName, bool] = {
         "join": room.waiting and not held,
         "move": room.may_move(held),
@@ -195,6 +215,7 @@ def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]
         "decline": room.may_answer(held) or room.may_withdraw(held),
         "rematch": room.may_rematch(held),
         "hint": room.may_hint(held),
+        "claim": presence is not None and room.may_claim(held, presence.gone_for),
     }
     return [action for action, may in allowed.items() if may]
 

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
 from number_tower.store.rooms import Credentials
 from number_tower.web.api import schemas
 from number_tower.web.api.deps import (
@@ -94,6 +94,12 @@ async def decline_offer(player: PlayerDep, of: OptionalGame = None) -> Response:
 async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
     """Start the next game: at one table, against the computer, or in a match. Otherwise offer a rematch."""
     return await player.act(Rematch(_get_game_number(of)))
+
+
+@_post_action("/games/{address}/claim")
+async def claim_game(player: PlayerDep, of: OptionalGame = None) -> Response:
+    """Claim the game, if the other player is to move and has been gone for five minutes; it ends as a forfeit."""
+    return await player.act(Claim(game=_get_game_number(of)))
 
 
 @router.post("/games/{address}/hint", responses=_REFUSALS)

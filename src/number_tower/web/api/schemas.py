@@ -13,6 +13,7 @@ from number_tower.catalogue import list_names as games
 from number_tower.match import MOST_GAMES
 from number_tower.players import LEVELS
 from number_tower.position import Ending, Refusal
+from number_tower.presence import Presence
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from number_tower.table import LONGEST_NAME
 from number_tower.web.limits import MAX_RECORD_LENGTH
@@ -330,7 +331,17 @@ class CreatedGame(SeatToken):
 
 
 ActionName = Literal[
-    "join", "move", "undo", "resign", "offer_takeback", "offer_rematch", "accept", "decline", "rematch", "hint"
+    "join",
+    "move",
+    "undo",
+    "resign",
+    "offer_takeback",
+    "offer_rematch",
+    "accept",
+    "decline",
+    "rematch",
+    "hint",
+    "claim",
 ]
 
 
@@ -339,6 +350,17 @@ class SeatStatus(ResponseModel):
 
     seats: list[SeatNumber]
     may: list[ActionName]
+
+
+class PresenceResponse(ResponseModel):
+    """Whether the players are there."""
+
+    players: Pair[Presence] | None = Field(
+        description="Whether each player is here, away (not seen for 10 seconds) or gone; null unless two people play"
+        " at different devices."
+    )
+    gone_for: int = Field(description="The seconds for which the player to move has not been seen in this turn.")
+    claim_after: int | None = Field(description="The seconds after which the game can be claimed; null if it cannot.")
 
 
 class HandoverCode(ResponseModel):

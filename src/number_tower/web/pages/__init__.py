@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,19 +20,19 @@ from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
-from number_tower.text import format_count, format_value, summarize_numbers
+from number_tower.text import format_count, format_duration, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.static_files import build_static_url
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
 
 T = TypeVar("T")
 
 WEB_DIRECTORY = Path(__file__).parent.parent
-STATIC_DIRECTORY = WEB_DIRECTORY / "static"
 
 LARGEST_FORM = 64 * 1024
 """Bytes of a form: room for a rule file, each of whose characters may be written as three."""
@@ -89,12 +87,6 @@ async def read_form(request: Request) -> FormData:
     return form
 
 
-@cache
-def build_static_url(path: str) -> str:
-    """Return the address of a static file; it changes with the content, so that browsers may cache it for ever."""
-    return f"/static/{path}?{sha256((STATIC_DIRECTORY / path).read_bytes()).hexdigest()[:12]}"
-
-
 def _find_return_path(request: Request) -> str:
     """Return the address at which this page can be loaded again; after an action in a room, that of the room."""
     path = request.url.path
@@ -135,6 +127,7 @@ templates.env.globals |= {
     "draw_sample": draw_sample,
     "draw_towers": draw_towers,
     "format_count": format_count,
+    "format_duration": format_duration,
     "format_result": format_result,
     "format_streak": format_streak,
     "get_voice": get_voice,

@@ -14,12 +14,12 @@ from number_tower import record
 from number_tower.blocks import classify_misread, parse_number
 from number_tower.coach.analysis import AnalysedMove
 from number_tower.position import MoveError
-from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, Room, RoomError, Undo
+from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, Rematch, Resign, Room, RoomError, Undo
 from number_tower.store.rooms import Revision, RoomNotFoundError, parse_tag
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.drawing import explain_block, join_messages
-from number_tower.web.live import RECONNECT_HINT, pick_newest_moment, stream_room
+from number_tower.web.live import attend_stream, pick_newest_moment, stream_page
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import await_answer, is_fragment, read_form, render_page
@@ -77,8 +77,11 @@ async def watch_room(request: Request, watch: str) -> Response:
 @router.get("/w/{address}/events")
 async def stream_events(request: Request, address: str) -> Response:
     """Send the page an event whenever something happens in the room."""
-    await _find_room(request, address)
-    return stream_room(_get_lobby(request), address, first=RECONNECT_HINT, seen=_parse_seen(request))
+    cached, lobby = await _find_room(request, address), _get_lobby(request)
+    stream = stream_page(lobby, address, _parse_seen(request))
+    if cached.address != address:
+        return stream
+    return attend_stream(stream, lobby.attend(cached, get_browser_session(request).get_credentials(address)))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -210,6 +213,8 @@ def parse_action(name: str, form: FormData, cached: CachedRoom) -> Action:
             return Move(version, _parse_block(form, cached), game)
         case "undo":
             return Undo(version, game)
+        case "claim":
+            return Claim(game=game)
         case "offer":
             return MakeOffer("rematch" if form.get("kind") == "rematch" else "takeback", game)
         case _ if name in _SIMPLE_ACTIONS:
@@ -254,6 +259,9 @@ async def _find_room_and_seats(request: Request, address: str) -> tuple[CachedRo
     cached = await _get_lobby(request).find_room_for(address, credentials, _parse_seen(request))
     if request.method == "POST" and cached.address != address:
         raise RoomNotFoundError(address)
+    if cached.address == address:
+        hidden = request.headers.get("x-hidden") == "1"  # says the script of a page in a tab that nobody sees
+        _get_lobby(request).note_player(cached, credentials, hidden=hidden)
     return cached, cached.find_seats(credentials)
 
 
@@ -270,7 +278,7 @@ async def _render_room(
     settings, url = request.app.state.settings, request.url
     joins = not held and cached.room.waiting and url.path.startswith("/g/")
     context |= {
-        "view": RoomView(cached, held),
+        "view": RoomView(cached, held, _get_lobby(request).describe_presence(cached)),
         "notice": notice,
         "origin": settings.get_origin(url.scheme, url.netloc),
         "only_here": settings.is_local_only(url.netloc),

@@ -122,8 +122,19 @@ document.addEventListener("pointerdown", (event) => {
   press = current;
 });
 
+// Players who come or go change no state: only what is said of them is shown anew.
+function showPresence(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
+  getMain().dataset.presence = fresh.dataset.presence;
+  for (const part of getMain().querySelectorAll(".presence, #claim")) {
+    const other = fresh.querySelector(`#${part.id}`);
+    if (other) Idiomorph.morph(part, other);
+  }
+}
+
 let refreshing = false;
 let newest = null;
+let present = null; // what the stream has said of the players
 let retry = 0;
 
 async function refresh() {
@@ -131,14 +142,16 @@ async function refresh() {
   clearTimeout(retry);
   retry = 0;
   const wanted = newest;
+  const known = present;
   refreshing = true;
   try {
-    const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+    const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1", ...(document.hidden && { "X-Hidden": "1" }) }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
     const html = await answer.text();
     while (press) await press;
     // The same state again would only remove what was said about the last move.
     if (!answer.ok || !html.includes(`data-mark="${getMain().dataset.mark}"`)) show(html, answer.status);
+    else if (!html.includes(`data-presence="${getMain().dataset.presence}"`)) showPresence(html);
     clearMessage(LOST, BEHIND);
   } catch (error) {
     setMessage(error instanceof TypeError ? LOST : BEHIND); // fetch throws a TypeError where no server answers
@@ -147,7 +160,7 @@ async function refresh() {
     refreshing = false;
   }
   // Ask again for changes made while the answer was on its way.
-  if (!retry && newest !== wanted && isLater(newest, getMain().dataset.mark)) refresh();
+  if (!retry && ((newest !== wanted && isLater(newest, getMain().dataset.mark)) || present !== known)) refresh();
 }
 
 // Sending forms ------------------------------------------------------------------------------------------------
@@ -381,6 +394,10 @@ function openStream() {
     newest = event.lastEventId;
     if (isLater(newest, getMain().dataset.mark)) refresh();
   });
+  opened.addEventListener("presence", (event) => {
+    present = event.data;
+    if (present !== getMain().dataset.presence) refresh();
+  });
   opened.onerror = () => {
     setTimeout(() => { if (opened === stream && opened.readyState !== EventSource.OPEN) setMessage(LOST); }, 1500);
     // A browser reconnects by itself, unless the answer was no stream. Perhaps the room is gone: look at it first.
@@ -534,6 +551,16 @@ function playSound() {
   tone.connect(volume).connect(audio.destination);
   tone.start(now);
   tone.stop(now + 0.15);
+}
+
+// Without a connection ---------------------------------------------------------------------------------------------
+
+// The service worker shows a page of its own where the server cannot be reached. There is none without https.
+addEventListener("load", () => { navigator.serviceWorker?.register("/service-worker.js").catch(() => {}); });
+
+if ("offline" in getMain().dataset && location.pathname !== "/offline") {
+  addEventListener("online", () => location.reload());
+  setTimeout(() => location.reload(), 10000);
 }
 
 hideIntroductions();

@@ -1,0 +1,75 @@
+"""Static files with a hash in their address, so that browsers may cache them for a year.
+
+The hash is that of all files together and stands before the path: addresses in a style sheet or in the manifest are
+relative, and have it too. A file is also found without the hash, or with that of another version; then browsers have to
+ask each time whether it has changed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+STATIC_DIRECTORY = Path(__file__).parent / "static"
+
+IMMUTABLE = "public, max-age=31536000, immutable"
+
+_HASH = re.compile(r"[0-9a-f]{12}")
+_TEXT_SUFFIXES = {".css", ".js", ".svg", ".webmanifest", ".LICENSE"}
+
+
+class HashedStaticFiles(StaticFiles):
+    """Serves static files, with or without the hash before their path; texts are compressed once."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=STATIC_DIRECTORY)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return a file; for a year, if the address has the hash of this version."""
+        first, *rest = Path(path).parts or ("",)
+        if rest and _HASH.fullmatch(first):
+            path = str(Path(*rest))
+        response = await super().get_response(path, scope)
+        headers = response.headers
+        if response.status_code == 200 and _accepts_gzip(scope) and Path(path).suffix in _TEXT_SUFFIXES:
+            kept = {name: headers[name] for name in ("content-type", "etag", "last-modified")}
+            response = Response(_compress(path), headers=kept | {"content-encoding": "gzip"})
+        if Path(path).suffix in _TEXT_SUFFIXES:
+            response.headers.add_vary_header("Accept-Encoding")
+        response.headers["cache-control"] = IMMUTABLE if first == hash_files() else "no-cache"
+        return response
+
+
+@cache
+def hash_files() -> str:
+    """Return the hash of all static files and their paths."""
+    hashed = sha256()
+    for path in sorted(path for path in STATIC_DIRECTORY.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        hashed.update(f"{path.relative_to(STATIC_DIRECTORY).as_posix()} {len(content)}\n".encode() + content)
+    return hashed.hexdigest()[:12]
+
+
+@cache
+def build_static_url(path: str) -> str:
+    """Return the address of a static file; it changes with the content of any of them."""
+    if not (STATIC_DIRECTORY / path).is_file():
+        raise FileNotFoundError(path)
+    return f"/static/{hash_files()}/{path}"
+
+
+@cache
+def _compress(path: str) -> bytes:
+    return gzip.compress((STATIC_DIRECTORY / path).read_bytes(), mtime=0)
+
+
+def _accepts_gzip(scope: Scope) -> bool:
+    return "gzip" in Headers(scope=scope).get("accept-encoding", "") and "range" not in Headers(scope=scope)
