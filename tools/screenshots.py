@@ -156,6 +156,17 @@ def wrong_wish(page: Page, _: Callable[[], Page]) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def solved_daily(page: Page, _: Callable[[], Page]) -> None:
+    """Solve the puzzle of the day, after some others."""
+    today = datetime.now(UTC).date()
+    puzzle = quiz.make_daily_puzzle(today.isoformat())
+    wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
+    page.goto("/")
+    record = f"{today}.{wrong}-{puzzle.answer}.solved.7.9.12-8-3-1-0.2"
+    page.context.add_cookies([{"name": "daily", "value": record, "url": page.url}])
+    page.goto("/puzzle")
+
+
 def limited_rules(page: Page, _: Callable[[], Page]) -> None:
     """Limit how a game can be started, and wait for what the solver says."""
     page.goto("/rules?game=climb")
@@ -169,17 +180,6 @@ def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
     page.get_by_label("Blocks", exact=True).fill("1-x")
     page.get_by_label("Target height").fill("high")
     page.get_by_role("link", name="Target height").wait_for()
-
-
-def solved_daily(page: Page, _: Callable[[], Page]) -> None:
-    """Solve the puzzle of the day, after some others."""
-    today = datetime.now(UTC).date()
-    puzzle = quiz.make_daily_puzzle(today.isoformat())
-    wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
-    page.goto("/")
-    record = f"{today}.{wrong}-{puzzle.answer}.solved.7.9.12-8-3-1-0.2"
-    page.context.add_cookies([{"name": "daily", "value": record, "url": page.url}])
-    page.goto("/puzzle")
 
 
 SIGHTS = (

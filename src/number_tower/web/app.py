@@ -107,7 +107,8 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    for part in (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, offline, docs, health):
+    parts = (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, offline, docs, health)
+    for part in parts:
         app.include_router(part.router)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)
