@@ -147,7 +147,8 @@ class Classes:
             known = known if versions.get(known.id) == known.version else None
         if known is None:
             known = self._remember(await self._access.read(_make_query(code)))
-        self._cache.move_to_end(known.id)
+        if known.id in self._cache:  # another server's change may have removed it meanwhile
+            self._cache.move_to_end(known.id)
         return known
 
     async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
