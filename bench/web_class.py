@@ -19,8 +19,8 @@ from web_load import PATIENT, Seen, Stream, Wire, fastest, request
 PACE = 5.0
 """Seconds between two moves of a pupil."""
 
-GAME = {"games": "climb", "blocks": "1-90"}
-"""A game in which the next number can always be placed."""
+GAME = {"games": "climb"}
+"""A game in which the next larger number can be placed, 30 times."""
 
 
 class Task(NamedTuple):
