@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
+from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
 from number_tower.web.pages import PREFERENCES, read_form, render_page
@@ -24,7 +25,8 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    return render_page(request, "home.html", mine=await _list_games(request), daily=read_daily_record(request))
+    mine, chosen = await _list_games(request), read_choices(request)
+    return render_page(request, "home.html", mine=mine, daily=read_daily_record(request), chosen=chosen)
 
 
 @router.post("/theme")
