@@ -102,7 +102,9 @@ def test_changing_the_game_keeps_everything_else(client: TestClient) -> None:
     }  # fmt: skip
     climb = follow(client, client.post("/new/change", data={**form, "change": "climb"}))
     assert "target" not in climb, "this game has none"
-    back = follow(client, client.post("/new/change", data={**climb, "change": "race"}))
+    back = follow(client, client.post("/new/change", data={**climb, "openings": "1-5", "change": "race"}))
+    assert back["carried-openings"] == "1-5"
+    assert follow(client, client.post("/new/change", data={**back, "change": "climb"}))["openings"] == "1-5"
     assert (back["game"], back["target"], back["name_2"]) == ("race", "21", "李")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -13,12 +13,12 @@ from starlette.datastructures import FormData, UploadFile
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
-from number_tower.catalogue import First, Rulebook
+from number_tower.catalogue import First, GameChoice, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
-from number_tower.text import make_sentence
+from number_tower.text import format_runs, make_sentence, summarize_numbers
 from number_tower.web import limits, rule_form
 from number_tower.web.choices import GAME_FIELDS, read_choices, remember_choices
 from number_tower.web.middleware.browser_cookie import get_browser_session
@@ -113,12 +113,33 @@ def _pick_default_game() -> Rulebook:
     return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
 
 
+class OpeningChoice(NamedTuple):
+    """First blocks to choose instead of any, and those with which the first move would win."""
+
+    opening: str
+    ends: str
+
+
+@cache
+def _suggest_opening(name: str) -> OpeningChoice | None:
+    """Return the lowest first blocks for a game whose first move can end it at once; None for other games."""
+    book = catalogue.load_named(name)
+    rules, start = book.rules, Position.start(book.rules)
+    ends = [block for block in start.legal if start.place(block).outcome is not None]
+    if not ends or rules.step is None or "opening" not in book.options:
+        return None
+    return OpeningChoice(format_runs(rules.blocks[: rules.step]), summarize_numbers(ends, ", "))
+
+
 def render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
     book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
     text = given.get(rule_form.TEXT, "")
-    context: dict[str, object] = {"book": book, "all_options": catalogue.OPTIONS}
+    suggested = None if name == OWN_RULES else _suggest_opening(book.name)
+    if suggested and given.get("opening") == suggested.opening:  # it has a choice of its own
+        given = {**given, "opening": "", "openings": suggested.opening}
+    context: dict[str, object] = {"book": book, "suggested": suggested, "all_options": catalogue.OPTIONS}
     if name == OWN_RULES:
         context |= {"book": None, "example": rule_form.make_text(), "own_book": rule_form.check_text(text).book}
     return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
@@ -146,6 +167,11 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
 
 
 async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
+    return Table.start(await read_choice(form, given))
+
+
+async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
+    """Return the game and options that a form asks for, or raise which field is wrong."""
     book = await _read_rulebook(form, given)
     options = _read_options(given)
     starters: dict[str, First] = {"other": 2, "toss": "random"}
@@ -158,7 +184,7 @@ async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
         raise FormError(error.key, make_sentence(error.problem)) from None
     except limits.TooLargeError as error:
         raise FormError("blocks" if options else "rules_text", make_sentence(f"{error}")) from None
-    return Table.start(choice)
+    return choice
 
 
 async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
@@ -183,6 +209,8 @@ def _read_options(given: Mapping[str, str]) -> dict[str, object]:
     options: dict[str, object] = {
         option: text for option in catalogue.RULE_OPTIONS if (text := given.get(option, "").strip())
     }
+    if "opening" not in options and (opening := given.get("openings", "").strip()):
+        options["opening"] = opening
     if "target" in options:
         options["target"] = parse_number(str(options["target"]))
         if options["target"] is None:
