@@ -228,6 +228,7 @@ class Classroom:
             hints=self.settings.hints,
             claim_after=None if minutes is None else 60 * minutes,
             class_state="open",
+            class_values=self.settings.values,
         )
 
     def set_results(self, results: Mapping[int, tuple[tuple[int | None, ...], bool]]) -> Classroom:

@@ -150,6 +150,9 @@ class Room:
     class_state: Literal["open", "paused", "closed"] | None = None
     """In a class: whether the teacher has paused the game or ended the match; None: not in a class."""
 
+    class_values: bool = False
+    """Whether the teacher of the class lets the players see the value of every move."""
+
     @property
     def waiting(self) -> bool:
         """Whether a seat is still free."""
@@ -192,6 +195,11 @@ class Room:
         """Whether no teacher has paused the game or ended the match."""
         return self.class_state in {None, "open"}
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether a teacher has paused the game."""
+        return self.class_state == "paused" and not self.over
+
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
         return self.holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
@@ -228,7 +236,9 @@ class Room:
         return self.hints_allowed and self.may_move(held)
 
     def may_see_values(self, held: Collection[int]) -> bool:
-        """Whether they may see the value of every move: only those who play alone or at one screen."""
+        """Whether they may see the value of every move: who plays alone or at one screen, and a class that may."""
+        if self._in_class:
+            return self.class_values and bool(held) and not self.over and not self.table.hidden
         return self.hints_allowed and not self.over and self.holds_all_people(held)
 
     def may_claim(self, held: Collection[int], gone_for: float) -> bool:

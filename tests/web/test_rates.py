@@ -157,6 +157,8 @@ def test_whoever_asked_least_recently_is_forgotten_first() -> None:
         ("GET", "/share.png", COMPUTE_LIMIT),
         ("POST", "/class/new", CREATE_LIMIT),
         ("GET", "/class/ABCDE/events", READ_LIMIT),
+        ("GET", "/class/ABCDE/wall/events", READ_LIMIT),
+        ("GET", "/wall/abc/board/3/events", READ_LIMIT),
         ("GET", "/class/ABCDE", PAGE_LIMIT),
         ("GET", "/g/abc/take/code", HANDOVER_LIMIT),
         ("POST", "/g/abc/take/code", HANDOVER_LIMIT),

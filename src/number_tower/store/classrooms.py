@@ -20,10 +20,10 @@ from number_tower.room import Room
 from number_tower.short_codes import make_code
 from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import check_columns, update_game
+from number_tower.store.games import check_columns, load_game, update_game
 from number_tower.store.matches import load_choice, store_choice
 from number_tower.store.rooms import CHANNEL, Credentials, digest_secret, match_digest
-from number_tower.store.rows import Seats, format_now
+from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.store.schema import classrooms, games, pairings, pupils, rooms, rounds, seats, short_codes, teachers
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Declaration
@@ -209,6 +209,17 @@ def _load_results(connection: Connection, identity: int) -> dict[int, tuple[tupl
 def summarize_room(room: Room) -> tuple[tuple[int | None, ...], bool]:
     """Return the winners of the finished games of a room, and whether they decide its pairing."""
     return room.results, room.over if room.best_of is None else room.series_over
+
+
+def list_games(connection: Connection, identity: int) -> list[tuple[int, StoredGame]]:
+    """Return all games of a class, each with the number of its pairing."""
+    query = (
+        select(pairings.c.number, rounds.c.game)
+        .join(rounds, rounds.c.room == pairings.c.room)
+        .where(pairings.c.classroom == identity)
+        .order_by(pairings.c.number, rounds.c.number)
+    )
+    return [(row.number, load_game(connection, row.game)) for row in connection.execute(query).all()]
 
 
 # Make and change ------------------------------------------------------------------------------------------------------

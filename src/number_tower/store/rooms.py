@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
@@ -21,7 +22,7 @@ from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, insert_changes, insert_game, load_game, lock_unchanged
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
-from number_tower.store.schema import games, hints, pairings, rooms, rounds, seats, short_codes
+from number_tower.store.schema import classrooms, games, hints, pairings, rooms, rounds, seats, short_codes
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -89,10 +90,11 @@ def match_digest(stored: str | None, given: Iterable[str]) -> bool:
 
 
 class ClassLink(NamedTuple):
-    """The class that a room belongs to: its id and its code."""
+    """The class that a room belongs to: its id and code, and which of its players have been paired again since."""
 
     id: int
     code: str
+    moved_on: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
@@ -377,7 +379,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
     names = game.table.names or get_voice(game.table.book).players
-    class_link, class_state = _load_class(connection, row["id"])
+    class_link, in_class = _load_class(connection, row["id"])
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
@@ -388,7 +390,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
         *_parse_offers(row["offer"] or ""),
         _load_hints(connection, game.id) if row["hints"] else (),
         row["claim_after"],
-        class_state=class_state,
+        **in_class,
     )
     code = find_code(connection, CodeTarget(room=row["id"])) if room.waiting else None
     return StoredRoom(
@@ -406,16 +408,24 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     )
 
 
-def _load_class(
-    connection: Connection, identity: int
-) -> tuple[ClassLink | None, Literal["open", "paused", "closed"] | None]:
-    """Return the class that a room belongs to, and whether its game may continue there."""
-    of_class = short_codes.c.classroom == pairings.c.classroom
-    query = select(pairings.c.classroom, short_codes.c.code, pairings.c.paused, pairings.c.ruling)
-    row = connection.execute(query.join(short_codes, of_class).where(pairings.c.room == identity)).one_or_none()
+def _load_class(connection: Connection, identity: int) -> tuple[ClassLink | None, dict[str, Any]]:
+    """Return the class that a room belongs to, and the fields of a `Room` that depend on it."""
+    query = (
+        select(pairings, short_codes.c.code, classrooms.c.settings)
+        .join(classrooms, classrooms.c.id == pairings.c.classroom)
+        .join(short_codes, short_codes.c.classroom == pairings.c.classroom)
+        .where(pairings.c.room == identity)
+    )
+    row = connection.execute(query).one_or_none()
     if row is None:
-        return None, None
-    return ClassLink(row.classroom, row.code), "closed" if row.ruling else "paused" if row.paused else "open"
+        return None, {}
+    later = select(pairings.c.first, pairings.c.second).where(
+        pairings.c.classroom == row.classroom, pairings.c.number > row.number
+    )
+    paired = {pupil for pair in connection.execute(later) for pupil in pair} - {None}
+    link = ClassLink(row.classroom, row.code, (row.first in paired, row.second in paired))
+    state = "closed" if row.ruling else "paused" if row.paused else "open"
+    return link, {"class_state": state, "class_values": json.loads(row.settings)["values"]}
 
 
 def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:

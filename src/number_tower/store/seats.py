@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Update, or_, select, update
 
 from number_tower.room import RoomError
 from number_tower.store import rooms as room_store
+from number_tower.store.classrooms import find_class_holders
 from number_tower.store.games import update_game
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
@@ -39,7 +40,10 @@ class SeatSurvey(NamedTuple):
     """Addresses whose token holds no seat, or only seats that the browser holds by its own secret as well."""
 
     useless_browsers: frozenset[str]
-    """Other secrets that hold no seat."""
+    """Other secrets that hold neither a seat nor a class."""
+
+    class_holders: frozenset[str] = frozenset()
+    """Other secrets that hold a class, as its teacher or as a pupil."""
 
 
 def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
@@ -77,7 +81,10 @@ def survey_seats(
     by_browser = {(row.room, row.seat): row.token for row in rows}
     useful = {row.browser for row in rows}
     empty = {secret for secret, digest in digests.items() if digest not in useful} if len(rows) < MAX_MOVED else set()
-    return SeatSurvey(by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty))
+    in_class = find_class_holders(connection, others) if others else set()
+    return SeatSurvey(
+        by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty - in_class), frozenset(in_class)
+    )
 
 
 def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, str]) -> dict[int, str]:

@@ -76,7 +76,7 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
             continue
         try:
             with detect_damage(f"match m{game.slot and game.slot.match}"):
-                yield ExportedLine(_format_line(connection, game))
+                yield ExportedLine(format_line(connection, game))
         except StoreError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
     if wanted == GameFilter():
@@ -89,7 +89,8 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
                 yield DamagedEntry(number, str(damaged))
 
 
-def _format_line(connection: Connection, game: StoredGame) -> str:
+def format_line(connection: Connection, game: StoredGame) -> str:
+    """Return a game as a line that another database can import."""
     kept = {
         "key": game.key,
         "players": game.seats.players,

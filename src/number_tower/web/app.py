@@ -32,6 +32,7 @@ from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamReg
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import (
     analysis,
+    classes,
     docs,
     games,
     home,
@@ -78,7 +79,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
         app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
-        app.state.seat_checks = [lobby.cache.has_holder]
+        app.state.seat_checks = [lobby.cache.has_holder, lobby.classes.has_holder]
         try:
             yield
         finally:
@@ -107,7 +108,22 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
 
         app.state.metrics = Metrics(app.state)
     api.install_api(app)
-    parts = (room, home, join, new_game, own_rules, analysis, puzzles, lesson, games, share, offline, docs, health)
+    parts = (
+        room,
+        home,
+        join,
+        classes,
+        new_game,
+        own_rules,
+        analysis,
+        puzzles,
+        lesson,
+        games,
+        share,
+        offline,
+        docs,
+        health,
+    )
     for part in parts:
         app.include_router(part.router)
     app.mount("/static", HashedStaticFiles(), name="static")

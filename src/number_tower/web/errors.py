@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from number_tower.catalogue import CatalogueError, UnknownGameError
+from number_tower.classroom import ClassroomError
 from number_tower.match import MatchError
 from number_tower.position import MoveError
 from number_tower.record import RecordError
@@ -25,6 +26,7 @@ from number_tower.room import RoomError
 from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError
 from number_tower.store import StoreError
+from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
@@ -135,6 +137,7 @@ STATUSES = {
 
 _REASON_TEXTS = {
     "no_such_game": "There is no game at this address. Perhaps part of it is missing.",
+    "no_such_class": "There is no class with this code. Perhaps a letter is wrong, or the class is over.",
     "stale": STATUSES[409].detail,
     "too_hard": "This takes more time or memory than the server allows for one request.",
     "store": "The games cannot be reached right now. Nothing is lost. Please try again in a moment.",
@@ -145,6 +148,8 @@ _REASON_TEXTS = {
 
 _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (RoomNotFoundError, 404, "no_such_game"),
+    (ClassroomNotFoundError, 404, "no_such_class"),
+    (ClassroomError, 409, ""),
     (StaleError, 409, "stale"),
     (MoveError, 409, ""),
     (RoomError, 409, ""),
@@ -290,7 +295,7 @@ def _describe_by_type(error: Exception) -> Problem | None:
     for kind, usual_status, usual_reason in _ERROR_TYPES:
         if isinstance(error, kind):
             reason = usual_reason or str(getattr(error, "reason", "bad_request"))
-            status = {"not_yours": 403, "busy": 503}.get(reason, usual_status)
+            status = {"not_yours": 403, "not_found": 404, "busy": 503}.get(reason, usual_status)
             return Problem(status, reason, _REASON_TEXTS.get(reason) or _format_detail(str(error)))
     return None
 

@@ -1,11 +1,12 @@
-"""Live updates: who follows which room, changes that other processes make, and rooms as server-sent events."""
+"""Live updates: who follows which room or class, changes that other processes make, and rooms as server-sent events."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import AbstractContextManager, aclosing, suppress
+import re
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from contextlib import AbstractContextManager, aclosing, closing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ HEARTBEAT = 20.0
 RECONNECT_HINT = b"retry: 1000\n\n"
 """Tells a browser to reconnect soon if the stream breaks off."""
 
-_KEEPALIVE = b": nothing new\n\n"
+KEEPALIVE = b": nothing new\n\n"
 
 _POLL_INTERVAL = 0.25
 """Seconds between two looks at a database file, and between two looks whether a listener is closed."""
@@ -34,11 +35,22 @@ _POLL_INTERVAL = 0.25
 _MIN_RETRY, _MAX_RETRY = 0.1, 5.0
 """Seconds until a database that was lost is tried again; twice as long every time that fails."""
 
+_CLASS_NOTICE = re.compile(r"class ([0-9]{1,18}) ([0-9]{1,18})", re.ASCII)
+
 _log = logging.getLogger(__name__)
 
 
+Topic = int | str
+"""What can be followed: a room by its id, or a class by the name that `name_class_topic` gives it."""
+
+
+def name_class_topic(class_id: int) -> str:
+    """Return the name under which a class is followed."""
+    return f"class {class_id}"
+
+
 class Hub:
-    """The followers of every room.
+    """The followers of every room and class.
 
     A follower is told that something happened and never what: it finds the room itself. However much happens while it
     is busy, it is woken once and sees the newest state, so a slow one costs nothing. A hub belongs to one event loop;
@@ -46,37 +58,64 @@ class Hub:
     """
 
     def __init__(self) -> None:
-        self._rooms: dict[int, set[asyncio.Event]] = {}
+        self._topics: dict[Topic, set[asyncio.Event]] = {}
 
-    async def subscribe(self, room: int, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
-        """Yield True at once and after every change of a room; False after a heartbeat.
+    async def subscribe(self, topic: Topic, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
+        """Yield True at once and after every change of a room or class; False after a heartbeat.
 
         The caller is subscribed before it looks for the first time, so it misses nothing.
         """
-        news = asyncio.Event()
-        news.set()
-        self._rooms.setdefault(room, set()).add(news)
-        try:
+        with closing(Subscription(self._topics)) as subscription:
+            subscription.follow({topic})
             while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(heartbeat):
-                        await news.wait()
-                has_news = news.is_set()
-                news.clear()
-                yield has_news
-        finally:
-            self._rooms[room].discard(news)
-            if not self._rooms[room]:
-                del self._rooms[room]
+                yield await subscription.wait(heartbeat)
 
-    def publish(self, room: int) -> None:
-        """Wake the followers of a room."""
-        for news in self._rooms.get(room, ()):
+    def open_subscription(self) -> Subscription:
+        """Return a subscription to topics that may change while it lasts."""
+        return Subscription(self._topics)
+
+    def publish(self, topic: Topic) -> None:
+        """Wake the followers of a room or class."""
+        for news in self._topics.get(topic, ()):
             news.set()
 
     def list_followed(self) -> frozenset[int]:
         """Return the rooms that have followers."""
-        return frozenset(self._rooms)
+        return frozenset(topic for topic in self._topics if isinstance(topic, int))
+
+
+class Subscription:
+    """A follower of some topics, which is woken when something happened in any of them; there are news at first."""
+
+    def __init__(self, topics: dict[Topic, set[asyncio.Event]]) -> None:
+        self._topics = topics
+        self._mine: frozenset[Topic] = frozenset()
+        self._news = asyncio.Event()
+        self._news.set()
+
+    def follow(self, topics: Collection[Topic]) -> None:
+        """Follow these topics from now on, and no others."""
+        wanted = frozenset(topics)
+        for topic in wanted - self._mine:
+            self._topics.setdefault(topic, set()).add(self._news)
+        for topic in self._mine - wanted:
+            self._topics[topic].discard(self._news)
+            if not self._topics[topic]:
+                del self._topics[topic]
+        self._mine = wanted
+
+    async def wait(self, heartbeat: float | None = None) -> bool:
+        """Wait for news; return False if there are none until the heartbeat."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(heartbeat):
+                await self._news.wait()
+        has_news = self._news.is_set()
+        self._news.clear()
+        return has_news
+
+    def close(self) -> None:
+        """Follow nothing."""
+        self.follow(())
 
 
 # Changes by other processes -------------------------------------------------------------------------------------------
@@ -89,6 +128,13 @@ class RoomChange(NamedTuple):
     tag: str = ""
 
 
+class ClassNotice(NamedTuple):
+    """A class that another process has changed, and its new version."""
+
+    id: int
+    version: int
+
+
 class ChangeListener:
     """A thread that reports every change that another process makes, on this event loop, until it is closed.
 
@@ -96,7 +142,7 @@ class ChangeListener:
     which the database could not be reached. A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
     """
 
-    def __init__(self, store: Store, on_change: Callable[[RoomChange | None], None]) -> None:
+    def __init__(self, store: Store, on_change: Callable[[RoomChange | ClassNotice | None], None]) -> None:
         self._store = store
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
@@ -125,12 +171,12 @@ class ChangeListener:
             self._closed.wait(pause)
             pause = min(2 * pause, _MAX_RETRY)
 
-    def _deliver(self, change: RoomChange | None) -> None:
+    def _deliver(self, change: RoomChange | ClassNotice | None) -> None:
         if not self._closed.is_set():
             self._on_change(change)
 
 
-def _listen_to_postgres(store: Store, closed: Event) -> Iterator[RoomChange | None]:
+def _listen_to_postgres(store: Store, closed: Event) -> Iterator[RoomChange | ClassNotice | None]:
     import psycopg  # noqa: PLC0415 - only where games are kept on a server
 
     _, settings = store.engine.dialect.create_connect_args(store.engine.url)
@@ -143,8 +189,10 @@ def _listen_to_postgres(store: Store, closed: Event) -> Iterator[RoomChange | No
                 yield _parse_notice(notice.payload)
 
 
-def _parse_notice(payload: str) -> RoomChange | None:
-    """Return the room that a notice names; every client of the database can send one, so a malformed one means any."""
+def _parse_notice(payload: str) -> RoomChange | ClassNotice | None:
+    """Return what a notice names; every client of the database can send one, so a malformed one means anything."""
+    if of_class := _CLASS_NOTICE.fullmatch(payload):
+        return ClassNotice(int(of_class[1]), int(of_class[2]))
     room, _, tag = payload.partition(" ")
     return RoomChange(int(room), tag) if room.isdecimal() and room.isascii() and len(room) < 20 else None
 
@@ -226,7 +274,7 @@ async def _encode_events(
     async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
         async for room in states:
             if room is None:
-                yield _KEEPALIVE
+                yield KEEPALIVE
                 continue
             yield room.encode_event(room.find_reader(credentials))
             del room
@@ -241,7 +289,7 @@ async def _encode_page_events(lobby: Lobby, address: str, seen: Revision | None)
     async with aclosing(lobby.follow(address, HEARTBEAT, seen, always=True)) as states:
         async for room in states:
             if room is None:
-                yield _KEEPALIVE
+                yield KEEPALIVE
                 continue
             if room.tag != tag:
                 tag = room.tag

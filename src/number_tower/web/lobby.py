@@ -23,8 +23,9 @@ from number_tower.store.rows import StoredGame
 from number_tower.store.short_codes import CodeTarget
 from number_tower.table import StaleError, TableError
 from number_tower.web import limits
+from number_tower.web.classes import ClassAccess, Classes
 from number_tower.web.limits import Quota
-from number_tower.web.live import Hub, RoomChange
+from number_tower.web.live import ClassNotice, Hub, RoomChange
 from number_tower.web.middleware import CURRENT_CLIENT
 from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming, PresenceTracker
 from number_tower.web.questions import ComputerPlayers
@@ -74,6 +75,8 @@ class Lobby:
         )
         self._state_timeout = timing.state_timeout
         self._heard = 0
+        access = ClassAccess(self._read, self._write, self.find_room, self._note_rooms, self.presence.judge)
+        self.classes = Classes(access, self._hub, quota)
 
     @property
     def unsynced_for(self) -> float | None:
@@ -244,8 +247,12 @@ class Lobby:
         await self._computers.wait(room, seconds)
         return await self.find_room(room.address)
 
-    def note_change(self, change: RoomChange | None) -> None:
-        """Note that another process has changed a room, or perhaps any of them."""
+    def note_change(self, change: RoomChange | ClassNotice | None) -> None:
+        """Note that another process has changed a room or a class, or perhaps any of them."""
+        if not isinstance(change, RoomChange):
+            self.classes.note_change(change)
+        if isinstance(change, ClassNotice):
+            return
         self._heard += 1
         if change is None:
             self._reconciler.mark(self._list_rooms())
@@ -264,6 +271,7 @@ class Lobby:
                 self.cache.remove(room_id)
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
+        await self._write(lambda connection: maintenance.delete_old_classes(connection, cutoffs))
         unused, newest = await self._read(maintenance.find_unused_rulebooks)
         for start in range(0, len(unused), maintenance.RULEBOOKS_PER_TRANSACTION):
             some = unused[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
@@ -272,6 +280,7 @@ class Lobby:
 
     async def close(self) -> None:
         """Stop the computers, which go on when their room is found again, and the comparison with the database."""
+        await self.classes.close()
         await self.presence.close()
         await self._reconciler.close()
         await self._computers.close()
@@ -384,7 +393,14 @@ class Lobby:
             return self.cache.touch(stored.id)
         room = self.cache.add(stored, remark)
         self._hub.publish(stored.id)
+        if room.room.over:
+            self.classes.note_room(room)
         return room
+
+    def _note_rooms(self, changes: Collection[RoomChange]) -> None:
+        """Read rooms again that were changed by what happened in their class."""
+        for change in changes:
+            self.note_change(change)
 
     def _list_rooms(self) -> set[int]:
         """Return the rooms that have to be equal to the database: all that are in memory or have followers."""

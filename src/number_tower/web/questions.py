@@ -223,7 +223,7 @@ class ComputerPlayers:
 def _find_computer_to_move(room: Room) -> int | None:
     """Return the seat whose turn it is, if a computer has it."""
     seat = room.table.game.to_move
-    return None if room.over or room.seats[seat].kind != "computer" else seat
+    return seat if room.may_move({seat}) and room.seats[seat].kind == "computer" else None
 
 
 async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:

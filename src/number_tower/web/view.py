@@ -64,6 +64,18 @@ class RoomView:
         """Whether the game is over, and with it the match that it may be part of."""
         return self.room.over and (self.room.best_of is None or self.room.series_over)
 
+    @property
+    def class_path(self) -> str:
+        """The address of the class in which the game is played; empty if it is in none."""
+        link = self.cached.class_link
+        return "" if link is None else f"/class/{link.code}"
+
+    @property
+    def has_next_game(self) -> bool:
+        """Whether this visitor has another game in the class, and this one is over."""
+        link = self.cached.class_link
+        return link is not None and self.room.over and any(link.moved_on[seat] for seat in self.held)
+
     # Words ------------------------------------------------------------------------------------------------------------
 
     @property
@@ -88,6 +100,8 @@ class RoomView:
     @property
     def headline(self) -> str:
         """Whose turn it is, or who won."""
+        if self.room.is_paused:
+            return "The teacher has paused the game"
         return "Waiting for the other player" if self.room.waiting else self._status_lines[0].removesuffix(":")
 
     @property
@@ -107,6 +121,8 @@ class RoomView:
     @property
     def guide(self) -> str:
         """What can be placed now, and by whom; empty if nobody can place anything."""
+        if self.room.is_paused:
+            return "It continues when your teacher says so." if self.held else ""
         if self.room.over or self.room.waiting:
             return ""
         mover = "You" if self.is_my_turn else self.mover

@@ -113,9 +113,9 @@ class BrowserSession:
         self._renewed = True
 
     async def replace_older(self, lobby: Lobby) -> None:
-        """Move seats that older cookies hold to the current cookie, and delete some of those that hold none.
+        """Move seats and classes that older cookies hold to the current one, and delete some of those that hold none.
 
-        Seats of other secrets are moved only if the browser has shown that it has the current cookie: the answer that
+        Those of other secrets are moved only if the browser has shown that it has the current cookie: the answer that
         sets it may be lost. A token goes on holding its seat, so that seats of tokens can be moved at once.
         """
         current = self.current
@@ -124,7 +124,9 @@ class BrowserSession:
         to_move = {**found.by_token, **(found.by_browser if current in self.cookies else {})}
         if to_move:
             await lobby.move_seats(current.secret, to_move)
-        if found.by_token or found.by_browser:
+        if found.class_holders and current in self.cookies:
+            await lobby.classes.move_holders(current.secret, found.class_holders)
+        if found.by_token or found.by_browser or found.class_holders:
             self.renew()
         useless = [f"seat-{address}" for address in self.tokens if address in found.useless_tokens]
         useless += [cookie.name for cookie in self.others if cookie.secret in {current.secret, *found.useless_browsers}]

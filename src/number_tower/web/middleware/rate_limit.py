@@ -87,7 +87,7 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
         COMPUTE_LIMIT,
     ),
     ("*", r"/rules(?:/verdict)?", COMPUTE_LIMIT),
-    ("GET", r"/(?:static|api|openapi\.json)(?:/.*)?|/(?:[gw]|class)/[^/]+/events", READ_LIMIT),
+    ("GET", r"/(?:static|api|openapi\.json)(?:/.*)?|/.+/events", READ_LIMIT),
     ("GET", r".*", PAGE_LIMIT),
     ("HEAD", r".*", PAGE_LIMIT),
     ("*", r".*", ACTION_LIMIT),

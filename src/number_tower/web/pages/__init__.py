@@ -93,9 +93,9 @@ async def read_form(request: Request) -> FormData:
 
 
 def _find_return_path(request: Request) -> str:
-    """Return the address at which this page can be loaded again; after an action in a room, that of the room."""
+    """Return the address at which this page can be loaded again; after an action in a room or class, that of it."""
     path = request.url.path
-    if request.method == "POST" and path.startswith("/g/"):
+    if request.method == "POST" and path.startswith(("/g/", "/class/")):
         path = "/".join(path.split("/")[:3])
     return path + (f"?{request.url.query}" if request.url.query else "")
 

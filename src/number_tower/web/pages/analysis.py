@@ -23,6 +23,7 @@ from number_tower.table import Table
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
 from number_tower.web.pages import await_answer, is_watch_address, read_form, render_page
 from number_tower.web.pages.new_game import open_room
+from number_tower.web.pages.share import build_share_url
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.workers import BusyError
@@ -69,6 +70,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "", room: s
         "room": room,
         "at": at,
         "example": _EXAMPLE,
+        "share_url": None if table.outcome is None else build_share_url(line),
     }
     if table.secret:
         return render_page(request, "analysis.html", **context)

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
-from number_tower.catalogue import First, Rulebook
+from number_tower.catalogue import First, GameChoice, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
@@ -140,6 +140,11 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
 
 
 async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
+    return Table.start(await read_choice(form, given))
+
+
+async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
+    """Return the game and options that a form asks for, or raise which field is wrong."""
     book = await _read_rulebook(form, given)
     options = _read_options(given)
     starters: dict[str, First] = {"other": 2, "toss": "random"}
@@ -152,7 +157,7 @@ async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
         raise FormError(error.key, make_sentence(error.problem)) from None
     except limits.TooLargeError as error:
         raise FormError("blocks" if options else "rules_text", make_sentence(f"{error}")) from None
-    return Table.start(choice)
+    return choice
 
 
 async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:

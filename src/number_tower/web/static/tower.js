@@ -99,9 +99,23 @@ function show(html, status) {
   }
   showTour();
   follow();
+  goOn();
   if (sending?.block && sending.version === getMain().dataset.version) showPending(sending);
   else sendNext();
   return true;
+}
+
+// In a class the page of a pupil leads to the next game as soon as there is one.
+function goOn() {
+  const { goto } = getMain().dataset;
+  if (goto) location.assign(goto);
+}
+
+// A board on the wall of a class: the event has it as HTML.
+function showBoard(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+  const shown = fresh && document.getElementById(fresh.id);
+  if (shown) Idiomorph.morph(shown, fresh, { morphStyle: "outerHTML" });
 }
 
 // Nothing moves under a finger: between press and click, a shifted page would take the click to another place.
@@ -394,6 +408,7 @@ function openStream() {
     newest = event.lastEventId;
     if (isLater(newest, getMain().dataset.mark)) refresh();
   });
+  opened.addEventListener("board", (event) => showBoard(event.data));
   opened.addEventListener("presence", (event) => {
     present = event.data;
     if (present !== getMain().dataset.presence) refresh();
@@ -566,3 +581,4 @@ if ("offline" in getMain().dataset && location.pathname !== "/offline") {
 hideIntroductions();
 showTour();
 follow();
+goOn();

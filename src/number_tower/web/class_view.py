@@ -1,0 +1,274 @@
+"""A class as pages show it: its boards, pupils and standings, live events, and files to export."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncGenerator, Hashable, Iterable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from functools import lru_cache
+from io import StringIO
+from typing import NamedTuple
+
+from number_tower import record
+from number_tower.class_actions import explain_no_round
+from number_tower.classroom import Classroom, Pairing, Pupil
+from number_tower.pairing import Standing
+from number_tower.presence import Presence
+from number_tower.store.classrooms import StoredClassroom
+from number_tower.store.rows import StoredGame
+from number_tower.text import format_count
+from number_tower.voice import format_points
+from number_tower.web.classes import Classes, ClassState, Visitor
+from number_tower.web.live import HEARTBEAT, KEEPALIVE, RECONNECT_HINT
+from number_tower.web.pages import templates
+from number_tower.web.room_cache import CachedRoom
+from number_tower.web.view import RoomView
+
+IDLE_MINUTES = 2
+"""Minutes without a move after which a game counts as one that nobody moves in."""
+
+TIE_BREAKS = {
+    "buchholz": "Equal points: the points of all opponents, added up, decide (Buchholz). Strong opponents count more.",
+    "head_to_head": "Equal points: the games that equal pupils played against each other decide (head-to-head).",
+}
+POINTS = "A win is 1 point, a draw half a point. A round without an opponent is 1 point."
+
+
+class Board(NamedTuple):
+    """One game of a class, as the wall shows it."""
+
+    pairing: Pairing
+    names: tuple[str, str]
+    view: RoomView | None
+    idle: int
+    """Full minutes without a move, if these are many."""
+    presence: tuple[Presence, Presence] = ("here", "here")
+    """Where the players are; computers are always here."""
+
+    @property
+    def look(self) -> Hashable:
+        """What the board shows: boards that are equal in this look the same."""
+        room = None if self.view is None else (self.view.cached.id, self.view.cached.tag)
+        return room, self.pairing, self.names, self.idle, self.presence
+
+    @property
+    def status(self) -> str:
+        """What happens there, in a few words."""
+        if self.pairing.sits_out:
+            return "sits out this round and gets the point"
+        if self.view is None:
+            return "This game is gone"
+        if self.view.room.is_paused:
+            return "Paused"
+        if self.idle:
+            return f"No move for {format_count(self.idle, 'minute')}"
+        return self.view.headline.rstrip(":.")
+
+    @property
+    def kind(self) -> str:
+        """The state for the style sheet; the status says the same in words."""
+        if self.pairing.over:
+            return "over"
+        return "paused" if self.pairing.paused else "idle" if self.idle else "playing"
+
+    @property
+    def score(self) -> str:
+        """The score of a match, if it has more than one game."""
+        if self.view is None or self.view.room.best_of is None:
+            return ""
+        return " : ".join(str(format_points(points)) for points in self.view.room.score)
+
+
+class ClassView:
+    """A class as one visitor sees it."""
+
+    def __init__(self, state: ClassState, visitor: Visitor, path: str, *, only: int | None = None) -> None:
+        self.state, self.stored, self.classroom = state, state.stored, state.classroom
+        self.visitor, self.role = visitor, visitor.role
+        self.only = only
+        """The number of the one game that is shown large, if it is one."""
+        self.settings = self.classroom.settings
+        self.path = path
+        """The address of the class for this visitor."""
+        self.no_round = explain_no_round(self.classroom)
+        """Why the next round cannot start; None if it can."""
+
+    @property
+    def boards(self) -> list[Board]:
+        """The boards of the present games; the unfinished ones of earlier rounds first."""
+        numbers = [each.number for each in self.classroom.current] if self.only is None else [self.only]
+        return [make_board(self.state, number) for number in numbers]
+
+    @property
+    def standings(self) -> list[tuple[Standing, Pupil]]:
+        """The standings, each with its pupil."""
+        return [(each, self.classroom.get_pupil(each.player)) for each in self.classroom.standings]
+
+    @property
+    def explanation(self) -> str:
+        """How points and the tie-break are counted."""
+        return f"{POINTS} {TIE_BREAKS[self.settings.tie_break]}"
+
+    @property
+    def game_titles(self) -> list[str]:
+        """The names of the games that are played."""
+        return [choice.book.title.rstrip(":") for choice in self.settings.games]
+
+    @property
+    def finished(self) -> list[Pairing]:
+        """The games that are over, the newest first."""
+        return [each for each in reversed(self.classroom.pairings) if each.over and each.number in self.stored.rooms]
+
+    def list_games(self, pupil: int) -> list[Pairing]:
+        """Return the games of a pupil that are over, the newest first, and the rounds without one."""
+        return [each for each in reversed(self.classroom.pairings) if each.over and each.has_pupil(pupil)]
+
+    def describe_pupil(self, pupil: Pupil) -> str:
+        """Say what a pupil does now."""
+        if pupil.state == "left":
+            return "has left"
+        pairing = self.classroom.find_pairing(pupil.number)
+        if pairing is not None and not pairing.over:
+            return "is playing"
+        if pupil in self.classroom.waiting:
+            return "is waiting"
+        if pairing is not None and pairing.sits_out and pairing.round == self.classroom.round:
+            return "sits out"
+        return "is done"
+
+    def describe_result(self, pairing: Pairing) -> str:
+        """Say how a game ended, with the points of both."""
+        if pairing.points is None:
+            return "does not count"
+        return " : ".join(str(format_points(points)) for points in pairing.points)
+
+
+def make_board(state: ClassState, number: int) -> Board:
+    """Return the board of a pairing."""
+    pairing = state.classroom.get_pairing(number)
+    room = state.rooms.get(number)
+    view = None if room is None else RoomView(room, frozenset())
+    first, second = state.presence.get(number, ("here", "here"))
+    presence = first, "here" if pairing.level is not None else second
+    return Board(pairing, state.classroom.get_names(pairing), view, _count_idle_minutes(pairing, room), presence)
+
+
+def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
+    if room is None or pairing.over or pairing.paused or room.room.over:
+        return 0
+    silent = datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
+    minutes = int(silent.total_seconds() // 60)
+    return minutes if minutes >= IDLE_MINUTES else 0
+
+
+# Live events ----------------------------------------------------------------------------------------------------------
+
+
+async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None]:
+    """Yield an event for every board that changes, and one when the rest of the page has changed.
+
+    The page has the boards as they were when it was made: the first event makes it load again if they have changed.
+    """
+    yield RECONNECT_HINT
+    summary: Hashable = None
+    sent: dict[int, Hashable] = {}
+    async with aclosing(classes.follow(code, HEARTBEAT)) as states:
+        async for state in states:
+            boards = {number: make_board(state, number) for number in state.rooms}
+            keys = {number: board.look for number, board in boards.items()}
+            events = [] if state.summary == summary else [_encode_mark(state.tag)]
+            if summary is not None:
+                events += [_encode_board(boards[number]) for number in keys if keys[number] != sent.get(number)]
+            summary, sent = state.summary, dict(keys)
+            del state, boards
+            yield b"".join(events) or KEEPALIVE
+
+
+async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerator[bytes, None]:
+    """Yield an event whenever something changes that matters to a pupil, but not for every pupil who joins."""
+    yield RECONNECT_HINT
+    known: Hashable = None
+    async with aclosing(classes.follow_rounds(code, HEARTBEAT)) as states:
+        async for stored in states:
+            classroom = stored.classroom
+            mine = next((each for each in classroom.pupils if each.number == pupil), None)
+            last = classroom.find_pairing(pupil)
+            key = classroom.state, classroom.round, mine, last and (last.number, last.over)
+            changed, known = key != known, key
+            yield _encode_mark(f"{stored.version}.0.0") if changed else KEEPALIVE
+            del stored, classroom
+
+
+def _encode_mark(tag: str) -> bytes:
+    return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
+
+
+def _encode_board(board: Board) -> bytes:
+    return b"event: board\ndata: %s\n\n" % _render_cached(_BoardKey(board)).encode()
+
+
+class _BoardKey:
+    """A board that is equal to another one if it looks the same, so that it is rendered once for all followers."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.look = board.look
+
+    def __hash__(self) -> int:
+        return hash(self.look)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BoardKey) and self.look == other.look
+
+
+@lru_cache(maxsize=512)
+def _render_cached(key: _BoardKey) -> str:
+    """Render a board in one line, as events need it."""
+    html: str = templates.get_template("class_parts.html").module.board(key.board)  # type: ignore[attr-defined] # a macro
+    return " ".join(html.split())
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def export_standings(classroom: Classroom) -> str:
+    """Return the standings as CSV."""
+    head = ("place", "name", "points", "buchholz", "head_to_head", "won", "drawn", "lost")
+    rows = ((each.place, classroom.get_pupil(each.player).name, *each[2:]) for each in classroom.standings)
+    return _write_csv(head, rows)
+
+
+def export_results(stored: StoredClassroom, games: Iterable[tuple[int, StoredGame]]) -> str:
+    """Return all pairings as CSV, each with its games as records."""
+    head = ("round", "board", "game", "first", "second", "points_first", "points_second", "ended_by", "records")
+    played: dict[int, list[StoredGame]] = {}
+    for number, game in games:
+        played.setdefault(number, []).append(game)
+    return _write_csv(head, (_describe_pairing(stored.classroom, each, played) for each in stored.classroom.pairings))
+
+
+def _describe_pairing(
+    classroom: Classroom, pairing: Pairing, played: dict[int, list[StoredGame]]
+) -> tuple[object, ...]:
+    games = played.get(pairing.number, [])
+    points = pairing.points or ("", "")
+    last = games[-1].table.outcome if games else None
+    ended = "cancelled" if pairing.cancelled else "sits out" if pairing.sits_out else last.reason if last else ""
+    title = "" if pairing.sits_out else classroom.get_game(pairing).book.name
+    names = classroom.get_names(pairing)
+    lines = " | ".join(record.to_line(game.table) for game in games)
+    return pairing.round, pairing.number, title, *names, *points, ended, lines
+
+
+def _write_csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Write a table; texts that a spreadsheet would take for a formula get an apostrophe in front."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(head)
+    writer.writerows([_defuse(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _defuse(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -1,0 +1,394 @@
+"""The classes of a server: found, changed and followed; a change is stored before anybody sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import SystemRandom
+from typing import NamedTuple, Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
+from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
+from number_tower.presence import Presence
+from number_tower.short_codes import CodeError, normalize_code
+from number_tower.store import StoreError, classrooms
+from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
+from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
+from number_tower.store.rows import StoredGame
+from number_tower.store.transfer import format_line
+from number_tower.web.limits import Quota
+from number_tower.web.live import ClassNotice, Hub, RoomChange, Topic, name_class_topic
+from number_tower.web.middleware import CURRENT_CLIENT
+from number_tower.web.middleware.accounts import subtract_counts
+from number_tower.web.room_cache import CachedRoom
+
+T = TypeVar("T")
+
+MAX_CLASSES = 256
+"""Classes in memory; the least recently used are read again when they are asked for."""
+
+_MAX_TRIES = 5
+"""How often a change is tried if a game of the class changes at the same moment."""
+
+_CLASS_COST, _PUPIL_COST = 4_000, 1_500
+"""Estimated bytes on the disk of a new class, and of each pupil in a round."""
+
+_RETRY = 1.0
+"""Seconds until classes are compared again with a database that could not be read."""
+
+_GAME_STEP = 10_000
+"""More than the changes that one game can have, so that the next game of a room counts more than all of these."""
+
+
+class Reader(Protocol):
+    """Runs a query on the database."""
+
+    async def __call__(self, query: Callable[[Connection], T], /) -> T:
+        """Return the result of a query."""
+
+
+class ClassAccess(NamedTuple):
+    """What classes need of the lobby: the database, and rooms."""
+
+    read: Reader
+    write: Reader
+    find_room: Callable[[str], Awaitable[CachedRoom]]
+    note_rooms: Callable[[Collection[RoomChange]], None]
+    """Reads rooms again that were changed."""
+    judge_presence: Callable[[int], tuple[Presence, Presence]]
+    """Says where the players of a room are."""
+
+
+class Visitor(NamedTuple):
+    """A person who asks for a class: the role, and who a pupil is."""
+
+    role: Role
+    pupil: Pupil | None = None
+
+    def require(self, right: str) -> None:
+        """Raise a ClassroomError if the visitor does not have a right."""
+        check_right(self.role, right)
+
+
+@dataclass(frozen=True)
+class ClassState:
+    """A class with the rooms of its present games, as it is at one moment."""
+
+    stored: StoredClassroom
+    rooms: Mapping[int, CachedRoom]
+    """The rooms of the present round and of unfinished games, by the numbers of pairings."""
+    presence: Mapping[int, tuple[Presence, Presence]] = field(default_factory=dict)
+    """Where the players of unfinished games are, by the numbers of pairings."""
+
+    @property
+    def classroom(self) -> Classroom:
+        """The class itself."""
+        return self.stored.classroom
+
+    @property
+    def summary(self) -> tuple[int, int]:
+        """What the page shows besides the boards: the version of the class, and how many games are over."""
+        return self.stored.version, sum(len(each.winners) for each in self.classroom.pairings)
+
+    @property
+    def tag(self) -> str:
+        """Three numbers that only grow together, the third with every move."""
+        version, finished = self.summary
+        return f"{version}.{finished}.{sum(map(measure_progress, self.rooms.values()))}"
+
+    def find_visitor(self, credentials: Credentials, *, watches: bool = False) -> Visitor:
+        """Return who sees the class with these credentials, or by the address for spectators."""
+        role = self.stored.find_role(credentials, watches=watches)
+        return Visitor(role, self.stored.find_pupil(credentials) if role == "pupil" else None)
+
+
+def measure_progress(room: CachedRoom) -> int:
+    """Return a number that grows with every change of a room."""
+    number, changes, version = room.revision
+    return number * _GAME_STEP + changes + version
+
+
+class Classes:
+    """All classes, as far as clients ask for them. It belongs to one event loop."""
+
+    def __init__(self, access: ClassAccess, hub: Hub, quota: Quota) -> None:
+        self._access = access
+        self._hub = hub
+        self._quota = quota
+        self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
+        self._ids: dict[str, int] = {}
+        self._holders: Counter[str] = Counter()
+        self._may_differ = False
+        self._comparing: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """Stop comparing classes with the database."""
+        if self._comparing is not None:
+            self._comparing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._comparing
+
+    # Find -------------------------------------------------------------------------------------------------------------
+
+    async def find(self, code: str, *, fresh: bool = True) -> StoredClassroom:
+        """Return a class by its code, as it is typed, or by the address for spectators.
+
+        A fresh one is as new as the database, whatever other servers have done.
+        """
+        known = self._cache.get(self._ids.get(code, -1))
+        if known is not None and fresh:
+            versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
+            known = known if versions.get(known.id) == known.version else None
+        if known is None:
+            known = self._remember(await self._access.read(_make_query(code)))
+        self._cache.move_to_end(known.id)
+        return known
+
+    async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
+        """Return a class with the rooms of its present games, and the results that follow from these."""
+        stored = await self.find(code, fresh=fresh)
+        rooms = {}
+        for pairing in stored.classroom.current:
+            room = await self._find_room(stored, pairing)
+            if room is not None:
+                rooms[pairing.number] = room
+        results = {number: classrooms.summarize_room(room.room) for number, room in rooms.items()}
+        changed = {
+            number: result
+            for number, result in results.items()
+            if result != _get_result(stored.classroom.get_pairing(number))
+        }
+        if changed:
+            stored = replace(stored, classroom=stored.classroom.set_results(changed))
+            now = self._cache.get(stored.id)
+            if now is not None and now.version == stored.version:
+                self._cache[stored.id] = stored
+        playing = {number: room.id for number, room in rooms.items() if not room.room.over}
+        return ClassState(
+            stored, rooms, {number: self._access.judge_presence(room_id) for number, room_id in playing.items()}
+        )
+
+    async def find_room(self, stored: StoredClassroom, number: int) -> CachedRoom:
+        """Return the room of a pairing, also of an earlier round."""
+        room = await self._find_room(stored, stored.classroom.get_pairing(number))
+        if room is None:
+            raise ClassroomError("not_found", "there is no such game in this class")
+        return room
+
+    async def _find_room(self, stored: StoredClassroom, pairing: Pairing) -> CachedRoom | None:
+        link = stored.rooms.get(pairing.number)
+        try:
+            return None if link is None else await self._access.find_room(link.address)
+        except RoomNotFoundError:
+            return None
+
+    async def list_games(self, stored: StoredClassroom) -> list[tuple[int, StoredGame]]:
+        """Return all games of a class, each with the number of its pairing."""
+        return await self._access.read(lambda connection: classrooms.list_games(connection, stored.id))
+
+    async def export_games(self, stored: StoredClassroom) -> list[str]:
+        """Return all games of a class as lines that another database can import."""
+
+        def export(connection: Connection) -> list[str]:
+            return [format_line(connection, game) for _, game in classrooms.list_games(connection, stored.id)]
+
+        return await self._access.read(export)
+
+    async def list_codes(self, secrets: Collection[str], most: int) -> list[str]:
+        """Return the codes of classes that a browser teaches or is a pupil of, the newest first."""
+        return await self._access.read(lambda connection: classrooms.list_classrooms(connection, secrets, most))
+
+    async def follow(self, code: str, heartbeat: float) -> AsyncGenerator[ClassState, None]:
+        """Yield a class as it is, and again after every change of the class or a game, and after every heartbeat."""
+        class_id = (await self.find(code)).id
+        with closing(self._hub.open_subscription()) as subscription:
+            topics: set[Topic] = {name_class_topic(class_id)}
+            subscription.follow(topics)
+            while True:
+                has_news = await subscription.wait(heartbeat)
+                try:
+                    state = await self.find_state(code, fresh=not has_news)
+                except ClassroomNotFoundError:
+                    return
+                except StoreError:
+                    continue
+                subscription.follow(topics | {room.id for room in state.rooms.values()})
+                yield state
+                del state  # a stream that waits keeps no rooms in memory
+
+    async def follow_rounds(self, code: str, heartbeat: float) -> AsyncGenerator[StoredClassroom, None]:
+        """Yield a class as it is, without its games, and again after every change and after every heartbeat."""
+        class_id = (await self.find(code)).id
+        async for has_news in self._hub.subscribe(name_class_topic(class_id), heartbeat):
+            try:
+                yield await self.find(code, fresh=not has_news)
+            except ClassroomNotFoundError:
+                return
+            except StoreError:
+                continue
+
+    # Change -----------------------------------------------------------------------------------------------------------
+
+    async def open(self, settings: ClassSettings, browser: str) -> tuple[StoredClassroom, str]:
+        """Make a class for a browser; return it and the teacher's token."""
+        with self._quota.admit(CURRENT_CLIENT.get(), _CLASS_COST):
+            stored, token = await self._access.write(
+                lambda connection: classrooms.insert_classroom(connection, settings, browser)
+            )
+        return self._remember(stored), token
+
+    async def act(self, code: str, credentials: Credentials, action: Action, *, watches: bool = False) -> ClassState:
+        """Do something in a class, as the role that the credentials have there."""
+        stored = await self.find(code)
+        role = stored.find_role(credentials, watches=watches)
+        makes_rooms = isinstance(action, StartRound | PairWaiting | PairTwo)
+        size = _PUPIL_COST * len(stored.classroom.members)
+
+        def change(now: StoredClassroom) -> Classroom:
+            return apply_action(now.classroom, role, action, SystemRandom())
+
+        with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
+            await self._change(stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change))
+        return await self.find_state(code)
+
+    async def join(self, code: str, name: str, browser: str, *, watches: bool = False) -> ClassState:
+        """Join a class under a name, for a browser; one that has joined already stays who it is."""
+        stored = await self.find(code)
+        credentials = Credentials(browsers=(browser,))
+
+        def change(now: StoredClassroom) -> Classroom:
+            if now.find_pupil(credentials) is not None:
+                return now.classroom
+            role = now.find_role(credentials, watches=watches)
+            return apply_action(now.classroom, role, Join(name), SystemRandom())
+
+        await self._change(
+            stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change, browser)
+        )
+        return await self.find_state(code)
+
+    async def add_teacher(self, code: str, token: str, browser: str) -> None:
+        """Let a browser with the teacher's link hold a class."""
+        stored = await self.find(code)
+        await self._change(stored.id, lambda connection: classrooms.add_teacher(connection, stored, token, browser))
+
+    async def make_teacher_token(self, code: str) -> str:
+        """Return a new token for the teacher's link."""
+        stored = await self.find(code)
+        token = await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
+        self._forget(stored.id)
+        return token
+
+    async def make_pupil_code(self, code: str, number: int) -> str:
+        """Return a code by which a pupil can continue on another device."""
+        stored = await self.find(code)
+        return await self._access.write(lambda connection: classrooms.make_pupil_code(connection, stored.id, number))
+
+    async def take_pupil(self, code: str, personal: str, browser: str) -> None:
+        """Let a browser continue as the pupil that a personal code is for."""
+        stored = await self.find(code)
+        try:
+            given = normalize_code(personal)
+        except CodeError as error:
+            raise ClassroomError("not_now", f"{error}") from None
+        await self._change(stored.id, lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
+
+    async def move_holders(self, browser: str, others: Collection[str]) -> None:
+        """Let a browser hold by its own secret the classes that its other secrets hold."""
+        moved = await self._access.write(lambda connection: classrooms.move_class_holders(connection, browser, others))
+        for class_id in moved:
+            self._forget(class_id)
+            self._hub.publish(name_class_topic(class_id))
+
+    def has_holder(self, digest: str) -> bool:
+        """Say whether a secret with this digest holds a class in memory, as its teacher or as a pupil."""
+        return digest in self._holders
+
+    def note_change(self, notice: ClassNotice | None) -> None:
+        """Note that another process has changed a class, or perhaps any of them."""
+        if notice is None:
+            self._may_differ = True
+            if self._comparing is None or self._comparing.done():
+                self._comparing = asyncio.create_task(self._compare())
+            return
+        known = self._cache.get(notice.id)
+        if known is None or known.version != notice.version:
+            self._forget(notice.id)
+            self._hub.publish(name_class_topic(notice.id))
+
+    def note_room(self, room: CachedRoom) -> None:
+        """Note that the game of a room is over: the standings of its class have changed."""
+        if room.class_link is not None:
+            self._hub.publish(name_class_topic(room.class_link.id))
+
+    # Internals --------------------------------------------------------------------------------------------------------
+
+    async def _change(self, class_id: int, change: Callable[[Connection], ClassChange]) -> None:
+        """Change a class, again if one of its games has just changed; announce it once it is stored."""
+        changed = await self._write_again(change)
+        self._remember(changed.stored)
+        self._access.note_rooms([RoomChange(room_id, tag) for room_id, tag in changed.tags.items()])
+        self._hub.publish(name_class_topic(class_id))
+
+    async def _write_again(self, change: Callable[[Connection], ClassChange]) -> ClassChange:
+        for _ in range(_MAX_TRIES):
+            with suppress(RoomChangedError):
+                return await self._access.write(change)
+        raise ClassroomError("not_now", "a game has just changed; please look and try again")
+
+    async def _compare(self) -> None:
+        """Compare the classes in memory with the database until they agree: read those again that have changed."""
+        while self._may_differ:
+            self._may_differ = False
+            known = {class_id: stored.version for class_id, stored in self._cache.items()}
+            try:
+                versions = await self._access.read(partial(classrooms.read_versions, some=[*known]))
+            except StoreError:
+                self._may_differ = True
+                await asyncio.sleep(_RETRY)
+                continue
+            for class_id, version in known.items():
+                if versions.get(class_id) != version:
+                    self._forget(class_id)
+                    self._hub.publish(name_class_topic(class_id))
+
+    def _remember(self, stored: StoredClassroom) -> StoredClassroom:
+        """Put a class into the cache, unless a later state is there."""
+        known = self._cache.get(stored.id)
+        if known is not None and known.version > stored.version:
+            return known
+        self._forget(stored.id)
+        self._cache[stored.id] = stored
+        self._ids[stored.code] = self._ids[stored.watch] = stored.id
+        self._holders.update(_list_holders(stored))
+        while len(self._cache) > MAX_CLASSES:
+            self._forget(next(iter(self._cache)))
+        return stored
+
+    def _forget(self, class_id: int) -> None:
+        known = self._cache.pop(class_id, None)
+        if known is not None:
+            self._ids.pop(known.code, None)
+            self._ids.pop(known.watch, None)
+            subtract_counts(self._holders, _list_holders(known))
+
+
+def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
+    """Return the query for a class: a code has capital letters, and the address for spectators begins with a w."""
+    if code.startswith("w"):
+        return partial(classrooms.find_watched_classroom, watch=code)
+    return partial(classrooms.find_classroom, code=code)
+
+
+def _list_holders(stored: StoredClassroom) -> list[str]:
+    return [*stored.teachers, *(browser for browser in stored.browsers.values() if browser is not None)]
+
+
+def _get_result(pairing: Pairing) -> tuple[tuple[int | None, ...], bool]:
+    return pairing.winners, pairing.decided
