@@ -20,7 +20,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.presence import PresenceTiming, PresenceTracker
 from support.apps import Player, linked
 from support.clocks import SLOW
-from support.lobbies import at, sat
+from support.lobbies import at, opened, sat
 
 ROOM, ANN, BEN = 7, 0, 1
 OFTEN = PresenceTiming(interval=0.005, pause=0.0)
@@ -186,6 +186,36 @@ def test_a_player_who_only_sends_requests_is_stored_now_and_then() -> None:
         await server.close()
 
     run(do)
+
+
+def test_two_servers_on_one_database_agree_on_who_is_there(tmp_path: Path) -> None:
+    async def do(one: Lobby) -> None:
+        async with opened(tmp_path, presence_timing=OFTEN) as other:
+            address, ann, ben = await sat(one)
+            await one.act(address, ann, Move(0, 9))
+            followed = other.follow(address, always=True)
+            room = await anext(followed)
+            assert room is not None
+
+            async def see(seats: tuple[str, str]) -> None:
+                async with asyncio.timeout(SLOW):
+                    while (seen := other.describe_presence(room)) is None or seen.seats != seats:
+                        await anext(followed)
+
+            await see(("here", "here"))
+            one.note_player(room, ben, hidden=True)
+            await see(("here", "away"))
+            with one.attend(room, ben):
+                await see(("here", "here"))
+            with later(other, CLAIM_AFTER + 30):
+                other.note_player(room, ann)
+                await see(("here", "gone"))
+                known = await other.act(address, ann, Claim())
+                assert known.room.table.outcome == (0, "forfeit")
+            await followed.aclose()
+            await other.close()
+
+    at(tmp_path, do, presence_timing=OFTEN)
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
