@@ -295,6 +295,20 @@ def test_each_player_sees_where_the_other_is_and_spectators_see_both(client: Tes
     assert shown_presence(TestClient(client.app).get(watch[0]).text) == {"1": "here", "2": "here"}
 
 
+def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestClient) -> None:
+    def find_reload(who: TestClient, path: str) -> list[str]:
+        reload = r'<noscript><meta http-equiv="refresh" content="(\d+); url=([^"]+)"></noscript>'
+        return re.findall(reload, who.get(path).text)
+
+    room, ben = two(client)
+    assert find_reload(client, room) == [("60", room)], "it is Ann's turn: time to think, and a sign that she is there"
+    assert find_reload(ben, room) == [("10", room)]
+    client.post(f"{room}/resign")
+    assert find_reload(ben, room) == []
+    table = client.post("/new", data={"game": "draft", "opponent": "table"}).headers["location"]
+    assert find_reload(client, table) == []
+
+
 def test_nobody_is_told_of_presence_at_one_table_or_against_the_computer(client: TestClient) -> None:
     for opponent in ("table", "computer", "link"):
         room = client.post("/new", data={"game": "draft", "opponent": opponent}).headers["location"]
