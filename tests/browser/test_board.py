@@ -39,6 +39,14 @@ PLACES = """
 """
 """Returns where the parts of a room are."""
 
+WHERE = """
+() => {
+  const { y, height } = document.getElementById("board").getBoundingClientRect();
+  return [y + scrollY, height];
+}
+"""
+"""Returns where the board is, and how high."""
+
 LONG_NAME = "Maximiliana Wolkenstein-Trostburg"
 
 
@@ -127,6 +135,29 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     block(page, 8).click(force=True)
     expect(notice(page)).to_contain_text("You cannot place block 8 on top of block 5")
     assert stays(), "another refusal"
+
+
+@SIZES
+@pytest.mark.parametrize("moves", ["race:9,8,6", "draft:1,9,6", "summit:9,9,2", "climb:25,29,30", "factor:7,1,5"])
+@pytest.mark.parametrize("opponent", ["table", "link"])
+def test_the_board_stays_where_it_is_until_the_end(
+    visitor: Visitor, size: tuple[int, int], opponent: str, moves: str
+) -> None:
+    game, _, numbers = moves.partition(":")
+    page = visitor(None, size=size)
+    movers = (page, page)
+    address = begin(page, game, opponent, name_1="Ann")
+    if opponent == "link":
+        movers = (page, visitor(None, size=size))
+        join(movers[1], address, "Ben")
+        expect(my_turn(page)).to_be_visible()
+    before = [mover.evaluate(WHERE) for mover in movers]
+    for number in map(int, numbers.split(",")):
+        mover = movers[game_on(page).to_move]
+        expect(block(mover, number)).to_be_enabled()
+        place(mover, number)
+        expect(page.locator("#record")).to_have_value(re.compile(rf"\b{number}$"))
+        assert [each.evaluate(WHERE) for each in movers] == before, number
 
 
 def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
