@@ -394,10 +394,19 @@ def test_a_first_game_is_explained_on_the_board_in_three_steps(
 
 def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
     page = newcomer(visitor)
-    tour(page).get_by_role("button", name="Skip").press("Enter")
+    page.reload()
+    with page.expect_response("**/preferences"):
+        tour(page).get_by_role("button", name="Skip").press("Enter")
     expect(tour(page)).to_have_count(0)
     page.reload()
     expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_the_tour_is_for_the_first_game_only(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    expect(tour(page)).to_be_visible()
+    begin(page, "race")
     expect(tour(page)).to_have_count(0)
 
 
