@@ -24,6 +24,7 @@ from visits import (
     place,
     settled,
     status,
+    touch_drag,
     tower,
 )  # fmt: skip
 
@@ -263,6 +264,14 @@ def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
     drag(page, 8)
     expect(notice(page)).to_have_text("You cannot place block 8 on top of block 5: choose one less than or equal to 5.")
     expect(page.locator(".ghost")).to_have_count(0)
+    assert game_on(page).moves == (5, 9)
+
+
+def test_a_finger_that_drags_a_block_that_does_not_fit_is_told_why(visitor: Visitor) -> None:
+    page = visitor(None, size=PHONE, touch=True)
+    begin(page, "draft", moves=(5, 9))
+    touch_drag(page, 9)
+    expect(notice(page)).to_contain_text("Block 9 has already been placed.")
     assert game_on(page).moves == (5, 9)
 
 
