@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
+from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import PREFERENCES, is_watch_address, read_form, render_page, set_preference
@@ -29,8 +30,8 @@ async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     games, hidden = await _list_games(request), set(_read_dismissed(request))
     mine = [view for view in games if view.cached.watch not in hidden]
-    dismissed, daily = len(games) - len(mine), read_daily_record(request)
-    return render_page(request, "home.html", mine=mine, dismissed=dismissed, daily=daily)
+    dismissed, daily, chosen = len(games) - len(mine), read_daily_record(request), read_choices(request)
+    return render_page(request, "home.html", mine=mine, dismissed=dismissed, daily=daily, chosen=chosen)
 
 
 @router.post("/dismiss")
