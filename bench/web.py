@@ -38,6 +38,13 @@ ROUNDS = 3
 SOON = 0.050
 """Seconds within which 99 of 100 moves should have reached the opponent."""
 
+PUPILS = 200
+CLASS_MOVES = 12
+"""Moves of each game in a class."""
+
+SOON_IN_CLASS = 0.150
+"""Seconds within which 99 of 100 moves of a class should have reached the opponent, and the wall."""
+
 
 class Kind(NamedTuple):
     """A server that can be measured."""
@@ -88,12 +95,12 @@ def _wait(process: subprocess.Popen[bytes], port: int) -> None:
     raise RuntimeError("the server does not answer")
 
 
-def load(kind: Kind, **task: int) -> Any:
+def load(kind: Kind, script: str = "web_load.py", **task: int) -> Any:
     """Let a server be used by players in a process of their own; return what they measured."""
     with running(kind) as port:
         wanted = json.dumps({"port": port, "bare": kind.bare, **task})
         done = subprocess.run(
-            [sys.executable, str(HERE / "web_load.py")], input=wanted, stdout=subprocess.PIPE, text=True, check=True
+            [sys.executable, str(HERE / script)], input=wanted, stdout=subprocess.PIPE, text=True, check=True
         )
     return json.loads(done.stdout)
 
@@ -111,6 +118,20 @@ def latencies() -> Iterator[Row]:
         yield Row(f"{work}, p{share}", duration(ours), other, f"{number(ours / bare)} x the time", shown, met)
     ours, bare = (max(taken[kind]) for kind in (OURS, BARE))
     yield Row(f"{work}, the slowest of {len(taken[OURS]):,}", duration(ours), f"{BARE.name}: {duration(bare)}")
+
+
+def class_latencies() -> Iterator[Row]:
+    """Measure how long moves take to reach the opponent and the wall in a class whose pupils move every 5 seconds."""
+    taken = {kind: load(kind, "web_class.py", pupils=PUPILS, moves=CLASS_MOVES) for kind in (OURS, BARE)}
+    for place, words in (("opponent", "the opponent"), ("wall", "the wall")):
+        hundredths = {kind: quantiles(each[place], n=100, method="inclusive") for kind, each in taken.items()}
+        for share, goal in ((50, None), (99, SOON_IN_CLASS)):
+            ours, bare = (hundredths[kind][share - 1] for kind in (OURS, BARE))
+            work = f"a class of {PUPILS}, a move every 5 s each: a move reaches {words}, p{share}"
+            met = None if goal is None else ours <= goal
+            shown = "" if goal is None else duration(goal)
+            other = f"{BARE.name}: {duration(bare)}"
+            yield Row(work, duration(ours), other, f"{number(ours / bare)} x the time", shown, met)
 
 
 def rates() -> Iterator[Row]:
@@ -153,7 +174,11 @@ def main() -> int:
     asked = parser.parse_args()
     about = facts()
     table: dict[str, list[Row]] = {}
-    for heading, section in (("moves that arrive", latencies), ("moves that are made", rates)):
+    for heading, section in (
+        ("moves that arrive", latencies),
+        ("a class", class_latencies),
+        ("moves that are made", rates),
+    ):
         print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
         table[heading] = list(section())
     print(aligned(table))

@@ -42,6 +42,8 @@ class Wire(asyncio.Protocol):
     def __init__(self) -> None:
         self._buffer = b""
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
+        self.head = b""
+        """The head of the last answer."""
 
     def connection_made(self, transport: Any) -> None:
         """Keep the way out."""
@@ -63,7 +65,7 @@ class Wire(asyncio.Protocol):
         at = lower.find(b"content-length:")
         length = int(lower[at + 15 :].partition(b"\r\n")[0]) if at >= 0 else 0
         if len(body) >= length and self._answer is not None:
-            self._buffer = body[length:]
+            self._buffer, self.head = body[length:], head
             self._answer.set_result((int(head[9:12]), body[:length]))
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -99,7 +101,7 @@ class Stream(asyncio.Protocol):
 class Seen:
     """When the two players of a game saw which version."""
 
-    times: tuple[dict[int, float], dict[int, float]] = field(default_factory=lambda: ({}, {}))
+    times: tuple[dict[int, float], ...] = field(default_factory=lambda: ({}, {}))
     waiting: dict[tuple[int, int], asyncio.Future[None]] = field(default_factory=dict)
 
     def event(self, seat: int, version: int, now: float) -> None:

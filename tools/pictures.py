@@ -31,5 +31,7 @@ def shrink(png: bytes) -> bytes:
     """Return a picture with 256 colours at most, which makes it several times smaller."""
     made = BytesIO()
     picture = Image.open(BytesIO(png)).convert("RGB")
-    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(made, "PNG", optimize=True)
+    picture.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE).save(
+        made, "PNG", optimize=True
+    )
     return made.getvalue()

@@ -18,7 +18,7 @@ import browser
 from number_tower.coach import quiz
 from pictures import keep_picture
 from serving import DESKTOP, PHONE, Server, person
-from visits import begin, block, game_on, join, my_turn, open_more, place, settled
+from visits import begin, block, game_on, hide, join, my_turn, open_more, place, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,25 @@ def asked(page: Page, friend: Callable[[], Page]) -> None:
     place(ann, 9)
     ann.get_by_role("button", name="Ask to undo").click()
     page.get_by_role("button", name="Accept").wait_for()
+
+
+def away(page: Page, friend: Callable[[], Page]) -> None:
+    """Play with a friend who took a hint and looks at another page now."""
+    ann = friend()
+    join(page, begin(ann, "draft", "link", name_1="Ann", hints="yes"), "Ben")
+    my_turn(ann).wait_for()
+    ann.get_by_role("button", name="Hint", exact=True).click()
+    page.get_by_text("Ann took a hint").first.wait_for()
+    hide(ann)
+    page.get_by_text("away", exact=True).wait_for()
+
+
+def wrong_code(page: Page, _: Callable[[], Page]) -> None:
+    """Type a code that nothing has."""
+    page.goto("/join")
+    page.get_by_label("Code").fill("CDF GH")
+    page.get_by_role("button", name="Join").click()
+    page.get_by_role("alert").wait_for()
 
 
 def lost(page: Page, _: Callable[[], Page]) -> None:
@@ -209,7 +228,10 @@ SIGHTS = (
     Sight("room-offer", "a takeback is asked for", asked),
     Sight("room-watching", "watching others", watching),
     Sight("room-links", "links and devices", linked),
+    Sight("room-away", "a friend who took a hint and is away", away),
     Sight("join", "an invitation", invited, dark=True),
+    Sight("code", "where a short code is typed", at("/join")),
+    Sight("code-wrong", "a code that nothing has", wrong_code, dark=True),
     Sight("take", "moving a seat to another device", taking),
     Sight("analysis", "what to analyse", at("/analysis")),
     Sight("analysis-start", "a start that is solved", at("/analysis?game=factor:")),

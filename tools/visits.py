@@ -37,6 +37,15 @@ def join(page: Page, link: str, name: str = "") -> None:
     expect(board(page)).to_be_visible()
 
 
+def hide(page: Page, *, hidden: bool = True) -> None:
+    """Let a page's tab be hidden, or seen again."""
+    script = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.evaluate(script, arg=hidden)
+
+
 def _send(page: Page, path: str, **form: str | float | bool) -> str:
     """Send a form; return where it leads."""
     answer = page.request.post(path, form=form, max_redirects=0)

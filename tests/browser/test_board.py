@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from number_tower import catalogue
 from serving import DESKTOP, PHONE
 from support.browsers import Visitor, forgive, play_with_a_link
 from visits import (
@@ -436,3 +437,100 @@ def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(v
         expect(board(page)).to_be_visible()
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
         expect(page.locator(".value")).to_have_count(0)
+
+
+# From page to page ----------------------------------------------------------------------------------------------------
+
+
+def test_games_in_a_row_have_short_names_and_pictures_with_numbers(visitor: Visitor) -> None:
+    page = visitor("/new")
+    pills = page.get_by_role("navigation", name="Games").get_by_role("link")
+    expect(pills).to_have_text([*(book.short_title for book in catalogue.load_all()), "Your own rules"])
+    expect(pills.first).to_have_accessible_name(catalogue.load_all()[0].title)
+    page.goto("/")
+    for picture in page.locator(".pick:not(.own) .idea").all():
+        numbers = picture.locator("text").all_text_contents()
+        assert len(numbers) == picture.locator(".piece").count() > 2
+        heights = picture.locator("text").evaluate_all(
+            "each => each.map((text) => text.getBoundingClientRect().height)"
+        )
+        assert min(heights) >= 9
+
+
+@SIZES
+def test_a_longer_climb_is_a_visible_choice(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor("/new?game=climb&opponent=table", size=size)
+    expect(page.get_by_label("Any number")).to_be_checked()
+    expect(page.get_by_text("the first move can win at once, with 30")).to_be_visible()
+    page.get_by_label("One of 1-5").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(board(page).locator(".block.open")).to_have_text(["1", "2", "3", "4", "5"])
+    page.goto("/new?game=climb&opening=1-5")
+    expect(page.get_by_label("One of 1-5")).to_be_checked()
+    expect(page.locator("#opening")).to_have_value("")
+    page.goto("/new?game=draft")
+    expect(page.get_by_role("group", name="First block")).to_have_count(0)
+
+
+def test_a_game_is_dismissed_from_the_home_page_and_shown_again(visitor: Visitor) -> None:
+    page = visitor(None)
+    first = begin(page, "draft", name_1="Ann", name_2="Ben")
+    begin(page, "race", name_1="Cy", name_2="Di")
+    page.goto("/")
+    mine = page.get_by_role("region", name="Your games")
+    expect(mine.get_by_role("link")).to_have_count(2)
+    mine.get_by_role("button", name="Dismiss this game: Cy – Di").click()
+    expect(mine.get_by_role("link")).to_have_count(1)
+    expect(mine.get_by_role("link")).to_contain_text("Ann")
+    mine.get_by_role("button", name="Dismiss this game").click()
+    expect(mine.get_by_role("link")).to_have_count(0)
+    mine.get_by_role("button", name="Show 2 dismissed games").click()
+    expect(mine.get_by_role("link")).to_have_count(2)
+    page.goto(first)
+    place(page, 9)
+
+
+def test_from_analysis_there_is_a_way_back_to_the_game(visitor: Visitor) -> None:
+    page = visitor(None)
+    address = begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
+    page.get_by_role("link", name="Review").click()
+    page.get_by_role("link", name="Previous").click()
+    page.get_by_role("link", name=re.compile("^4")).first.click()
+    expect(page.get_by_text("After move 3 of 3")).to_be_visible()
+    assert address.rpartition("/")[2] not in page.url, "the address of the seats is in no link that others may see"
+    page.get_by_role("link", name="Back to the game").click()
+    expect(page).to_have_url(address)
+    other = visitor(None)
+    page.get_by_role("link", name="Review").click()
+    other.goto(page.url)
+    other.get_by_role("link", name="Back to the game").click()
+    expect(other).to_have_url(re.compile("/w/"))
+
+
+# Hidden blocks --------------------------------------------------------------------------------------------------------
+
+
+@SIZES
+def test_nothing_hidden_is_dimmed_listed_or_valued(visitor: Visitor, size: tuple[int, int]) -> None:
+    page = visitor(None, size=size)
+    begin(page, "summit", hidden="yes", moves=(5, 4, 9))
+    page.context.add_cookies([{"name": "values", "value": "on", "url": page.url}])
+    page.reload()
+    looks = page.locator("button.block").evaluate_all(
+        "blocks => blocks.map(({ className, ariaDisabled }) => `${className} ${ariaDisabled}`)"
+    )
+    assert len(looks) == 9
+    assert len(set(looks)) == 1
+    expect(page.get_by_text("Remember which Number Blocks are used: they are not shown.")).to_be_visible()
+    expect(page.locator(".announce")).not_to_contain_text("can place")
+    expect(page.locator(".value, .left, .why, .cell")).to_have_count(0)
+    for name in ("Values", "Hint", "Analyse"):
+        expect(page.get_by_role("button", name=name).or_(page.get_by_role("link", name=name))).to_have_count(0)
+
+
+def test_a_rule_file_with_hidden_blocks_shows_no_board_of_numbers(visitor: Visitor) -> None:
+    page = visitor(None)
+    rules = "[rules]\nblocks = '1-6'\nfit = 'ascending'\n"
+    begin(page, "own", rules_text=rules, hidden="yes", moves=(2, 4))
+    expect(page.locator(".cell, .taken, .open")).to_have_count(0)
+    expect(page.get_by_role("region", name="Choose a").get_by_role("button", name=re.compile(r"^\d$"))).to_have_count(6)

@@ -88,7 +88,6 @@ def test_mistakes_stand_at_their_fields_until_they_are_mended(visitor: Visitor, 
     expect(verdict(page)).to_have_count(0)
     summary(page).get_by_role("link", name="Target height").click()
     expect(target).to_be_in_viewport()
-    page.get_by_role("button", name="Play with these rules")
     blocks.fill("1-8")
     target.fill("17")
     expect(summary(page)).to_contain_text("These rules work.")
@@ -151,7 +150,7 @@ def test_without_javascript_check_does_the_same(visitor: Visitor, troubles: list
     page = visitor("/rules?game=race", scripts=False, size=size)
     expect(verdict(page)).to_contain_text("4 of 9 first moves win: 6-9.")
     page.get_by_label("Target height").fill("high")
-    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_role("button", name="Check", exact=True).first.click()
     expect(page.get_by_label("Target height")).to_have_accessible_description(re.compile("such as 21"))
     forgive(troubles, "status of 422")
     page.get_by_label("Target height").fill("20")
@@ -164,6 +163,30 @@ def test_without_javascript_check_does_the_same(visitor: Visitor, troubles: list
     page.get_by_role("button", name="Play", exact=True).click()
     block(page, 7).click()
     expect(tower(page, re.compile("height 7 of 20"))).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_rule_file_is_saved(visitor: Visitor, *, scripts: bool) -> None:
+    page = visitor("/rules", scripts=scripts, reuse=False)
+    page.get_by_label("Name").fill("Nine & dime")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as a file").click()
+    assert saving.value.suggested_filename == "nine-dime.toml"
+    assert 'title = "Nine & dime"' in saving.value.path().read_text()
+
+
+def test_the_verdict_stays_while_a_name_is_typed(visitor: Visitor) -> None:
+    page = visitor("/rules")
+    verdict(page).get_by_text("Every first move").click()
+    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
+    page.get_by_label("Name").fill("Another")
+    expect(text_of(page)).to_have_value(re.compile("Another"))
+    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
+    expect(summary(page)).to_contain_text("1 of 12 first moves wins: 10.")
+    page.get_by_label("Target height").fill("31")
+    expect(summary(page)).not_to_contain_text("first moves wins: 10.")
+    expect(summary(page)).to_contain_text("first move")
+    expect(verdict(page).get_by_role("listitem").first).to_be_visible()
 
 
 def test_the_rules_of_a_new_game_can_be_changed_again(visitor: Visitor) -> None:

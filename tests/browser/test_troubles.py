@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
 from support.browsers import Visitor, forgive, play_with_a_link
-from visits import begin, block, board, game_on, my_turn, open_more, place, status, tower
+from visits import begin, block, board, game_on, hide, my_turn, open_more, place, status, tower
 
 pytest_plugins = ["support.browsers"]
 
@@ -130,15 +130,11 @@ def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: V
 
 def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visitor: Visitor) -> None:
     ann, ben = play_with_a_link(visitor)
-    hide = """(hidden) => {
-      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    }"""
     with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
-        ben.evaluate(hide, arg=True)
+        hide(ben)
     place(ann, 9)
     with ben.expect_request("**/events*"):
-        ben.evaluate(hide, arg=False)
+        hide(ben, hidden=False)
     expect(my_turn(ben)).to_be_visible()
 
 

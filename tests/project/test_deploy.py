@@ -119,7 +119,7 @@ def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
 
 def test_the_proxies_pass_on_what_the_server_needs() -> None:
     streamed = re.findall(r"location ~ (\S+) \{", NGINX)[0]
-    for path in ("/g/abc/events", "/w/abc/events", "/api/games/abc/events"):
+    for path in ("/g/abc/events", "/w/abc/events", "/api/games/abc/events", "/class/abc/wall/events"):
         assert re.search(streamed, path)
     assert not re.search(streamed, "/g/abc/table")
     for block in NGINX.split("location ")[1:]:

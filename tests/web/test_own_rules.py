@@ -184,6 +184,17 @@ def test_the_rules_are_played(client: TestClient, extra: str) -> None:
     assert "Mine &amp; yours" in shown(client, started.headers["location"])
 
 
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("Nine & dime", "nine-dime"), ("", "my-game"), ("Ünë", "n"), ('"; rm', "rm"), ("x" * 90, "x" * 40)],
+)
+def test_the_file_is_saved_under_its_title(client: TestClient, title: str, name: str) -> None:
+    answer = client.post("/rules", data={**read_page(shown(client)), "title": title, "target": "high", "do": "save"})
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}.toml"'
+    assert 'target = "high"' in answer.text
+
+
 def test_wrong_rules_are_not_played(client: TestClient) -> None:
     form = read_page(shown(client))
     answer = client.post("/rules", data={**form, "target": "high", "do": "play"})

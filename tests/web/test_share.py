@@ -62,6 +62,12 @@ def test_a_room_leads_to_the_page_of_its_game_once_it_is_over(client: TestClient
     assert f'href="/share?game={FINISHED}"' in client.get(watch).text
 
 
+def test_the_analysis_of_a_finished_game_leads_there_too(client: TestClient) -> None:
+    link = f'href="/share?game={FINISHED}"'
+    assert link in client.get("/analysis", params={"game": FINISHED, "ply": "1"}).text
+    assert "/share" not in client.get("/analysis", params={"game": "draft:9,8"}).text
+
+
 @pytest.mark.parametrize("form", ["", ".png", ".svg"])
 @pytest.mark.parametrize(
     ("game", "status", "words"),

@@ -102,6 +102,12 @@ class Rulebook:
     cache: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What other modules derive from the rulebook, such as its voice."""
 
+    @property
+    def short_title(self) -> str:
+        """The title without what stands before its colon, for lists of games: "The climb"."""
+        name = self.title.rstrip(":").rpartition(": ")[2]
+        return f"{name[:1].upper()}{name[1:]}"
+
     def __getstate__(self) -> dict[str, object]:
         """Pickle without the file's content and the cache."""
         return {**self.__dict__, "content": b"", "cache": {}}

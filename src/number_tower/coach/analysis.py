@@ -136,6 +136,8 @@ def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
     if not analysis.moves:
         return f"The first player cannot place any {noun}. Try smaller {noun}s, or other first {noun}s."
     at_once = sorted(move.block for move in analysis.moves if move.value == "win" and move.plies == 1)
+    if len(at_once) == len(analysis.moves):
+        return f"The game is over after one {noun}. Try other {noun}s or another target."
     if at_once:
         verb = "wins" if len(at_once) == 1 else "win"
         return f"{summarize_numbers(at_once, ', ')} {verb} at once. Limit the first {noun}s if you do not want that."

@@ -36,6 +36,9 @@ _GAP = 1.5
 _LETTER = 0.62
 _SMALLEST_TEXT = 8.0
 _LARGEST_TEXT = 15.0
+_SAMPLE_ROW = 38.0
+_SMALLEST_SAMPLE_TEXT, _LARGEST_SAMPLE_TEXT = 18.0, 30.0
+"""Rows and labels of a small picture, in which everything is drawn at a third of its size."""
 _MOST_DESCRIBED = 12
 
 
@@ -138,14 +141,14 @@ class Tray(NamedTuple):
 # Towers ---------------------------------------------------------------------------------------------------------------
 
 
-def draw_towers(table: Table, names: tuple[str, str]) -> tuple[Tower, ...]:
-    """Return the towers on a table: one that both players build, or each player's own."""
+def draw_towers(table: Table, names: tuple[str, str], *, small: bool = False) -> tuple[Tower, ...]:
+    """Return the towers on a table: one that both players build, or each player's own; `small` for a small picture."""
     game = table.game
     placed = [*zip(count(1), game.moves, game.movers, strict=False)]
     if game.rules.towers == "shared":
-        return (_draw_tower(game, None, placed, "The tower"),)
+        return (_draw_tower(game, None, placed, "The tower", small=small),)
     return tuple(
-        _draw_tower(game, seat, [block for block in placed if block[-1] == seat], f"{names[seat]}'s tower")
+        _draw_tower(game, seat, [each for each in placed if each[-1] == seat], f"{names[seat]}'s tower", small=small)
         for seat in (0, 1)
     )
 
@@ -172,18 +175,20 @@ def draw_cells(table: Table) -> tuple[NumberCell, ...]:
 
 
 def draw_sample(book: Rulebook) -> tuple[Tower, ...]:
-    """Return a picture of what a game is about: some first moves."""
+    """Return a small picture of what a game is about: some first moves, with numbers that can be read."""
     game = Game(book.rules)
-    for _ in range(6 if book.rules.target is None else 4):
-        after = [each for each in (game.play(block) for block in game.legal[-12:]) if each.outcome is None]
+    has_target = book.rules.target is not None
+    for _ in range(3 if has_target else 5):
+        after = [each for each in (game.play(block) for block in game.legal[:12]) if each.outcome is None]
         if not after:
             break
-        game = after[(len(after) - 1) * (2 if not game.moves else 1) // 3]
-    return draw_towers(Table(game), ("", ""))
+        game = after[(len(after) - 1) * (2 if has_target or not game.moves else 1) // 3]
+    return draw_towers(Table(game), ("", ""), small=True)
 
 
-def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]], title: str) -> Tower:
+def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]], title: str, *, small: bool) -> Tower:
     """Draw a tower of blocks, each with its ply, its number and the seat that placed it."""
+    row = _SAMPLE_ROW if small else _ROW
     target = game.rules.target
     width = WIDE if seat is None else NARROW
     unit = (_GROUND - _TOP) / target if target else 0.0
@@ -194,15 +199,15 @@ def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]]
         heights = [number * unit for number in numbers]
         lower_height = sum(numbers[:-most]) * unit
     else:
-        heights = [_ROW] * len(placed)
-        lower_height = _ROW * 0.7 if placed[:-most] else 0.0
+        heights = [row] * len(placed)
+        lower_height = row * 0.7 if placed[:-most] else 0.0
     base = _GROUND - lower_height
     caption = describe_tower(game, seat or 0)
     return Tower(
         seat=seat,
         width=width,
         left=left,
-        blocks=_lay_blocks(game, placed[-most:], heights[-most:], base, (left, width)),
+        blocks=_lay_blocks(game, placed[-most:], heights[-most:], base, (left, width), small=small),
         lower=len(placed[:-most]),
         base=round(base, 2),
         ticks=tuple(_make_ticks(target)) if target else (),
@@ -216,20 +221,27 @@ def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]]
 
 
 def _lay_blocks(
-    game: Game, placed: list[tuple[int, int, int]], heights: list[float], bottom: float, sides: tuple[float, float]
+    game: Game,
+    placed: list[tuple[int, int, int]],
+    heights: list[float],
+    bottom: float,
+    sides: tuple[float, float],
+    *,
+    small: bool,
 ) -> tuple[BlockShape, ...]:
     """Lay blocks on each other between the ruler and the right edge, centred, with room for labels beside thin ones."""
     left, right = sides
     widest = _measure_widest(left, right)
     centre = (left + right) / 2
+    smallest, largest = (_SMALLEST_SAMPLE_TEXT, _LARGEST_SAMPLE_TEXT) if small else (_SMALLEST_TEXT, _LARGEST_TEXT)
     shapes: list[BlockShape] = []
     for (ply, number, seat), height in zip(placed, heights, strict=True):
         bottom -= height
         text = len(f"{number}") * _LETTER
-        width = max(widest * (0.28 + 0.72 * number / game.rules.blocks[-1]), min(widest, text * _SMALLEST_TEXT + 8))
+        width = max(widest * (0.28 + 0.72 * number / game.rules.blocks[-1]), min(widest, text * smallest + 8))
         gap = min(_GAP, height / 4)
-        size = min(_LARGEST_TEXT, (height - gap) * 0.8, (width - 6) / text)
-        beside = size < _SMALLEST_TEXT
+        size = min(largest, (height - gap) * 0.8, (width - 6) / text)
+        beside = size < smallest
         shapes.append(
             BlockShape(
                 ply,
@@ -245,7 +257,7 @@ def _lay_blocks(
                 newest=ply == len(game.moves),
             )
         )
-    return tuple(_add_side_labels(shapes))
+    return tuple(shapes if small else _add_side_labels(shapes))
 
 
 def _measure_widest(left: float, right: float) -> float:

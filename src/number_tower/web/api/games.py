@@ -260,7 +260,7 @@ async def hand_over(
 
 @router.post("/games/{address}/take", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
 async def take_seat(address: deps.Address, taking: schemas.TakeSeatRequest, lobby: deps.LobbyDep) -> Response:
-    """Take over a seat by its code; the answer holds its new token, and the old one is void."""
+    """Take over a seat by its code; the answer holds its new token, and the old one no longer works."""
     return _respond_with_seat(*await lobby.take_over(address, taking.code))
 
 

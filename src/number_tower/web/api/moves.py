@@ -54,8 +54,8 @@ PlayerDep = Annotated[ActingPlayer, Depends(_get_player)]
 async def place_block(player: PlayerDep, move: schemas.MoveRequest) -> Response:
     """Place a block for the player to move.
 
-    A move names the version of the game that it answers. Sent twice it counts once; one that answers a game as it was,
-    and not as it is, is refused with the game as it is. The computer's answer comes as an event.
+    A move names the version of the game that it answers. If it is sent twice, it counts once. A move for an earlier
+    version is refused, with the current state. The computer's answer comes as an event.
     """
     return await player.act(Move(move.version, move.block, move.game))
 
@@ -74,7 +74,7 @@ async def resign(player: PlayerDep, of: OptionalGame = None) -> Response:
 
 @_post_action("/games/{address}/offers")
 async def offer(player: PlayerDep, offered: schemas.OfferRequest) -> Response:
-    """Offer the other player a takeback or a rematch; a takeback lapses with the next move."""
+    """Offer the other player a takeback or a rematch; it ends with the next move."""
     return await player.act(MakeOffer(offered.kind, offered.game))
 
 

@@ -97,7 +97,7 @@ class PuzzleVerdict(ResponseModel):
 
 @router.get("/daily", responses=describe_refusals(404, 422, 503))
 async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
-    """Show the puzzle of a day, the same for everyone; the grade rises from Monday to Sunday."""
+    """Show a day's puzzle, the same for everyone; the grade rises from Monday to Sunday."""
     day = day or _format_today()
     return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
 

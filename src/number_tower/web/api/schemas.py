@@ -410,6 +410,6 @@ class ProblemDetails(ResponseModel):
     title: str
     status: int
     reason: str = Field(description="Such as fit, target, used, opening, over, stale, not_yours or no_such_game.")
-    detail: str = Field(description="What was wrong and what would be right, in words; of a move, in the game's own.")
+    detail: str = Field(description="What was wrong and what would be right; for a move, in the game's own words.")
     errors: list[FieldProblem] | None = Field(None, description="Every field that was not as expected.")
     state: StateResponse | None = Field(None, description="With 409: the current state of the game.")

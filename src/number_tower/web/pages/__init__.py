@@ -76,6 +76,11 @@ def is_fragment(request: Request) -> bool:
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
 
 
+def is_watch_address(text: str) -> bool:
+    """Say whether a text can be the watch address of a room; whether there is one is another question."""
+    return re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text) is not None
+
+
 async def read_form(request: Request) -> FormData:
     """Read a form, unless it is larger than any of ours."""
     if len(await request.body()) > LARGEST_FORM:

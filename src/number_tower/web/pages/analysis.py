@@ -21,8 +21,9 @@ from number_tower.record import RecordError
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
-from number_tower.web.pages import await_answer, read_form, render_page
+from number_tower.web.pages import await_answer, is_watch_address, read_form, render_page
 from number_tower.web.pages.new_game import open_room
+from number_tower.web.pages.share import build_share_url
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.workers import BusyError
@@ -39,8 +40,12 @@ _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
 
 @router.get("/analysis")
-async def show_analysis(request: Request, game: str = "", ply: str = "") -> Response:
-    """Show a position of a game, the value of every move there, and a review of the game."""
+async def show_analysis(request: Request, game: str = "", ply: str = "", room: str = "") -> Response:
+    """Show a position of a game, the value of every move there, and a review of the game.
+
+    `room` is the watch address of the room that the game comes from: there is a way back to it.
+    """
+    room = room if is_watch_address(room) else ""
     if not game.strip():
         return _render_form(request)
     try:
@@ -61,9 +66,11 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "names": words.names,
         "line": line,
         "here_line": record.to_line(here),
-        "whole": build_analysis_url(line),
+        "whole": build_analysis_url(line, room=room),
+        "room": room,
         "at": at,
         "example": _EXAMPLE,
+        "share_url": None if table.outcome is None else build_share_url(line),
     }
     if table.secret:
         return render_page(request, "analysis.html", **context)
@@ -76,16 +83,17 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         else:
             review, unreviewed, status = await await_answer(ask_review(request, table))
     before = build_analysis_url(context["here_line"] + ("," if at else ""))
+    after = f"&ply={at + 1}" + (f"&room={room}" if room else "")
     played = moves[at] if at < len(moves) else None
     introduced = {idea.name for idea in analysis.ideas} if analysis else set()
-    links = {played: build_analysis_url(line, at + 1)}
+    links = {played: build_analysis_url(line, at + 1, room)}
     context |= {
         "analysis": analysis,
         "missing": missing,
         "review": review,
         "unreviewed": unreviewed,
         "played": played,
-        "address": lambda block: links.get(block) or f"{before}{block}&ply={at + 1}",
+        "address": lambda block: links.get(block) or f"{before}{block}{after}",
         "most": min(MOST_SHOWN, max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))),
         "leaders": review and [_format_leader(value, words.names) for value in review.values],
         "description": review and " ".join(_describe_line(review.values, words.names)),
@@ -112,9 +120,10 @@ async def play_on(request: Request) -> Response:
     return await open_room(request, NewRoom(arrange_seats(table, second=seat == "2"), "computer", level))
 
 
-def build_analysis_url(line: str, ply: int | None = None) -> str:
-    """Return where a game can be analysed, from some move on."""
-    return f"/analysis?{urlencode({'game': line} if ply is None else {'game': line, 'ply': ply})}"
+def build_analysis_url(line: str, ply: int | None = None, room: str = "") -> str:
+    """Return where a game can be analysed, from some move on, with a way back to the room with this watch address."""
+    fields = {"game": line, "ply": ply, "room": room}
+    return f"/analysis?{urlencode({key: value for key, value in fields.items() if value not in {'', None}})}"
 
 
 def arrange_seats(table: Table, *, second: bool) -> Table:

@@ -11,11 +11,14 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import PREFERENCES, read_form, render_page
+from number_tower.web.pages import PREFERENCES, is_watch_address, read_form, render_page
 from number_tower.web.pages.puzzles import read_daily_record
 from number_tower.web.view import RoomView
 
 router = APIRouter(include_in_schema=False)
+
+DISMISSED = "dismissed"
+"""The cookie with the games that were dismissed from the home page."""
 
 MOST_LISTED = 50
 """Games of a browser on the home page: those that are not over, then the newest."""
@@ -24,7 +27,25 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    return render_page(request, "home.html", mine=await _list_games(request), daily=read_daily_record(request))
+    games, hidden = await _list_games(request), set(_read_dismissed(request))
+    mine = [view for view in games if view.cached.watch not in hidden]
+    dismissed, daily = len(games) - len(mine), read_daily_record(request)
+    return render_page(request, "home.html", mine=mine, dismissed=dismissed, daily=daily)
+
+
+@router.post("/dismiss")
+async def dismiss_game(request: Request) -> Response:
+    """Hide a game of this browser from the home page, or show all of them again; nothing happens to the game."""
+    game = str((await read_form(request)).get("game", ""))
+    response = RedirectResponse("/", 303)
+    if not game:
+        response.delete_cookie(DISMISSED, path="/", samesite="lax")
+    elif is_watch_address(game):
+        dismissed = [game, *(each for each in _read_dismissed(request) if each != game)]
+        response.set_cookie(
+            DISMISSED, ".".join(dismissed[:MOST_LISTED]), max_age=YEAR, path="/", samesite="lax", httponly=True
+        )
+    return response
 
 
 @router.post("/theme")
@@ -39,6 +60,11 @@ async def set_preferences(request: Request) -> Response:
         if (chosen := str(form.get(name, ""))) in choices:
             response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax")
     return response
+
+
+def _read_dismissed(request: Request) -> list[str]:
+    """Return the watch addresses of the games that were dismissed in this browser, the last one first."""
+    return [each for each in request.cookies.get(DISMISSED, "").split(".")[:MOST_LISTED] if is_watch_address(each)]
 
 
 async def _list_games(request: Request) -> list[RoomView]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -17,7 +17,7 @@ from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
-from number_tower.text import make_sentence
+from number_tower.text import format_runs, make_sentence, summarize_numbers
 from number_tower.web import limits, rule_form
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
@@ -86,12 +86,33 @@ def _pick_default_game() -> Rulebook:
     return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
 
 
+class OpeningChoice(NamedTuple):
+    """First blocks to choose instead of any, and those with which the first move would win."""
+
+    opening: str
+    ends: str
+
+
+@cache
+def _suggest_opening(name: str) -> OpeningChoice | None:
+    """Return the lowest first blocks for a game whose first move can end it at once; None for other games."""
+    book = catalogue.load_named(name)
+    rules, start = book.rules, Position.start(book.rules)
+    ends = [block for block in start.legal if start.place(block).outcome is not None]
+    if not ends or rules.step is None or "opening" not in book.options:
+        return None
+    return OpeningChoice(format_runs(rules.blocks[: rules.step]), summarize_numbers(ends, ", "))
+
+
 def render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
     book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
     text = given.get(rule_form.TEXT, "")
-    context: dict[str, object] = {"book": book, "all_options": catalogue.OPTIONS}
+    suggested = None if name == OWN_RULES else _suggest_opening(book.name)
+    if suggested and given.get("opening") == suggested.opening:  # it has a choice of its own
+        given = {**given, "opening": "", "openings": suggested.opening}
+    context: dict[str, object] = {"book": book, "suggested": suggested, "all_options": catalogue.OPTIONS}
     if name == OWN_RULES:
         context |= {"book": None, "example": rule_form.make_text(), "own_book": rule_form.check_text(text).book}
     return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
@@ -161,6 +182,8 @@ def _read_options(given: Mapping[str, str]) -> dict[str, object]:
     options: dict[str, object] = {
         option: text for option in catalogue.RULE_OPTIONS if (text := given.get(option, "").strip())
     }
+    if "opening" not in options and (opening := given.get("openings", "").strip()):
+        options["opening"] = opening
     if "target" in options:
         options["target"] = parse_number(str(options["target"]))
         if options["target"] is None:

@@ -6,6 +6,7 @@ The page's script sends the form while it is filled in (`/rules/live`) and asks 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -37,6 +38,8 @@ MOST_OPENINGS = 60
 """First moves that are shown one by one."""
 
 _NOUN = "block"
+_LONGEST_NAME = 40
+"""Characters of a saved file's name."""
 
 
 @router.get("/rules")
@@ -51,11 +54,13 @@ async def show_form(request: Request, game: str = "") -> Response:
 
 @router.post("/rules")
 async def check_form(request: Request) -> Response:
-    """Check the form, and show what is wrong or what the solver says; or go on to the form for a new game."""
+    """Check the form, and show what is wrong or what the solver says; or save the file, or play by it."""
     given = await _read_given(request)
     sheet, problem = await _read_sheet(request, given)
     if problem:
         return await _render_sheet(request, sheet, problem=problem, status=503)
+    if given.get("do") == "save":
+        return _send_file(sheet)
     if sheet.book is None:
         return await _render_sheet(request, sheet, status=422)
     if given.get("do") != "play":
@@ -83,6 +88,13 @@ async def show_verdict(request: Request, game: str = "") -> Response:
         return render_page(request, "rules_verdict.html", status=503, missing=str(busy))
     context, status = await _ask_verdict(request, table)
     return render_page(request, "rules_verdict.html", status=status, **context)
+
+
+def _send_file(sheet: RuleSheet) -> Response:
+    """Return the rule file for the visitor to save, right or not, under the game's title."""
+    title = re.sub(r"[^a-z0-9]+", "-", sheet.fields["title"].lower()[:_LONGEST_NAME]).strip("-") or "my-game"
+    headers = {"Content-Disposition": f'attachment; filename="{title}.toml"'}
+    return Response(sheet.text, media_type="application/toml", headers=headers)
 
 
 async def _read_given(request: Request) -> dict[str, str]:

@@ -88,8 +88,17 @@ async def stream_events(request: Request, address: str) -> Response:
 @router.get("/w/{address}/games/{number}")
 async def show_earlier_game(request: Request, address: str, number: str) -> Response:
     """Redirect to the analysis of a game that was played in the room before."""
+    cached = await _find_room(request, address)
     stored = await _get_lobby(request).load_earlier_game(address, parse_number(number) or 0)
-    return RedirectResponse(build_analysis_url(record.to_line(stored.table)), 303)
+    return RedirectResponse(build_analysis_url(record.to_line(stored.table), room=cached.watch), 303)
+
+
+@router.get("/w/{watch}/play")
+async def return_to_room(request: Request, watch: str) -> Response:
+    """Redirect from another page to a room: to its seats, if this browser holds one."""
+    address = (await _find_room(request, watch)).address
+    cached, held = await _find_room_and_seats(request, address)
+    return RedirectResponse(f"/g/{cached.address}" if held else f"/w/{cached.watch}", 303)
 
 
 @router.get("/g/{address}/record.{form}")
@@ -277,8 +286,10 @@ async def _render_room(
     """Show a room; who holds no seat may join it, unless at its watch address."""
     settings, url = request.app.state.settings, request.url
     joins = not held and cached.room.waiting and url.path.startswith("/g/")
+    view = RoomView(cached, held, _get_lobby(request).describe_presence(cached))
     context |= {
-        "view": RoomView(cached, held, _get_lobby(request).describe_presence(cached)),
+        "view": view,
+        "analysis_url": build_analysis_url(view.line, room=cached.watch),
         "notice": notice,
         "origin": settings.get_origin(url.scheme, url.netloc),
         "only_here": settings.is_local_only(url.netloc),

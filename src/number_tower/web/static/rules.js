@@ -11,6 +11,7 @@ const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 let edits = 0; // an answer to an earlier form never replaces what was typed since
 let timer = 0;
 let asking = null;
+let openingsShown = false;
 
 function schedule(delay) {
   clearTimeout(timer);
@@ -30,6 +31,7 @@ async function check() {
       headers: { "X-Fragment": "1" },
       body: new URLSearchParams(new FormData(getForm())),
     });
+    if (answer.status === 413) return report("The rule file is too long. At most 16 KiB fit here.");
     if (!answer.ok) throw new Error(answer.status);
     const fresh = parse(await answer.text()).getElementById("main");
     if (sent === edits && fresh?.querySelector("#rule-form")) show(fresh);
@@ -46,12 +48,21 @@ function show(fresh) {
   const [old, pending] = [getVerdict(), fresh.querySelector("#verdict")];
   const same = old && pending && old.dataset.url === pending.dataset.url;
   if (same) pending.replaceWith(old.cloneNode(true));
+  addShortVerdict(fresh);
   Idiomorph.morph(main, fresh, {
     morphStyle: "outerHTML",
     ignoreActiveValue: document.activeElement?.matches("input"), // but the text may have got a field's change
     callbacks: { beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")) },
   });
   if (!same || getVerdict()?.querySelector("[data-pending]")) askSolver(SOLVE_DELAY);
+}
+
+// The bar below says in short what the verdict says: on a phone the verdict is far down.
+function addShortVerdict(page) {
+  const short = page.querySelector("#verdict")?.dataset.short;
+  const status = page.querySelector("#rule-status");
+  if (!short || !status || status.querySelector("span")) return;
+  status.append(Object.assign(document.createElement("span"), { textContent: ` ${short}` }));
 }
 
 function askSolver(delay) {
@@ -68,9 +79,10 @@ function askSolver(delay) {
       const fresh = parse(await answer.text()).getElementById("verdict");
       if (!fresh || getVerdict()?.dataset.url !== url) return;
       fresh.dataset.url = url;
+      const details = fresh.querySelector("#openings");
+      if (details) details.open = openingsShown;
       getVerdict().replaceWith(fresh);
-      const { short } = fresh.dataset;
-      if (short) document.getElementById("rule-status").append(Object.assign(document.createElement("span"), { textContent: ` ${short}` }));
+      addShortVerdict(document);
     } catch {
       if (!question.signal.aborted) askSolver(RETRY_DELAY);
     }
@@ -83,8 +95,19 @@ document.addEventListener("input", (event) => {
   schedule(event.target.matches("[type=radio]") ? 0 : CHECK_DELAY);
 });
 
+// Some browsers look for a button that is shown, and would play.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.target.form !== getForm() || !event.target.matches("input")) return;
+  event.preventDefault();
+  schedule(0);
+});
+
+document.addEventListener("toggle", (event) => {
+  if (event.target.id === "openings") openingsShown = event.target.open;
+}, true);
+
 document.addEventListener("submit", (event) => {
-  if (event.target !== getForm() || event.submitter?.value === "play") return;
+  if (event.target !== getForm() || ["play", "save"].includes(event.submitter?.value)) return;
   event.preventDefault();
   schedule(0);
 });

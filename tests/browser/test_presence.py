@@ -1,0 +1,98 @@
+"""In real browsers: joining by a code, seeing whether the other player is there, and claiming an abandoned game."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from serving import DESKTOP, PHONE, Server
+from support.browsers import Visitor, play_with_a_link
+from support.stores import by_hand
+from visits import begin, block, board, hide, my_turn, notice, place, status
+
+pytest_plugins = ["support.browsers"]
+
+
+def allow_claims(site: Server, page: Page) -> None:
+    """Let a room's games be claimed from a player who is gone for a second."""
+    address = page.url.rpartition("/")[2]
+    by_hand(site.database, f"UPDATE rooms SET claim_after = 1, version = version + 1 WHERE address = '{address}'")  # noqa: S608 - our own
+
+
+@pytest.mark.parametrize(("size", "touch"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_a_friend_joins_by_the_code(visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool) -> None:
+    ann = visitor(None)
+    begin(ann, "draft", "link", name_1="Ann")
+    code = ann.locator("#short-code").inner_text()
+    ben = visitor("/", size=size, touch=touch, scripts=scripts)
+    ben.get_by_role("link", name="Join with a code").click()
+    expect(ben.get_by_label("Code")).to_be_focused()
+    ben.get_by_label("Code").fill(f"{code[:2].lower()} {code[2:].lower()}")
+    ben.get_by_role("button", name="Join").click()
+    ben.get_by_label("Your name").fill("Ben")
+    ben.get_by_role("button", name="Take the seat").click()
+    expect(board(ben)).to_be_visible()
+    expect(my_turn(ann)).to_be_visible()
+    expect(ann.locator("#short-code")).to_have_count(0)
+
+
+def test_a_player_whose_page_is_hidden_is_away_and_comes_back(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor)
+    where = ann.locator("#presence-2")
+    expect(where).to_have_text("here")
+    expect(ben.locator("#presence-1")).to_have_text("here")
+    hide(ben)
+    expect(where).to_have_text("away")
+    hide(ben, hidden=False)
+    expect(where).to_have_text("here")
+
+
+def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(visitor: Visitor) -> None:
+    ann, ben = play_with_a_link(visitor)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    block(ann, 8).click(force=True)
+    said = notice(ann).inner_text()
+    ben.close()
+    expect(ann.locator("#presence-2")).to_have_text("away")
+    assert notice(ann).inner_text() == said, "only what is said of the player changes"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_a_game_is_claimed_from_a_player_who_is_gone(visitor: Visitor, site: Server, *, scripts: bool) -> None:
+    ann, ben = play_with_a_link(visitor)
+    watch = ben.locator("#watch-link").input_value()
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    claim = ann.get_by_role("button", name="Claim the game")
+    expect(claim).to_have_count(0)
+    allow_claims(site, ann)
+    ben.close()
+    expect(ann.get_by_text("has been gone for 1 second")).to_be_visible()
+    if not scripts:
+        cookies = ann.context.cookies()
+        plain = visitor(None, scripts=False, reuse=False)
+        plain.context.add_cookies(cookies)  # type: ignore[arg-type]  # as they were given
+        plain.goto(ann.url)
+        claim = plain.get_by_role("button", name="Claim the game")
+    claim.click()
+    expect(status(ann)).to_contain_text("You win: Ben forfeits the game.")
+    spectator = visitor(watch)
+    expect(status(spectator)).to_contain_text("Ann wins: Ben forfeits the game.")
+
+
+def test_a_player_who_returns_in_time_moves_and_nothing_is_claimed(visitor: Visitor, site: Server) -> None:
+    ann, ben = play_with_a_link(visitor)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    room = ben.url
+    allow_claims(site, ann)
+    again = ben.context.new_page()
+    ben.goto("about:blank")
+    claim = ann.get_by_role("button", name="Claim the game")
+    expect(claim).to_be_visible()
+    again.goto(room)
+    expect(claim).to_have_count(0)
+    place(again, 8)
+    expect(my_turn(ann)).to_be_visible()

@@ -1,0 +1,17 @@
+"""Phrases that no text for people may have: readers stumble over them."""
+
+from __future__ import annotations
+
+import re
+
+STIFF = re.compile(
+    r"\b(whoever|somebody|anybody|so many|just now|for ever|will not do|be told|look(ed)? through|gone through|"
+    r"taken? in|go(es)? on with|no end of|came of|new form|one[’']s own|the other[’']s|How it goes|What happened|"
+    r"not right yet|(is|are|be|was|were) kept|widening|lapses?|is void|others were faster|puzzle of a day)\b",
+    re.IGNORECASE,
+)
+
+
+def find_stiff(text: str) -> list[str]:
+    """Return the stiff phrases of a text."""
+    return [found[0] for found in STIFF.finditer(" ".join(text.split()))]
