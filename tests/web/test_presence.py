@@ -296,7 +296,7 @@ def test_each_player_sees_where_the_other_is_and_spectators_see_both(client: Tes
 
 
 def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestClient) -> None:
-    def find_reload(who: TestClient, path: str) -> list[str]:
+    def find_reload(who: TestClient, path: str) -> list[tuple[str, str]]:
         reload = r'<noscript><meta http-equiv="refresh" content="(\d+); url=([^"]+)"></noscript>'
         return re.findall(reload, who.get(path).text)
 
