@@ -147,7 +147,7 @@ class Classes:
             known = known if versions.get(known.id) == known.version else None
         if known is None:
             known = self._remember(await self._access.read(_make_query(code)))
-        if known.id in self._cache:  # it may have been forgotten while it was read
+        if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
 
