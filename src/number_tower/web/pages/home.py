@@ -43,7 +43,7 @@ async def dismiss_game(request: Request) -> Response:
         response.delete_cookie(DISMISSED, path="/", samesite="lax")
     elif is_watch_address(game):
         dismissed = [game, *(each for each in _read_dismissed(request) if each != game)]
-        set_preference(response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
+        set_preference(request, response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
     return response
 
 
@@ -57,7 +57,7 @@ async def set_preferences(request: Request) -> Response:
     response = RedirectResponse(back if local else "/", 303)
     for name, choices in PREFERENCES.items():
         if (chosen := str(form.get(name, ""))) in choices:
-            set_preference(response, name, chosen)
+            set_preference(request, response, name, chosen)
     return response
 
 
