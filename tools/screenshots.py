@@ -17,6 +17,7 @@ from playwright.sync_api import sync_playwright
 import browser
 from number_tower.coach import quiz
 from pictures import keep_picture
+from pupils import make_class, start_round
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, block, game_on, hide, join, my_turn, open_more, place, settled
 
@@ -201,6 +202,87 @@ def wrong_rules(page: Page, _: Callable[[], Page]) -> None:
     page.get_by_role("link", name="Target height").wait_for()
 
 
+def lobby(page: Page, _: Callable[[], Page]) -> None:
+    """Make a class, and see who is there."""
+    make_class(page, 7)
+    page.get_by_text("Gül").first.wait_for()
+
+
+def round_on(page: Page, _: Callable[[], Page]) -> None:
+    """Teach a class in its first round: games that are new, on, won and paused."""
+    pupils = make_class(page, 9)
+    pairs = start_round(page)
+    openings = ((9, 8, 6), (7, 3, 2), (8, 5), (6,))
+    for pair, blocks in zip(pairs, openings, strict=True):
+        for ply, number in enumerate(blocks):
+            pupils[pair[ply % 2]].place(number)
+    page.get_by_text(f"{pairs[0][0]} wins").first.wait_for()
+    page.get_by_text("Change").nth(3).click()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    page.get_by_text("Paused").wait_for()
+    page.reload()
+
+
+def on_the_wall(page: Page, friend: Callable[[], Page]) -> None:
+    """See all boards of a class."""
+    round_on(page, friend)
+    page.goto(f"{page.url}/wall")
+
+
+def one_board(page: Page, friend: Callable[[], Page]) -> None:
+    """See one board of a class large."""
+    round_on(page, friend)
+    page.goto(f"{page.url}/board/1")
+
+
+def joining_a_class(page: Page, friend: Callable[[], Page]) -> None:
+    """Come to a class."""
+    teacher = friend()
+    make_class(teacher, 0)
+    page.goto(teacher.url)
+
+
+def in_a_class(page: Page, friend: Callable[[], Page]) -> None:
+    """Wait in a class."""
+    joining_a_class(page, friend)
+    page.get_by_label("Your name").fill("Zoë")
+    page.get_by_role("button", name="Join", exact=True).click()
+    page.get_by_role("heading", name="You are in").wait_for()
+
+
+def class_over(page: Page, friend: Callable[[], Page]) -> None:
+    """Be in a class that is over."""
+    teacher = friend()
+    pupils = make_class(teacher, 4)
+    page.goto(teacher.url)
+    page.get_by_label("Your name").fill("Zoë")
+    page.get_by_role("button", name="Join", exact=True).click()
+    page.get_by_role("heading", name="You are in").wait_for()
+    for first, second in start_round(teacher):
+        if "Zoë" not in {first, second}:
+            pupils[first].place(9)
+            pupils[second].place(8)
+            pupils[first].place(6)
+    open_more(teacher, "End the class")
+    teacher.get_by_role("button", name="Yes, end the class").click()
+    teacher.get_by_role("heading", name="This class is over").wait_for()
+    page.goto(teacher.url)
+
+
+def personal_code(page: Page, friend: Callable[[], Page]) -> None:
+    """Want to continue in a class on another device."""
+    in_a_class(page, friend)
+    page.get_by_role("button", name="Continue on another device").click()
+    page.locator("#personal-code").wait_for()
+
+
+def class_links(page: Page, _: Callable[[], Page]) -> None:
+    """Show the links of a class."""
+    make_class(page, 1)
+    page.get_by_role("button", name="Links for another teacher").click()
+    page.locator("#teacher-link").wait_for()
+
+
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
     Sight("home-again", "the home page of a player with games", first_page_again),
@@ -233,6 +315,16 @@ SIGHTS = (
     Sight("code", "where a short code is typed", at("/join")),
     Sight("code-wrong", "a code that nothing has", wrong_code, dark=True),
     Sight("take", "moving a seat to another device", taking),
+    Sight("class-new", "a new class", at("/class/new"), dark=True),
+    Sight("class-lobby", "a class that pupils join", lobby, dark=True),
+    Sight("class-round", "a teacher's page", round_on, dark=True),
+    Sight("class-wall", "all boards of a class", on_the_wall, dark=True),
+    Sight("class-board", "one board large", one_board),
+    Sight("class-join", "joining a class", joining_a_class),
+    Sight("class-waiting", "waiting for a round", in_a_class),
+    Sight("class-over", "a class that is over", class_over, dark=True),
+    Sight("class-code", "a personal code", personal_code),
+    Sight("class-links", "links for teachers and spectators", class_links),
     Sight("analysis", "what to analyse", at("/analysis")),
     Sight("analysis-start", "a start that is solved", at("/analysis?game=factor:")),
     Sight("analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True),
@@ -259,6 +351,9 @@ _SETTLE = """
     const field = document.getElementById(id);
     if (field) field.value = `https://tower.example.org/${path}`;
   }
+  for (const code of document.querySelectorAll(".code")) code.textContent = "K4WXT";
+  for (const host of document.querySelectorAll(".code-line .whole")) host.textContent = "tower.example.org/join";
+  for (const link of document.querySelectorAll(".class-code a")) link.textContent = "https://tower.example.org/class/K4WXT";
   document.querySelector(".only-here")?.remove(); // the links are shown as a server gives them that all can reach
   document.activeElement?.blur();
   return document.fonts.ready.then(() => true);

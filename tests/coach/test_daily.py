@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.coach.daily import MOST_TRIES, DailyRecord, format_result, format_share_text, format_streak
+from number_tower.coach.daily import _TEXT, MOST_TRIES, DailyRecord, format_result, format_share_text, format_streak
 
 FIRST = date(2027, 1, 31)
 ANSWER = 7
@@ -110,6 +110,7 @@ def test_what_is_no_record_is_an_empty_one(text: str) -> None:
     assert DailyRecord.from_text(text) == DailyRecord()
 
 
-@given(st.text())
-def test_any_text_can_be_read(text: str) -> None:
-    assert isinstance(DailyRecord.from_text(text), DailyRecord)
+@given(st.text() | st.from_regex(_TEXT, fullmatch=True), st.dates())
+def test_any_text_can_be_read_and_any_day_follows(text: str, day: date) -> None:
+    record = DailyRecord.from_text(text).turn_to(day)
+    assert record.add_try(1, is_right=True).day == day

@@ -362,6 +362,17 @@ def test_nobody_is_told_of_hints_at_one_table_or_against_the_computer() -> None:
     assert alone.apply(ANN, TakeHint(0, 1)).hints_taken == ()
 
 
+def test_values_are_for_those_who_practise_alone() -> None:
+    alone = room(seats=(Seat("person", "Ann"), Seat("computer", "Easy")))
+    assert alone.may_see_values(ANN)
+    assert room().may_see_values(BOTH), "both seats at one screen"
+    assert not room().may_see_values(ANN)
+    assert not alone.may_see_values(frozenset())
+    for start in (replace(alone, hints=False), replace(alone, best_of=3), over(room())):
+        assert not start.may_see_values(BOTH)
+    assert not replace(alone, table=replace(alone.table, hidden=True)).may_see_values(ANN)
+
+
 def test_a_hint_is_refused_where_there_is_none() -> None:
     for start, held in ((replace(room(), hints=False), ANN), (room(best_of=3), ANN), (room(), BEN)):
         with pytest.raises(RoomError, match="there is no hint now"):

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, rules
-from number_tower.brief import describe_fit, describe_rules
+from number_tower.brief import describe_fit, describe_goal, describe_rules, summarize_rules
 from number_tower.catalogue import Rulebook, find_rulebook, load
 from number_tower.position import Refusal
 from number_tower.table import Unplaceable
@@ -202,6 +202,28 @@ def test_the_brief_names_what_matters(game: Game) -> None:
     assert ("you lose" in text) == (mechanics.stuck == "loses")
     assert ("begin with" in text) == (mechanics.opening is not None)
     assert "None" not in text
+
+
+@given(any_game())
+def test_the_rules_fit_into_one_sentence(game: Game) -> None:
+    mechanics = game.rules
+    sentence = summarize_rules(mechanics)
+    assert sentence.count(".") == sentence.count(":") == 1
+    assert len(sentence) < 130
+    assert sentence.startswith("Your own tower" if mechanics.towers == "own" else "One shared tower")
+    assert ("your own blocks" in sentence) == (mechanics.supply == "own")
+    assert (f"exactly {mechanics.target}." in sentence) == (mechanics.target is not None)
+    assert ("last to place" in sentence) == (mechanics.target is None and mechanics.stuck == "loses")
+    assert f"{mechanics.target or 'place'}" in describe_goal(mechanics)
+
+
+def test_the_sentence_says_what_fits() -> None:
+    assert "never larger on smaller" in summarize_rules(Rules(fit="descending"))
+    assert "always upwards" in summarize_rules(Rules(fit="ascending"))
+    assert "each a divisor or a multiple" in summarize_rules(Rules(fit="related"))
+    assert "never a divisor or a multiple" in summarize_rules(Rules(fit="unrelated"))
+    assert "climbing 1 to 5 at a time" in summarize_rules(Rules(fit="ascending", step=5))
+    assert summarize_rules(Rules(), "number") == "One shared tower, one pool of numbers: be the last to place."
 
 
 def test_each_fit_is_said_in_words() -> None:

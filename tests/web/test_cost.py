@@ -60,8 +60,8 @@ HEAD, BODY = 30_000, 60_000
 """Characters that are put into the head and the body of a request; escaped, they come close to what is taken."""
 
 
-VALUES = {"form": "json", "number": "1", "code": "code", "action": "move", "path": "tower.css"}
-"""What stands in a path for a real request, beside a room's addresses."""
+VALUES = {"form": "json", "number": "1", "action": "move", "path": "tower.css"}
+"""What stands in a path for a real request, beside a room's addresses and a class's code."""
 
 
 class Inputs(NamedTuple):
@@ -74,6 +74,7 @@ class Inputs(NamedTuple):
 
 _RULE_FORMS = ("title", "blocks", "fit", "target", "opening", "saved_blocks", "rules_text")
 _ROOM_FORMS = ("block", "version", "game", "kind")
+_CLASS_FORMS = ("games", "mode", "best_of", "odd", "level", "claim", "target", "blocks", "opening", "rules_text")
 ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/openapi.json"): Inputs(),
     ("GET", "/docs"): Inputs(),
@@ -149,6 +150,38 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/g/{address}/take/{code}"): Inputs(),
     ("GET", "/g/{address}/{action}"): Inputs(),
     ("POST", "/g/{address}/{action}"): Inputs(form=_ROOM_FORMS),
+    ("GET", "/class/new"): Inputs(),
+    ("POST", "/class/new"): Inputs(form=_CLASS_FORMS),
+    ("GET", "/class/{code}"): Inputs(),
+    ("GET", "/class/{code}/table"): Inputs(),
+    ("GET", "/class/{code}/events"): Inputs(),
+    ("GET", "/class/{code}/wall"): Inputs(),
+    ("GET", "/class/{code}/wall/table"): Inputs(),
+    ("GET", "/class/{code}/wall/events"): Inputs(),
+    ("GET", "/class/{code}/board/{number}"): Inputs(),
+    ("GET", "/class/{code}/board/{number}/table"): Inputs(),
+    ("GET", "/class/{code}/board/{number}/events"): Inputs(),
+    ("GET", "/class/{code}/review/{number}"): Inputs(),
+    ("GET", "/class/{code}/standings.csv"): Inputs(),
+    ("GET", "/class/{code}/results.csv"): Inputs(),
+    ("GET", "/class/{code}/games.txt"): Inputs(),
+    ("GET", "/class/{code}/games.jsonl"): Inputs(),
+    ("POST", "/class/{code}/join"): Inputs(form=("name",)),
+    ("POST", "/class/{code}/take"): Inputs(form=("personal",)),
+    ("GET", "/class/{code}/teach/{token}"): Inputs(),
+    ("POST", "/class/{code}/teach/{token}"): Inputs(),
+    ("POST", "/class/{code}/links"): Inputs(),
+    ("POST", "/class/{code}/own-code"): Inputs(),
+    ("POST", "/class/{code}/pupil-code"): Inputs(form=("pupil",)),
+    ("GET", "/class/{code}/{action}"): Inputs(),
+    ("POST", "/class/{code}/{action}"): Inputs(form=("pupil", "pairing", "round", "name", "first", "second")),
+    ("GET", "/wall/{code}"): Inputs(),
+    ("GET", "/wall/{code}/table"): Inputs(),
+    ("GET", "/wall/{code}/events"): Inputs(),
+    ("GET", "/wall/{code}/board/{number}"): Inputs(),
+    ("GET", "/wall/{code}/board/{number}/table"): Inputs(),
+    ("GET", "/wall/{code}/board/{number}/events"): Inputs(),
+    ("GET", "/wall/{code}/review/{number}"): Inputs(),
     ("GET", "/analysis"): Inputs(query=("game", "ply", "room")),
     ("POST", "/analysis/play"): Inputs(form=("game", "level", "seat")),
     ("GET", "/puzzle"): Inputs(query=("day", "answer")),
@@ -262,7 +295,9 @@ async def _begin(meter: Meter, wanted: object) -> dict[str, str]:
     made = await meter.ask(Call("POST", "/api/games", "", (JSON,), json.dumps(wanted).encode()))
     assert made.status == 201, made.body
     content = json.loads(made.body)
-    return {key: content[key] for key in ("address", "watch", "token")} | {"name": "draft"}
+    opened = await meter.ask(Call("POST", "/class/new", "", (FORM,), b"games=draft"))
+    code = opened.headers[b"location"].decode().removeprefix("/class/")
+    return {key: content[key] for key in ("address", "watch", "token")} | {"name": "draft", "code": code}
 
 
 async def _complaints(meter: Meter, case: Case, write: Callable[[int], str], unit: float) -> AsyncIterator[str]:

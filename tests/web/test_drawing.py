@@ -106,8 +106,49 @@ def test_of_two_towers_each_holds_what_its_owner_placed() -> None:
 
 @pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
 def test_every_game_has_a_picture_of_its_idea(book: catalogue.Rulebook) -> None:
-    towers = drawing.draw_sample(book)
-    assert sum(len(tower.blocks) for tower in towers) >= 3
+    blocks = [piece for tower in drawing.draw_sample(book) for piece in tower.blocks]
+    assert len(blocks) >= 3
+    assert all(piece.label_size >= 13 and not piece.beside for piece in blocks), "the numbers can be read"
+
+
+@given(any_game())
+def test_numbers_are_a_board_where_each_is_placed_once_and_no_height_counts(game: Game) -> None:
+    rules = game.rules
+    cells = drawing.draw_cells(Table(game))
+    is_plain = (rules.towers, rules.supply, rules.target, rules.stuck) == ("shared", "shared", None, "loses")
+    assert not (is_plain and len(rules.blocks) <= MOST_BLOCKS) or cells
+    if cells:
+        assert rules.target is None
+        assert [cell.number for cell in cells] == list(rules.blocks)
+        placed = sorted((cell for cell in cells if cell.ply), key=lambda cell: cell.ply)
+        assert tuple(cell.number for cell in placed) == game.moves
+        assert tuple(cell.seat for cell in placed) == tuple(game.movers)
+        assert [cell.number for cell in cells if cell.is_open] == list(game.legal)
+        assert [cell.number for cell in cells if cell.is_last] == list(game.moves[-1:])
+
+
+def test_hidden_blocks_and_very_many_numbers_are_no_board() -> None:
+    assert drawing.draw_cells(Table(Game(Rules()), hidden=True)) == ()
+    assert drawing.draw_cells(Table(Game(Rules(blocks=range(1, MOST_BLOCKS + 2))))) == ()
+
+
+def test_the_target_is_reached_only_at_its_height() -> None:
+    ann, ben = drawing.draw_towers(played(9, 8, 6, towers="own", target=15), NAMES)
+    assert (ann.is_reached, ben.is_reached) == (True, False)
+    assert not one(played(3)).is_reached
+
+
+@given(any_game())
+def test_the_next_block_lies_where_the_tower_says(game: Game) -> None:
+    if game.outcome is not None or game.rules.target is None:
+        return
+    block = game.legal[0]
+    before = drawing.draw_towers(Table(game), NAMES)
+    after = drawing.draw_towers(Table(game.play(block)), NAMES)
+    for tower, grown in zip(before, after, strict=True):
+        if grown.seat in {None, game.to_move}:
+            piece = grown.blocks[-1]
+            assert piece.y == pytest.approx(tower.next_bottom - block * tower.unit, abs=2)
 
 
 @given(any_game())

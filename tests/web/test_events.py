@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
-from number_tower.web.live import ChangeListener, Hub, RoomChange
+from number_tower.web.live import ChangeListener, ClassNotice, Hub, RoomChange
 from support.clocks import SLOW
 from support.postgres import fresh
 from support.stores import store_in
@@ -166,10 +166,10 @@ class Heard:
     """What is heard from other processes."""
 
     def __init__(self, store: Store) -> None:
-        self.queue: asyncio.Queue[RoomChange | None] = asyncio.Queue()
+        self.queue: asyncio.Queue[RoomChange | ClassNotice | None] = asyncio.Queue()
         self.listener: ChangeListener = ChangeListener(store, self.queue.put_nowait)
 
-    async def next(self) -> RoomChange | None:
+    async def next(self) -> RoomChange | ClassNotice | None:
         return await self.queue.get()
 
     async def until(self, wanted: RoomChange | None) -> None:

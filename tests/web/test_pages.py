@@ -14,9 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from number_tower import Game, catalogue
+from number_tower.position import Position
 from number_tower.record import from_json, from_line
 from number_tower.web.live import stream_room
-from number_tower.web.pages import home
+from number_tower.web.pages import home, shorten_names
 from number_tower.web.pages.home import MOST_LISTED
 from number_tower.web.static_files import build_static_url
 
@@ -134,6 +135,66 @@ def test_a_rule_file_can_be_pasted_or_uploaded(client: TestClient) -> None:
 
 def test_the_second_player_can_begin(client: TestClient) -> None:
     assert "Ben&#39;s Turn" in shown(client, begun(client, name_1="Ann", name_2="Ben", first="other"))
+
+
+def test_where_the_first_move_can_win_a_longer_game_is_offered(client: TestClient) -> None:
+    for book in catalogue.load_all():
+        start = Position.start(book.rules)
+        wins = any(start.place(block).outcome is not None for block in start.legal)
+        assert ('name="openings"' in shown(client, f"/new?game={book.name}")) == wins
+    room = begun(client, game="climb", openings="1-5")
+    assert from_line(client.get(f"{room}/record.txt").text).game.rules.opening == range(1, 6)
+    room = begun(client, game="climb", openings="1-5", opening="7")
+    assert from_line(client.get(f"{room}/record.txt").text).game.rules.opening == range(7, 8)
+    assert client.post("/new", data={"game": "climb", "openings": "x"}).status_code == 422
+
+
+def test_a_game_that_is_dismissed_is_not_listed_and_not_lost(client: TestClient) -> None:
+    room = begun(client)
+    watch = re.findall(r"/w/([^<]+)<", shown(client, room))[0]
+    assert client.post("/dismiss", data={"game": watch}).headers["location"] == "/"
+    assert f'href="{room}"' not in shown(client, "/")
+    assert "Show 1 dismissed game" in shown(client, "/")
+    assert place(client, room, 9).status_code == 303
+    client.post("/dismiss", data={"game": ""})
+    assert f'href="{room}"' in shown(client, "/")
+
+
+@pytest.mark.parametrize("wrong", ["a b", "../x", "x" * 41, "ä", "a;b", "a.b"])
+def test_only_what_may_be_an_address_is_dismissed(client: TestClient, wrong: str) -> None:
+    assert "set-cookie" not in client.post("/dismiss", data={"game": wrong}).headers
+
+
+def test_analysis_knows_the_way_back_and_no_other(client: TestClient) -> None:
+    room = begun(client)
+    place(client, room, 9)
+    page = shown(client, room)
+    watch = re.findall(r"/w/([^<]+)<", page)[0]
+    link = unescape(re.findall(r'href="(/analysis[^"]+)"', page)[0])
+    analysed = shown(client, link)
+    assert f'href="/w/{watch}/play"' in analysed
+    assert room not in analysed
+    links = [unescape(each) for each in re.findall(r'href="(/analysis\?game[^"]+)"', analysed)]
+    assert links
+    assert all(f"room={watch}" in each for each in links)
+    assert client.get(f"/w/{watch}/play").headers["location"] == room
+    assert other(client).get(f"/w/{watch}/play").headers["location"] == f"/w/{watch}"
+    assert "Back to the game" not in shown(client, "/analysis?game=draft:9&room=//evil.example")
+
+
+def test_preferences_are_kept_if_they_are_known(client: TestClient) -> None:
+    answer = client.post("/preferences", data={"tour": "done", "values": "maybe", "other": "x", "back": "/new"})
+    assert answer.headers["location"] == "/new"
+    assert dict(client.cookies) == {"tour": "done"}
+
+
+def test_long_names_are_cut_by_the_page_and_kept_in_a_tooltip() -> None:
+    assert shorten_names("Ann's <turn>", "Ann", "Ben") == "Ann&#39;s &lt;turn&gt;"
+    long = "Ann <b> & the second of that name"
+    assert (
+        shorten_names(f"{long}'s turn", long, "Ben")
+        == f'<bdi class="cut" title="{escape(long)}">{escape(long)}</bdi>&#39;s turn'
+    )
 
 
 # Rooms ------------------------------------------------------------------------------------------------------------

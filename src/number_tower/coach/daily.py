@@ -58,7 +58,7 @@ class DailyRecord:
         """
         if day == self.day:
             return self
-        goes_on = self.result == "solved" and self.day + timedelta(days=1) == day
+        goes_on = self.result == "solved" and day - self.day == timedelta(days=1)
         return replace(self, day=day, tries=(), result="", streak=self.streak if goes_on else 0)
 
     def add_try(self, block: int, *, is_right: bool) -> DailyRecord:

@@ -1,4 +1,4 @@
-"""The classes of a server: found, changed and followed; a change is stored before anybody sees it."""
+"""The classes of a server: found, changed and followed; a change is stored before it is shown."""
 
 from __future__ import annotations
 
@@ -193,11 +193,12 @@ class Classes:
         """Return all games of a class, each with the number of its pairing."""
         return await self._access.read(lambda connection: classrooms.list_games(connection, stored.id))
 
-    async def export_games(self, stored: StoredClassroom) -> list[str]:
+    async def export_games(self, stored: StoredClassroom) -> str:
         """Return all games of a class as lines that another database can import."""
 
-        def export(connection: Connection) -> list[str]:
-            return [format_line(connection, game) for _, game in classrooms.list_games(connection, stored.id)]
+        def export(connection: Connection) -> str:
+            games = classrooms.list_games(connection, stored.id)
+            return "".join(format_line(connection, game) for _, game in games)
 
         return await self._access.read(export)
 

@@ -62,7 +62,7 @@ READ_LIMIT = RateLimit(
 )
 PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.", "pages")
 ACTION_LIMIT = RateLimit(
-    "acting", 50, 200, "Too many moves at once.", "moves, offers, taking a free seat, checks of your own rules"
+    "acting", 50, 200, "Too many moves at once.", "moves, answers, offers, taking a free seat, checks of your own rules"
 )
 COMPUTE_LIMIT = RateLimit(
     "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons, pictures, own rules"
@@ -81,6 +81,7 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("*", r"/(?:g|api/games)/[^/]+/take(?:/.*)?", HANDOVER_LIMIT),
     ("*", r"/(?:g|api/games)/[^/]+/hint", COMPUTE_LIMIT),
     ("POST", r"/new|/class/new|/analysis/play|/api/games", CREATE_LIMIT),
+    ("POST", r"/puzzles?|/learn/[^/]+", ACTION_LIMIT),  # the page that follows is computed, not the answer
     (
         "*",
         r"/(?:analysis|share(?:\.[a-z]+)?|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))",

@@ -218,7 +218,7 @@ async def download_games(request: Request, code: str) -> Response:
     """Export all games as lines that `tower import` reads."""
     state = await _find_for_export(request, code)
     lines = await _get_classes(request).export_games(state.stored)
-    return _download("".join(f"{line}\n" for line in lines), f"class-{state.stored.code}.jsonl", "application/jsonl")
+    return _download(lines, f"class-{state.stored.code}.jsonl", "application/jsonl")
 
 
 def _download(text: str, name: str, media_type: str) -> Response:

@@ -61,5 +61,5 @@ async def show_lesson(request: Request, name: str, at: str = "1", answers: Answe
 async def answer_lesson(request: Request, name: str) -> Response:
     """Accept an answer in a lesson."""
     fields, answers = await read_answer(request)
-    address = f"/learn/{quote(name, safe='')}?{urlencode({'at': fields.get('at', '1')})}"
+    address = f"/learn/{quote(name[:80], safe='')}?{urlencode({'at': fields.get('at', '1')[:4]})}"
     return redirect_with_answers(address, answers)
