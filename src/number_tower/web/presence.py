@@ -129,7 +129,7 @@ class PresenceTracker:
             self._wake.set()
 
     def judge(self, room: int) -> tuple[Presence, Presence]:
-        """Say where the players of both seats of a room are; of one not known yet, another server may know more soon."""
+        """Say where the players of both seats of a room are; other servers may soon say more of one not known yet."""
         if (room, 0) not in self._players or (room, 1) not in self._players:
             for seat in (0, 1):
                 self._get_player(room, seat)
