@@ -50,6 +50,7 @@ soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and
 	$(SCRIPT) tests/soak/kill_games.py
 	$(SCRIPT) tests/soak/kill_app.py
 	$(SCRIPT) tests/soak/kill_servers.py
+	PYTHONPATH=tests:tools $(BIN)/python tests/soak/kill_class.py
 	$(SCRIPT) tests/soak/faults.py
 	$(SCRIPT) tests/soak/history.py 60
 	$(SCRIPT) tests/soak/connections.py

@@ -24,6 +24,7 @@ from visits import (
     place,
     settled,
     status,
+    touch_drag,
     tower,
 )  # fmt: skip
 
@@ -38,6 +39,14 @@ PLACES = """
 })
 """
 """Returns where the parts of a room are."""
+
+WHERE = """
+() => {
+  const { y, height } = document.getElementById("board").getBoundingClientRect();
+  return [y + scrollY, height];
+}
+"""
+"""Returns where the board is, and how high."""
 
 LONG_NAME = "Maximiliana Wolkenstein-Trostburg"
 
@@ -127,6 +136,30 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     block(page, 8).click(force=True)
     expect(notice(page)).to_contain_text("You cannot place block 8 on top of block 5")
     assert stays(), "another refusal"
+
+
+@SIZES
+@pytest.mark.parametrize("moves", ["race:9,8,6", "draft:1,9,6", "summit:9,9,2", "climb:25,29,30", "factor:7,1,5"])
+@pytest.mark.parametrize("opponent", ["table", "link"])
+def test_the_board_stays_where_it_is_until_the_end(
+    visitor: Visitor, size: tuple[int, int], opponent: str, moves: str
+) -> None:
+    game, _, numbers = moves.partition(":")
+    page = visitor(None, size=size)
+    movers = (page, page)
+    address = begin(page, game, opponent, name_1="Ann")
+    if opponent == "link":
+        movers = (page, visitor(None, size=size))
+        join(movers[1], address, "Ben")
+        expect(my_turn(page)).to_be_visible()
+    before = [mover.evaluate(WHERE) for mover in movers]
+    for version, number in enumerate(map(int, numbers.split(",")), 1):
+        mover = movers[game_on(page).to_move]
+        expect(block(mover, number)).to_be_enabled()
+        place(mover, number)
+        for each in movers:
+            expect(each.locator("#main")).to_have_attribute("data-version", f"1.{version}")
+        assert [each.evaluate(WHERE) for each in movers] == before, number
 
 
 def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
@@ -232,6 +265,14 @@ def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
     drag(page, 8)
     expect(notice(page)).to_have_text("You cannot place block 8 on top of block 5: choose one less than or equal to 5.")
     expect(page.locator(".ghost")).to_have_count(0)
+    assert game_on(page).moves == (5, 9)
+
+
+def test_a_finger_that_drags_a_block_that_does_not_fit_is_told_why(visitor: Visitor) -> None:
+    page = visitor(None, size=PHONE, touch=True)
+    begin(page, "draft", moves=(5, 9))
+    touch_drag(page, 9)
+    expect(notice(page)).to_contain_text("Block 9 has already been placed.")
     assert game_on(page).moves == (5, 9)
 
 
@@ -363,10 +404,19 @@ def test_a_first_game_is_explained_on_the_board_in_three_steps(
 
 def test_the_tour_is_skipped_once_and_for_all(visitor: Visitor) -> None:
     page = newcomer(visitor)
-    tour(page).get_by_role("button", name="Skip").press("Enter")
+    page.reload()
+    with page.expect_response("**/preferences"):
+        tour(page).get_by_role("button", name="Skip").press("Enter")
     expect(tour(page)).to_have_count(0)
     page.reload()
     expect(board(page)).to_be_visible()
+    expect(tour(page)).to_have_count(0)
+
+
+def test_the_tour_is_for_the_first_game_only(visitor: Visitor) -> None:
+    page = newcomer(visitor)
+    expect(tour(page)).to_be_visible()
+    begin(page, "race")
     expect(tour(page)).to_have_count(0)
 
 

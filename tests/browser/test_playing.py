@@ -127,8 +127,7 @@ def playing_perfectly(page: Page) -> None:
 
 
 def test_one_s_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor("/")
-    page.get_by_role("link", name="Your own rules").click()
+    page = visitor("/new?game=own")
     page.get_by_label("Two at this table").check()
     page.get_by_label("Paste your rule file").fill(OWN.replace("6", "'six'"))
     page.get_by_role("button", name="Play", exact=True).click()

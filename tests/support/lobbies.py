@@ -11,6 +11,7 @@ from number_tower import Game, Table, catalogue
 from number_tower.store.database import Writer
 from number_tower.web.limits import Quota
 from number_tower.web.lobby import Lobby
+from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import Workers
@@ -43,22 +44,29 @@ class Instantly(Workers):
 
 
 @asynccontextmanager
-async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
+async def opened(
+    folder: Path, workers: Workers | None = None, presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING
+) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
     scribe, workers = Writer(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, workers, Quota(lambda: 0, None))
+        yield Lobby(store, scribe, workers, Quota(lambda: 0, None), presence_timing=presence_timing)
     finally:
         await workers.close()
         scribe.close()
         store.close()
 
 
-def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], workers: Workers | None = None) -> None:
+def at(
+    folder: Path,
+    do: Callable[[Lobby], Awaitable[None]],
+    workers: Workers | None = None,
+    presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
+) -> None:
     """Do something in a lobby of its own, on an event loop of its own."""
 
     async def all_of_it() -> None:
-        async with opened(folder, workers) as lobby:
+        async with opened(folder, workers, presence_timing) as lobby:
             await do(lobby)
 
     asyncio.run(asyncio.wait_for(all_of_it(), SLOW))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import date
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -453,8 +453,9 @@ def test_no_address_has_an_answer_and_the_right_block_lands_in_the_picture(
     assert "Right!" not in shown(client, address), "only this device remembers"
 
 
-def test_the_puzzle_of_the_day_is_remembered_on_the_device(client: TestClient) -> None:
-    today = datetime.now(UTC).date()
+def test_the_puzzle_of_the_day_is_remembered_on_the_device(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    today = date(2026, 2, 3)
+    monkeypatch.setattr(puzzles, "get_today", lambda: today)
     puzzle = quiz.make_daily_puzzle(today.isoformat())
     wrong = [choice.block for choice in puzzle.choices if not choice.is_right]
     assert "Solve a puzzle every day" in shown(client, "/puzzle")

@@ -20,7 +20,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.presence import PresenceTiming, PresenceTracker
 from support.apps import Player, linked
 from support.clocks import SLOW
-from support.lobbies import at, sat
+from support.lobbies import at, opened, sat
 
 ROOM, ANN, BEN = 7, 0, 1
 OFTEN = PresenceTiming(interval=0.005, pause=0.0)
@@ -188,6 +188,36 @@ def test_a_player_who_only_sends_requests_is_stored_now_and_then() -> None:
     run(do)
 
 
+def test_two_servers_on_one_database_agree_on_who_is_there(tmp_path: Path) -> None:
+    async def do(one: Lobby) -> None:
+        async with opened(tmp_path, presence_timing=OFTEN) as other:
+            address, ann, ben = await sat(one)
+            await one.act(address, ann, Move(0, 9))
+            followed = other.follow(address, always=True)
+            room = await anext(followed)
+            assert room is not None
+
+            async def see(seats: tuple[str, str]) -> None:
+                async with asyncio.timeout(SLOW):
+                    while (seen := other.describe_presence(room)) is None or seen.seats != seats:
+                        await anext(followed)
+
+            await see(("here", "here"))
+            one.note_player(room, ben, hidden=True)
+            await see(("here", "away"))
+            with one.attend(room, ben):
+                await see(("here", "here"))
+            with later(other, CLAIM_AFTER + 30):
+                other.note_player(room, ann)
+                await see(("here", "gone"))
+                known = await other.act(address, ann, Claim())
+                assert known.room.table.outcome == (0, "forfeit")
+            await followed.aclose()
+            await other.close()
+
+    at(tmp_path, do, presence_timing=OFTEN)
+
+
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
@@ -263,6 +293,20 @@ def test_each_player_sees_where_the_other_is_and_spectators_see_both(client: Tes
     watch = re.search(r"/w/[\w-]+", page)
     assert watch is not None
     assert shown_presence(TestClient(client.app).get(watch[0]).text) == {"1": "here", "2": "here"}
+
+
+def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestClient) -> None:
+    def find_reload(who: TestClient, path: str) -> list[str]:
+        reload = r'<noscript><meta http-equiv="refresh" content="(\d+); url=([^"]+)"></noscript>'
+        return re.findall(reload, who.get(path).text)
+
+    room, ben = two(client)
+    assert find_reload(client, room) == [("60", room)], "it is Ann's turn: time to think, and a sign that she is there"
+    assert find_reload(ben, room) == [("10", room)]
+    client.post(f"{room}/resign")
+    assert find_reload(ben, room) == []
+    table = client.post("/new", data={"game": "draft", "opponent": "table"}).headers["location"]
+    assert find_reload(client, table) == []
 
 
 def test_nobody_is_told_of_presence_at_one_table_or_against_the_computer(client: TestClient) -> None:

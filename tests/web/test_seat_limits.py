@@ -118,6 +118,37 @@ def test_thirty_pupils_who_ask_for_hints_and_reviews_in_one_moment_are_never_ref
     at_school(test, tmp_path)
 
 
+def test_a_class_of_thirty_at_one_address_joins_plays_and_reviews_in_one_moment(tmp_path: Path) -> None:
+    async def test(app: FastAPI) -> None:
+        teacher, *pupils = (browser(app) for _ in range(1 + PUPILS))
+        made = await teacher.post("/class/new", data={"games": "draft", "hints": "yes", "odd": "bye"})
+        page = made.headers["location"]
+        await together(pupil.get("/join") for pupil in pupils)
+        await together(
+            pupil.post(f"{page}/join", data={"name": f"Pupil {number}"}) for number, pupil in enumerate(pupils, 1)
+        )
+        await together(pupil.get(page) for pupil in pupils)
+        await together([teacher.post(f"{page}/start", data={"round": "1"}), teacher.get(f"{page}/wall")])
+        games = [answer.headers["location"] for answer in await together(pupil.get(page) for pupil in pupils)]
+        assert len(set(games)) == PUPILS / 2
+        both = list(zip(pupils, games, strict=True))
+        for block in (9, 8, 6):
+            await together(pupil.get(game) for pupil, game in both)
+            hints = [pupil.post(f"{game}/hint", data={"step": "3"}) for pupil, game in both]
+            assert {answer.status_code for answer in await asyncio.gather(*hints)} == {200, 409}, (
+                "one of them is to move"
+            )
+            moves = [pupil.post(f"{game}/move", data={"block": str(block)}) for pupil, game in both]
+            assert sorted(answer.status_code for answer in await asyncio.gather(*moves))[: PUPILS // 2] == [303] * 15
+        reviews = await together(pupil.get(f"{page}/review/{number // 2 + 1}") for number, pupil in enumerate(pupils))
+        await together(pupil.get(each.headers["location"]) for pupil, each in zip(pupils, reviews, strict=True))
+        await together([teacher.get(f"{page}/results.csv"), teacher.post(f"{page}/start", data={"round": "2"})])
+        for each in (teacher, *pupils):
+            await each.aclose()
+
+    at_school(test, tmp_path)
+
+
 def test_thirty_different_reviews_wait_for_their_turn_and_none_is_refused(tmp_path: Path) -> None:
     async def test(app: FastAPI) -> None:
         pupils = [browser(app) for _ in range(PUPILS)]

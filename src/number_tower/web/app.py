@@ -129,7 +129,6 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)
     docs.install_openapi(app)
-    app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(BrowserCookieMiddleware)
     install_middleware(app, settings)
     return app
@@ -145,6 +144,7 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
     app.add_middleware(TrustedHostMiddleware, settings=settings)
+    app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(AccessLogMiddleware, metrics=getattr(app.state, "metrics", None))
     app.add_middleware(SecurityHeadersMiddleware)
 

@@ -209,7 +209,7 @@ class PresenceTracker:
                 await self._exchange()
 
     async def _exchange(self) -> None:
-        """Store what was seen here, read what others have seen, and wake the followers of players who are not here."""
+        """Store what was seen here, read what others have seen of other players, and wake the followers of these."""
         now = self._get_time()
         unstored = {
             (room, seat + 1): sighting
@@ -221,10 +221,9 @@ class PresenceTracker:
             await self._store(unstored, announced)
             for (room, seat), sighting in unstored.items():
                 self._get_player(room, seat - 1).stored = sighting
-        known = {room for room, _ in self._players}
-        absent = {room for room in self._list_followed() if room in known and self.judge(room) != ("here", "here")}
-        outdated, self._outdated = self._outdated, set()
-        if absent | outdated:
-            await self.refresh(absent | outdated)
-        for room in absent | outdated:
+        elsewhere = {room for (room, _), player in self._players.items() if not player.pages}
+        wanted, self._outdated = self._outdated | (elsewhere & set(self._list_followed())), set()
+        if wanted:
+            await self.refresh(wanted)
+        for room in wanted:
             self._publish(room)

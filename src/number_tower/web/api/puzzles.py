@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -14,7 +14,7 @@ from number_tower.coach.quiz import PuzzleQuestion
 from number_tower.web.api.deps import JsonRoute, describe_refusals
 from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text, expect_one_of
 from number_tower.web.errors import ProblemError
-from number_tower.web.pages.puzzles import FIRST_DAY
+from number_tower.web.pages.puzzles import FIRST_DAY, get_today
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 
 router = APIRouter(route_class=JsonRoute, tags=["puzzles"], prefix="/puzzles")
@@ -98,7 +98,7 @@ class PuzzleVerdict(ResponseModel):
 @router.get("/daily", responses=describe_refusals(404, 422, 503))
 async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
     """Show a day's puzzle, the same for everyone; the grade rises from Monday to Sunday."""
-    day = day or _format_today()
+    day = day or get_today().isoformat()
     return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
 
 
@@ -119,7 +119,7 @@ async def endless_puzzle(
 async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
     """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
     if attempt.seed is None or attempt.number is None:
-        puzzle = await _find_daily_puzzle(request, attempt.day or _format_today())
+        puzzle = await _find_daily_puzzle(request, attempt.day or get_today().isoformat())
     else:
         puzzle = await _find_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
     if attempt.block is None:
@@ -130,12 +130,8 @@ async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdic
     return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=puzzle.answer if choice.is_right else None)
 
 
-def _format_today() -> str:
-    return datetime.now(UTC).date().isoformat()
-
-
 async def _find_daily_puzzle(request: Request, day: str) -> PuzzleQuestion:
-    if not FIRST_DAY.isoformat() <= day <= _format_today():
+    if not FIRST_DAY.isoformat() <= day <= get_today().isoformat():
         words = f"Choose a day from {FIRST_DAY} to today (UTC)."
         raise ProblemError(404, "no_such_puzzle", words)
     return await ask_daily_puzzle(request, day)

@@ -24,6 +24,7 @@ from number_tower.text import format_count, format_duration, format_value, summa
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
+from number_tower.web.middleware.browser_cookie import YEAR
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.static_files import build_static_url
@@ -59,6 +60,11 @@ def render_page(request: Request, name: str, /, *, status: int = 200, **context:
     given = {"layout": layout, "theme": theme if theme in THEMES else "auto", "here": _find_return_path(request)}
     headers = RETRY_HEADER if status == 503 else None
     return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
+
+
+def set_preference(response: Response, name: str, chosen: str) -> None:
+    """Remember on the device what a visitor chose; scripts may change the theme only, which they show at once."""
+    response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax", httponly=name != "theme")
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:

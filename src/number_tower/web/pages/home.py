@@ -9,9 +9,10 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
+from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
-from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import PREFERENCES, is_watch_address, read_form, render_page
+from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.pages import PREFERENCES, is_watch_address, read_form, render_page, set_preference
 from number_tower.web.pages.puzzles import read_daily_record
 from number_tower.web.view import RoomView
 
@@ -32,9 +33,9 @@ async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     games, hidden = await _list_games(request), set(_read_dismissed(request))
     mine = [view for view in games if view.cached.watch not in hidden]
-    dismissed, daily = len(games) - len(mine), read_daily_record(request)
-    classes = await _list_classes(request)
-    return render_page(request, "home.html", mine=mine, dismissed=dismissed, daily=daily, classes=classes)
+    dismissed, daily, chosen = len(games) - len(mine), read_daily_record(request), read_choices(request)
+    context = {"mine": mine, "dismissed": dismissed, "daily": daily, "chosen": chosen}
+    return render_page(request, "home.html", **context, classes=await _list_classes(request))
 
 
 @router.post("/dismiss")
@@ -46,9 +47,7 @@ async def dismiss_game(request: Request) -> Response:
         response.delete_cookie(DISMISSED, path="/", samesite="lax")
     elif is_watch_address(game):
         dismissed = [game, *(each for each in _read_dismissed(request) if each != game)]
-        response.set_cookie(
-            DISMISSED, ".".join(dismissed[:MOST_LISTED]), max_age=YEAR, path="/", samesite="lax", httponly=True
-        )
+        set_preference(response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
     return response
 
 
@@ -62,7 +61,7 @@ async def set_preferences(request: Request) -> Response:
     response = RedirectResponse(back if local else "/", 303)
     for name, choices in PREFERENCES.items():
         if (chosen := str(form.get(name, ""))) in choices:
-            response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax")
+            set_preference(response, name, chosen)
     return response
 
 

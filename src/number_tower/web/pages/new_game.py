@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple, cast
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -19,6 +20,7 @@ from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import format_runs, make_sentence, summarize_numbers
 from number_tower.web import limits, rule_form
+from number_tower.web.choices import GAME_FIELDS, read_choices, remember_choices
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.room_cache import NewRoom
@@ -27,6 +29,12 @@ router = APIRouter(include_in_schema=False)
 
 OWN_RULES = "own"
 """The name of a game with the visitor's own rules, in the form."""
+
+CARRIED = "carried-"
+"""What the names of fields begin with that the chosen game does not have; they come back with the next game."""
+
+LONGEST_QUERY = 6_000
+"""Characters of an address that fills in the form; a longer one is not used."""
 
 LONGEST_MATCH = 99
 LONGEST_GIVEN = 1_000
@@ -44,9 +52,21 @@ class FormError(ValueError):
 
 @router.get("/new")
 async def show_form(request: Request) -> Response:
-    """Show the form, filled in from the address."""
+    """Show the form, filled in from the address, and otherwise as this visitor chose before."""
     given = {name: value for name, value in request.query_params.items() if len(value) <= _find_limit(name)}
-    return render_form(request, given)
+    return render_form(request, {**read_choices(request, given.get("game")), **given})
+
+
+@router.post("/new/change")
+async def change_game(request: Request) -> Response:
+    """Show the form for another game, with everything else as it was filled in."""
+    form = await read_form(request)
+    given = {key: value for key, value in form.items() if isinstance(value, str) and len(value) <= _find_limit(key)}
+    for field in GAME_FIELDS:  # a field that the game before did not have was only carried along
+        given[field] = given.get(field) or given.pop(f"{CARRIED}{field}", "")
+    given["game"] = given.pop("change", "")
+    query = urlencode({key: value for key, value in given.items() if value or key != rule_form.TEXT})
+    return RedirectResponse(f"/new?{query}", 303) if len(query) <= LONGEST_QUERY else render_form(request, given)
 
 
 @router.post("/new")
@@ -55,7 +75,7 @@ async def start_game(request: Request) -> Response:
     form = await read_form(request)
     given = {key: value for key, value in form.items() if isinstance(value, str)}
     try:
-        return await open_room(request, await _read_room(form, given))
+        return await _open_and_remember(request, await _read_room(form, given), given)
     except FormError as error:
         wrong = error
     except (catalogue.UnknownGameError, catalogue.OptionError) as error:
@@ -68,6 +88,13 @@ async def start_game(request: Request) -> Response:
 def _find_limit(field: str) -> int:
     """Return how many characters a field may have in an address."""
     return limits.MAX_RULE_FILE if field == rule_form.TEXT else LONGEST_GIVEN
+
+
+async def _open_and_remember(request: Request, room: NewRoom, given: Mapping[str, str]) -> Response:
+    """Open a room, and remember on the device what was chosen for it."""
+    response = await open_room(request, room)
+    remember_choices(request, response, given)
+    return response
 
 
 async def open_room(request: Request, room: NewRoom) -> Response:

@@ -131,13 +131,18 @@ async def answer_daily_puzzle(request: Request) -> Response:
         return error.page
 
 
+def get_today() -> date:
+    """Return the day whose puzzle is today's."""
+    return datetime.now(UTC).date()
+
+
 def read_daily_record(request: Request) -> DailyRecord:
     """Return what this device remembers of the puzzles of the day, as it is today."""
-    return DailyRecord.from_text(request.cookies.get(_DAILY_COOKIE, "")).turn_to(datetime.now(UTC).date())
+    return DailyRecord.from_text(request.cookies.get(_DAILY_COOKIE, "")).turn_to(get_today())
 
 
 def _find_daily_page(request: Request, day: str) -> PuzzlePage:
-    today = datetime.now(UTC).date()
+    today = get_today()
     when = _parse_day(day) if day else today
     if when is None or not FIRST_DAY <= when <= today:
         late = when is not None and when > today

@@ -18,11 +18,12 @@ from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, R
 from number_tower.store.rooms import Revision, RoomNotFoundError, parse_tag
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
+from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.drawing import explain_block, join_messages
 from number_tower.web.live import attend_stream, pick_newest_moment, stream_page
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import await_answer, is_fragment, read_form, render_page
+from number_tower.web.pages import await_answer, is_fragment, read_form, render_page, set_preference
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_analysis, ask_for_hint
 from number_tower.web.room_cache import CachedRoom
@@ -121,12 +122,16 @@ async def export_record(request: Request, address: str, form: str) -> Response:
 @router.post("/g/{address}/sit")
 async def join_room(request: Request, address: str) -> Response:
     """Take the free seat."""
-    name = str((await read_form(request)).get("name", "")).strip()
+    form = await read_form(request)
+    name = str(form.get("name", "")).strip()
     try:
         cached, _ = await _get_lobby(request).join(address, name or None, get_browser_session(request).current.secret)
     except (RoomError, TableError) as error:
         return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
-    return await _welcome_player(request, cached)
+    response = await _welcome_player(request, cached)
+    if form.get("remember"):
+        remember_choices(request, response, {"name_1": name})
+    return response
 
 
 @router.post("/g/{address}/hint")
@@ -287,16 +292,23 @@ async def _render_room(
     settings, url = request.app.state.settings, request.url
     joins = not held and cached.room.waiting and url.path.startswith("/g/")
     view = RoomView(cached, held, _get_lobby(request).describe_presence(cached))
+    # The tour belongs to the first game of a browser, whose watch address it is remembered by.
+    is_first = request.cookies.get("tour", cached.watch) == cached.watch
+    shows_tour = bool(held) and is_first and not (cached.room.waiting or cached.room.over)
     context |= {
         "view": view,
         "analysis_url": build_analysis_url(view.line, room=cached.watch),
         "notice": notice,
+        "remembered_name": read_choices(request).get("name_1", "") if joins else "",
         "origin": settings.get_origin(url.scheme, url.netloc),
         "only_here": settings.is_local_only(url.netloc),
-        "shows_tour": held and not (cached.room.waiting or cached.room.over or request.cookies.get("tour")),
+        "shows_tour": shows_tour,
         "values": await _find_values(request, cached.room, held),
     }
-    return render_page(request, "join.html" if joins else "room.html", status=status, **context)
+    response = render_page(request, "join.html" if joins else "room.html", status=status, **context)
+    if shows_tour and "tour" not in request.cookies:
+        set_preference(response, "tour", cached.watch)
+    return response
 
 
 async def _find_values(request: Request, room: Room, held: frozenset[int]) -> dict[int, AnalysedMove] | None:

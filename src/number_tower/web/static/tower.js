@@ -341,7 +341,8 @@ function showTour() {
 }
 
 function endTour(tour) {
-  setPreference("tour", "done");
+  const body = new URLSearchParams(new FormData(tour.querySelector("form")));
+  fetch("/preferences", { method: "POST", body, redirect: "manual", keepalive: true }).catch(() => {}); // it would be shown again
   if (tour.contains(document.activeElement)) getMain().focus({ preventScroll: true });
   tour.remove();
 }
@@ -532,12 +533,8 @@ function changeTheme(button) {
   root.dataset.theme = theme;
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
-  setPreference("theme", theme);
-}
-
-function setPreference(name, value) {
   const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
+  document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax${secure}`;
 }
 
 const soundButton = document.getElementById("sound");
