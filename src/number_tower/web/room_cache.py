@@ -111,6 +111,11 @@ class CachedRoom(StoredRoom):
         return all(seat.kind != "computer" for seat in self.room.seats) and self.tokens[0] != self.tokens[1]
 
     @property
+    def is_attended(self) -> bool:
+        """Whether somebody else wants to know if its players are there: another player, or a teacher."""
+        return self.is_for_two or self.class_link is not None
+
+    @property
     def turn_began(self) -> float:
         """When the last change of the game was made, in seconds since 1970."""
         return datetime.fromisoformat(self.game.changed).timestamp()
