@@ -17,7 +17,7 @@ from support.plain_english import find_stiff
 
 SOURCE = ROOT / "src" / "number_tower"
 
-MOST_MODULES = 230
+MOST_MODULES = 240
 MOST_LOCAL_IMPORTS = 45
 MOST_PARTICIPLES = 0.02
 """The part of all functions whose whole name may be one participle."""

@@ -35,6 +35,7 @@ from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.rooms import Credentials
 from number_tower.text import make_sentence
+from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.class_view import ClassView, export_results, export_standings, stream_rounds, stream_wall
 from number_tower.web.classes import Classes, ClassState, Visitor
 from number_tower.web.live import EventStream
@@ -241,7 +242,9 @@ async def join_class(request: Request, code: str) -> Response:
     except ClassroomError as error:
         return await _render_refused(request, code, error, name=name)
     session.renew()
-    return await _answer(request, state.stored.code)
+    response = await _answer(request, state.stored.code)
+    remember_choices(request, response, {"name_1": name})
+    return response
 
 
 @router.post("/class/{code}/take")
@@ -430,6 +433,7 @@ def _render_class(
     view = ClassView(state, visitor, f"/class/{state.stored.code}")
     game = _find_game_path(state, visitor)
     context |= {"view": view, "notice": notice, "game": game, **_describe_origin(request)}
+    context.setdefault("name", read_choices(request).get("name_1", ""))
     return render_page(request, names.get(visitor.role, "class_join.html"), status=status, **context)
 
 

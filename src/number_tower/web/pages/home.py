@@ -34,8 +34,10 @@ async def show_home(request: Request) -> Response:
     games, hidden = await _list_games(request), set(_read_dismissed(request))
     mine = [view for view in games if view.cached.watch not in hidden]
     dismissed, daily, chosen = len(games) - len(mine), read_daily_record(request), read_choices(request)
-    context = {"mine": mine, "dismissed": dismissed, "daily": daily, "chosen": chosen}
-    return render_page(request, "home.html", **context, classes=await _list_classes(request))
+    classes = await _list_classes(request)
+    return render_page(
+        request, "home.html", mine=mine, dismissed=dismissed, daily=daily, chosen=chosen, classes=classes
+    )
 
 
 @router.post("/dismiss")
