@@ -168,6 +168,16 @@ def test_the_page_of_a_finished_game_leads_to_the_next_one(client: TestClient) -
     assert lesson.find_game("Ann") not in {None, first}
 
 
+def test_the_page_of_a_cancelled_game_leads_to_the_next_one_as_well(client: TestClient) -> None:
+    lesson = Lesson(client, 2)
+    lesson.start()
+    first = str(lesson.find_game("Ann"))
+    lesson.act("cancel", pairing=1)
+    assert "data-goto" not in lesson.pupils["Ann"].get(f"{first}/table").text
+    lesson.act("pair")
+    assert f'data-goto="{lesson.path}"' in lesson.pupils["Ann"].get(f"{first}/table").text
+
+
 def test_in_a_class_there_is_no_rematch(client: TestClient) -> None:
     lesson = Lesson(client, 2)
     lesson.start()
