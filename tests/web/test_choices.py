@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.testclient import TestClient
 
+from support.lessons import Lesson
+
 FORM = {
     "game": "race", "opponent": "link", "level": "fair", "name_1": "Zoë <b>", "name_2": "李", "first": "toss",
     "hints": "yes", "best_of": "3", "target": "21", "blocks": "1-12", "opening": "", "rules_text": "",
@@ -82,6 +84,14 @@ def test_the_name_of_a_player_who_joins_is_remembered_and_offered(client: TestCl
     assert 'value="Ben"' in ben.get(again).text
     namesake = client.post("/new", data={**FORM, "name_1": "BEN"}).headers["location"]
     assert 'value="Ben"' not in ben.get(namesake).text, "the other player has that name"
+
+
+def test_the_name_of_a_pupil_is_remembered_and_offered_in_the_next_class(client: TestClient) -> None:
+    pupil = TestClient(client.app, follow_redirects=False)
+    for expected in ("", "Zoë"):
+        lesson = Lesson(client, 0)
+        assert f'autofocus value="{expected}"' in pupil.get(lesson.path).text
+        assert pupil.post(f"{lesson.path}/join", data={"name": "Zoë", "remember": "yes"}).status_code == 303
 
 
 def test_the_button_on_the_first_page_plays_with_the_name_and_level_of_before(client: TestClient) -> None:

@@ -166,7 +166,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/class/{code}/results.csv"): Inputs(),
     ("GET", "/class/{code}/games.txt"): Inputs(),
     ("GET", "/class/{code}/games.jsonl"): Inputs(),
-    ("POST", "/class/{code}/join"): Inputs(form=("name",)),
+    ("POST", "/class/{code}/join"): Inputs(form=("name", "remember")),
     ("POST", "/class/{code}/take"): Inputs(form=("personal",)),
     ("GET", "/class/{code}/teach/{token}"): Inputs(),
     ("POST", "/class/{code}/teach/{token}"): Inputs(),

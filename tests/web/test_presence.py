@@ -137,7 +137,7 @@ def test_absence_counts_from_the_last_sign_the_turn_and_the_start_of_the_server(
 def test_another_server_knows_who_is_here_and_hears_when_they_leave() -> None:
     async def do(shared: Shared) -> None:
         one, other = shared.open(), shared.open()
-        other.describe(ROOM, ANN, 0.0)
+        other.judge(ROOM)
         with one.attend(ROOM, {ANN}):
             await until(lambda: other.judge(ROOM) == ("here", "gone"))
             for _ in range(20):
@@ -157,7 +157,7 @@ def test_another_server_knows_who_is_here_and_hears_when_they_leave() -> None:
 def test_a_server_that_was_killed_takes_its_players_along() -> None:
     async def do(shared: Shared) -> None:
         killed, other = shared.open(), shared.open()
-        other.describe(ROOM, ANN, 0.0)
+        other.judge(ROOM)
         page = killed.attend(ROOM, {ANN})
         page.__enter__()
         await until(lambda: other.judge(ROOM)[ANN] == "here")
@@ -296,7 +296,7 @@ def test_each_player_sees_where_the_other_is_and_spectators_see_both(client: Tes
 
 
 def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestClient) -> None:
-    def find_reload(who: TestClient, path: str) -> list[str]:
+    def find_reload(who: TestClient, path: str) -> list[tuple[str, str]]:
         reload = r'<noscript><meta http-equiv="refresh" content="(\d+); url=([^"]+)"></noscript>'
         return re.findall(reload, who.get(path).text)
 

@@ -129,7 +129,11 @@ class PresenceTracker:
             self._wake.set()
 
     def judge(self, room: int) -> tuple[Presence, Presence]:
-        """Say where the players of both seats of a room are."""
+        """Say where the players of both seats of a room are; other servers may soon say more of one not known yet."""
+        if (room, 0) not in self._players or (room, 1) not in self._players:
+            for seat in (0, 1):
+                self._get_player(room, seat)
+            self.mark(room)
         now = self._get_time()
         first, second = (judge_presence(self._find_newest(room, seat, now), now) for seat in (0, 1))
         return first, second
@@ -146,10 +150,6 @@ class PresenceTracker:
 
     def describe(self, room: int, mover: int, since: float) -> RoomPresence:
         """Return where the players of a room are; it is the turn of the mover since some time."""
-        if (room, 0) not in self._players or (room, 1) not in self._players:
-            for seat in (0, 1):
-                self._get_player(room, seat)
-            self.mark(room)
         return RoomPresence(self.judge(room), self.measure_absence(room, mover, since))
 
     def mark(self, room: int) -> None:

@@ -233,7 +233,8 @@ def _download(text: str, name: str, media_type: str) -> Response:
 @router.post("/class/{code}/join")
 async def join_class(request: Request, code: str) -> Response:
     """Join a class under a name."""
-    name = str((await read_form(request)).get("name", "")).strip()
+    form = await read_form(request)
+    name = str(form.get("name", "")).strip()
     session = get_browser_session(request)
     state, visitor = await _find_state(request, code)
     try:
@@ -243,7 +244,8 @@ async def join_class(request: Request, code: str) -> Response:
         return await _render_refused(request, code, error, name=name)
     session.renew()
     response = await _answer(request, state.stored.code)
-    remember_choices(request, response, {"name_1": name})
+    if form.get("remember"):
+        remember_choices(request, response, {"name_1": name})
     return response
 
 
@@ -433,7 +435,7 @@ def _render_class(
     view = ClassView(state, visitor, f"/class/{state.stored.code}")
     game = _find_game_path(state, visitor)
     context |= {"view": view, "notice": notice, "game": game, **_describe_origin(request)}
-    context.setdefault("name", read_choices(request).get("name_1", ""))
+    context |= {"remembered_name": read_choices(request).get("name_1", "")}
     return render_page(request, names.get(visitor.role, "class_join.html"), status=status, **context)
 
 

@@ -33,10 +33,14 @@ async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     games, hidden = await _list_games(request), set(_read_dismissed(request))
     mine = [view for view in games if view.cached.watch not in hidden]
-    dismissed, daily, chosen = len(games) - len(mine), read_daily_record(request), read_choices(request)
-    classes = await _list_classes(request)
     return render_page(
-        request, "home.html", mine=mine, dismissed=dismissed, daily=daily, chosen=chosen, classes=classes
+        request,
+        "home.html",
+        mine=mine,
+        dismissed=len(games) - len(mine),
+        daily=read_daily_record(request),
+        chosen=read_choices(request),
+        classes=await _list_classes(request),
     )
 
 
@@ -49,7 +53,7 @@ async def dismiss_game(request: Request) -> Response:
         response.delete_cookie(DISMISSED, path="/", samesite="lax")
     elif is_watch_address(game):
         dismissed = [game, *(each for each in _read_dismissed(request) if each != game)]
-        set_preference(response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
+        set_preference(request, response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
     return response
 
 
@@ -63,7 +67,7 @@ async def set_preferences(request: Request) -> Response:
     response = RedirectResponse(back if local else "/", 303)
     for name, choices in PREFERENCES.items():
         if (chosen := str(form.get(name, ""))) in choices:
-            set_preference(response, name, chosen)
+            set_preference(request, response, name, chosen)
     return response
 
 
