@@ -108,6 +108,17 @@ def find_room(client: TestClient, lesson: Lesson, name: str) -> Any:
     return client.portal.call(client.app.state.lobby.find_room, address).room  # type: ignore[union-attr,attr-defined]
 
 
+def test_a_class_plays_its_own_rules(client: TestClient) -> None:
+    rules = "title = 'Ours'\n[rules]\nblocks = '1-4'\ntarget = 9"
+    lesson = Lesson(client, 2, games=["own"], rules_text=rules)
+    lesson.start()
+    assert find_room(client, lesson, "Ann").table.game.rules.target == 9
+    assert "Ours" in lesson.teacher.get(lesson.path).text
+    wrong = Visitor(client).post("/class/new", games=["own"], rules_text="[rules]\ntarget = 'x'")
+    assert wrong.status_code == 422
+    assert "rules.target" in wrong.text
+
+
 def test_rounds_take_the_games_in_turn(client: TestClient) -> None:
     lesson = Lesson(client, 2, games=["draft", "race"])
     lesson.start()
