@@ -129,8 +129,7 @@ async def join_room(request: Request, address: str) -> Response:
     except (RoomError, TableError) as error:
         return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
     response = await _welcome_player(request, cached)
-    if form.get("remember"):
-        remember_choices(request, response, {"name_1": name})
+    remember_choices(request, response, {"name_1": name, "remember": str(form.get("remember", ""))})
     return response
 
 
