@@ -138,9 +138,8 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     assert stays(), "another refusal"
 
 
-@SIZES
 @pytest.mark.parametrize("moves", ["race:9,8,6", "draft:1,9,6", "summit:9,9,2", "climb:25,29,30", "factor:7,1,5"])
-@pytest.mark.parametrize("opponent", ["table", "link"])
+@pytest.mark.parametrize(("size", "opponent"), [(PHONE, "link"), (DESKTOP, "table")], ids=["phone", "desktop"])
 def test_the_board_stays_where_it_is_until_the_end(
     visitor: Visitor, size: tuple[int, int], opponent: str, moves: str
 ) -> None:

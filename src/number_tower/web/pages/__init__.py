@@ -62,9 +62,11 @@ def render_page(request: Request, name: str, /, *, status: int = 200, **context:
     return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
 
 
-def set_preference(response: Response, name: str, chosen: str) -> None:
+def set_preference(request: Request, response: Response, name: str, chosen: str) -> None:
     """Remember on the device what a visitor chose; scripts may change the theme only, which they show at once."""
-    response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax", httponly=name != "theme")
+    secure = request.app.state.settings.uses_secure_cookies(request.url.scheme)
+    is_hidden = name != "theme"
+    response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax", httponly=is_hidden, secure=secure)
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:

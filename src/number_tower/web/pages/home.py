@@ -21,6 +21,9 @@ router = APIRouter(include_in_schema=False)
 DISMISSED = "dismissed"
 """The cookie with the games that were dismissed from the home page."""
 
+MOST_CLASSES = 6
+"""Classes of a browser on the home page: the newest."""
+
 MOST_LISTED = 50
 """Games of a browser on the home page: those that are not over, then the newest."""
 
@@ -30,8 +33,15 @@ async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     games, hidden = await _list_games(request), set(_read_dismissed(request))
     mine = [view for view in games if view.cached.watch not in hidden]
-    dismissed, daily, chosen = len(games) - len(mine), read_daily_record(request), read_choices(request)
-    return render_page(request, "home.html", mine=mine, dismissed=dismissed, daily=daily, chosen=chosen)
+    return render_page(
+        request,
+        "home.html",
+        mine=mine,
+        dismissed=len(games) - len(mine),
+        daily=read_daily_record(request),
+        chosen=read_choices(request),
+        classes=await _list_classes(request),
+    )
 
 
 @router.post("/dismiss")
@@ -43,7 +53,7 @@ async def dismiss_game(request: Request) -> Response:
         response.delete_cookie(DISMISSED, path="/", samesite="lax")
     elif is_watch_address(game):
         dismissed = [game, *(each for each in _read_dismissed(request) if each != game)]
-        set_preference(response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
+        set_preference(request, response, DISMISSED, ".".join(dismissed[:MOST_LISTED]))
     return response
 
 
@@ -57,13 +67,23 @@ async def set_preferences(request: Request) -> Response:
     response = RedirectResponse(back if local else "/", 303)
     for name, choices in PREFERENCES.items():
         if (chosen := str(form.get(name, ""))) in choices:
-            set_preference(response, name, chosen)
+            set_preference(request, response, name, chosen)
     return response
 
 
 def _read_dismissed(request: Request) -> list[str]:
     """Return the watch addresses of the games that were dismissed in this browser, the last one first."""
     return [each for each in request.cookies.get(DISMISSED, "").split(".")[:MOST_LISTED] if is_watch_address(each)]
+
+
+async def _list_classes(request: Request) -> list[str]:
+    """Return the codes of the classes that this browser teaches or is a pupil of; none while the database fails."""
+    lobby: Lobby = request.app.state.lobby
+    session = get_browser_session(request)
+    with suppress(StoreError):
+        if session.secrets:
+            return await lobby.classes.list_codes(session.secrets, MOST_CLASSES)
+    return []
 
 
 async def _list_games(request: Request) -> list[RoomView]:

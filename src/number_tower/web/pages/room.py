@@ -306,7 +306,7 @@ async def _render_room(
     }
     response = render_page(request, "join.html" if joins else "room.html", status=status, **context)
     if shows_tour and "tour" not in request.cookies:
-        set_preference(response, "tour", cached.watch)
+        set_preference(request, response, "tour", cached.watch)
     return response
 
 

@@ -302,6 +302,7 @@ function hidePending(sent) {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const button = event.submitter;
+  form.closest(".wall .menu")?.removeAttribute("open");
   if (form.id === "theme") changeTheme(button);
   else if (!form.matches("[data-live]")) return;
   else if (button?.getAttribute("aria-disabled") === "true") showRefusal(button);

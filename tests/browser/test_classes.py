@@ -1,0 +1,187 @@
+"""In real browsers: a class that joins with a code, plays its rounds by itself, and survives whatever happens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from pupils import make_class, start_round
+from serving import PHONE, Server
+from support.browsers import Visitor, forgive
+from visits import block, board, my_turn, open_more, place, status
+
+pytest_plugins = ["support.browsers"]
+
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+"""What a browser says of a server that is not there any more."""
+
+GAME = re.compile(r"/g/[\w-]+$")
+
+
+def join_class(page: Page, code: str, name: str) -> None:
+    """Join a class as pupils do: type the code, then a name."""
+    page.goto("/join")
+    page.get_by_label("Code").fill(code.lower())
+    page.get_by_role("button", name="Join").click()
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Join", exact=True).click()
+    expect(page.get_by_role("heading", name=f"You are in, {name}")).to_be_visible()
+
+
+def two_pupils(visitor: Visitor, at: str | None = None) -> tuple[Page, dict[str, Page]]:
+    """Have a class with two pupils, one of them with a phone; return the teacher's page and theirs."""
+    teacher = visitor(None, at=at)
+    make_class(teacher, 0)
+    pages = {"Ann": visitor(None, at=at), "Ben": visitor(None, at=at, size=PHONE, touch=True)}
+    for name, page in pages.items():
+        join_class(page, teacher.url[-5:], name)
+    return teacher, pages
+
+
+def find_turn(pages: dict[str, Page]) -> list[Page]:
+    """Return the pages of both pupils, the one to move first."""
+    return sorted(pages.values(), key=lambda page: my_turn(page).count() == 0)
+
+
+def test_a_class_plays_its_rounds_by_itself(visitor: Visitor) -> None:
+    teacher, pages = two_pupils(visitor)
+    expect(teacher.get_by_role("region", name="Who is here")).to_contain_text("AnnBen")
+    teacher.evaluate("window.stayed = true")
+    start_round(teacher)
+    for page in pages.values():
+        page.wait_for_url(GAME)
+        expect(status(page)).to_contain_text("turn")
+    first, second = find_turn(pages)
+    wall = teacher.locator("#board-1")
+    for mover, number in ((first, 9), (second, 8), (first, 6)):
+        expect(my_turn(mover)).to_be_visible()
+        place(mover, number)
+        expect(wall.get_by_role("img", name=re.compile(rf"\b{number}$"))).to_be_visible()
+    expect(wall).to_contain_text("wins")
+    expect(teacher.get_by_role("region", name="Standings")).to_contain_text("1–0–0")
+    assert teacher.evaluate("window.stayed === true"), "the wall has never been reloaded"
+
+    ended = first.url
+    second.get_by_role("link", name="Back to the class").click()
+    expect(second.get_by_role("status").filter(has_text="next round")).to_be_visible()
+    start_round(teacher, 2)
+    for page in (first, second):
+        page.wait_for_url(GAME)
+        expect(page).not_to_have_url(ended)
+        expect(board(page)).to_be_visible()
+
+
+def test_a_closed_tab_is_opened_again_where_the_game_is(visitor: Visitor) -> None:
+    teacher, pages = two_pupils(visitor)
+    start_round(teacher)
+    ann = pages["Ann"]
+    ann.wait_for_url(GAME)
+    game = ann.url
+    for path in ("/", "/join"):
+        ann.goto(path)
+        if path == "/":
+            ann.get_by_role("link", name=re.compile(f"Class {teacher.url[-5:]}")).click()
+        else:
+            ann.get_by_label("Code").fill(teacher.url[-5:])
+            ann.get_by_role("button", name="Join").click()
+        ann.wait_for_url(game)
+        expect(board(ann)).to_be_visible()
+
+
+def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
+    teacher, pages = two_pupils(visitor)
+    start_round(teacher)
+    first, second = pages.values()
+    teacher.get_by_role("button", name="Pause all").click()
+    for page in (first, second):
+        expect(status(page)).to_contain_text("The teacher has paused the game")
+    teacher.get_by_role("button", name="Continue", exact=True).click()
+    for page in (first, second):
+        expect(status(page)).to_contain_text("turn")
+    teacher.get_by_text("Change").first.click()
+    teacher.get_by_role("button", name="Ann forfeits").click()
+    expect(status(first)).to_contain_text("Ben wins")
+    expect(teacher.get_by_role("region", name="Finished games")).to_contain_text("Ann")
+    teacher.get_by_text("Change").first.click()
+    teacher.get_by_role("button", name="Does not count").click()
+    teacher.get_by_role("button", name="Pair those who wait").click()
+    for page in (first, second):
+        expect(status(page)).to_contain_text("turn")
+
+
+def test_a_class_goes_on_after_the_server_was_killed(
+    visitor: Visitor, serving: Callable[..., Server], troubles: list[str]
+) -> None:
+    server = serving("--no-limits")
+    teacher, pages = two_pupils(visitor, server.url)
+    server.kill()
+    server.start()
+    start_round(teacher)
+    for page in pages.values():
+        page.wait_for_url(GAME)
+        expect(status(page)).to_contain_text("turn")
+    first, second = find_turn(pages)
+    place(first, 9)
+    server.kill()
+    server.start()
+    for page in (second, first):
+        page.reload()
+    place(second, 8)
+    place(first, 6)
+    expect(teacher.locator("#board-1")).to_contain_text("wins")
+    forgive(troubles, *GONE)
+
+
+def test_everything_works_without_javascript(visitor: Visitor) -> None:
+    teacher = visitor(None, scripts=False)
+    pupils = make_class(teacher, 1)
+    page = visitor(None, scripts=False, size=PHONE)
+    join_class(page, teacher.url[-5:], "Zoë")
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page.content().replace("\n", "")
+    teacher.reload()
+    start_round(teacher)
+    page.reload()
+    page.wait_for_url(GAME)
+    pair = teacher.locator("#board-1 .name").all_inner_texts()
+    if pair[0] == "Ann":
+        pupils["Ann"].place(9)
+        page.reload()
+        block(page, 8).click()
+        expect(status(page)).to_contain_text("Ann's turn")
+    else:
+        block(page, 9).click()
+        expect(status(page)).to_contain_text("Ann's turn")
+    teacher.goto(f"{teacher.url}/wall")
+    expect(teacher.locator("#board-1").get_by_role("img", name=re.compile("9$"))).to_be_visible()
+    teacher.get_by_role("link", name="Back to the class").click()
+    teacher.get_by_text("Change").first.click()
+    teacher.get_by_role("button", name="End as a draw").click()
+    expect(teacher.get_by_role("region", name="Standings")).to_contain_text("½")
+    page.goto(teacher.url)
+    expect(page.get_by_role("region", name="Standings")).to_contain_text("½")
+
+
+def test_a_teacher_needs_no_mouse(visitor: Visitor) -> None:
+    teacher = visitor("/class/new")
+    teacher.get_by_label("Number Tower: the race").focus()
+    teacher.keyboard.press("Space")
+    teacher.get_by_role("button", name="Make the class").focus()
+    teacher.keyboard.press("Enter")
+    teacher.wait_for_url(re.compile(r"/class/[A-Z0-9]{5}$"))
+    for name in ("Ann", "Ben"):
+        join_class(visitor(None), teacher.url[-5:], name)
+    start = teacher.get_by_role("button", name="Start", exact=True)
+    start.focus()
+    teacher.keyboard.press("Enter")
+    expect(teacher.get_by_role("heading", name="Round 1")).to_be_visible()
+    teacher.get_by_text("Change").first.focus()
+    teacher.keyboard.press("Enter")
+    teacher.get_by_role("button", name="End as a draw").focus()
+    teacher.keyboard.press("Enter")
+    expect(teacher.get_by_role("button", name="Start round 2")).to_be_visible()
+    open_more(teacher, "End the class")
+    teacher.get_by_role("button", name="Yes, end the class").focus()
+    teacher.keyboard.press("Enter")
+    expect(teacher.get_by_role("heading", name="This class is over")).to_be_visible()
