@@ -22,7 +22,7 @@ from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, load_game, update_game
 from number_tower.store.matches import load_choice, store_choice
-from number_tower.store.rooms import CHANNEL, Credentials, digest_secret, match_digest
+from number_tower.store.rooms import CHANNEL, Credentials, RoomChangedError, digest_secret, match_digest
 from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.store.schema import classrooms, games, pairings, pupils, rooms, rounds, seats, short_codes, teachers
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
@@ -60,14 +60,16 @@ class StoredClassroom:
     rooms: Mapping[int, RoomLink]
     """The rooms by the numbers of pairings."""
     token: str
+    """Of the teacher's link, as it was when the class was read: another process may have replaced it since."""
     teachers: frozenset[str]
+    """The browsers of teachers."""
     browsers: Mapping[int, str | None]
     """The browsers of pupils, by their numbers."""
 
     def is_teacher(self, credentials: Credentials) -> bool:
         """Say whether credentials have the rights of the teacher."""
-        tokens, browsers = credentials.digests
-        return match_digest(self.token, tokens) or any(match_digest(each, browsers) for each in self.teachers)
+        _, browsers = credentials.digests
+        return any(match_digest(each, browsers) for each in self.teachers)
 
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
@@ -300,7 +302,8 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     )
     touched |= paused_or_ended
     for pupil in {each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None}:
-        last = old.find_pairing(pupil)  # its page leads to the new game
+        # The page of the last game leads to the new one.
+        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
         touched |= {before.rooms[last.number].id} if last is not None and last.number in before.rooms else set()
     connection.execute(select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()).all()
     room_store.touch_rooms(connection, paused_or_ended)
@@ -339,8 +342,13 @@ def hold_seat(connection: Connection, room: int, place: int, browser: str | None
 
 
 def _end_game(connection: Connection, identity: int, pairing: Pairing) -> None:
-    """End the game of a pairing as the teacher has ruled, if it is not over."""
+    """End the game of a pairing as the teacher has ruled, if it is not over.
+
+    If it has ended since the class was read, RoomChangedError: the ruling may have to be another one, or none.
+    """
     known = room_store.load_room(connection, identity)
+    if summarize_room(known.room) != (pairing.winners, pairing.decided):
+        raise RoomChangedError
     if known.room.over:
         return
     declaration: Declaration = "forfeit" if pairing.ruling in {"first", "second"} else "abandoned"
@@ -358,15 +366,15 @@ def _rename_players(connection: Connection, identity: int, names: tuple[str, str
 # Holders --------------------------------------------------------------------------------------------------------------
 
 
-def add_teacher(connection: Connection, known: StoredClassroom, token: str, browser: str) -> ClassChange:
+def add_teacher(connection: Connection, identity: int, token: str, browser: str) -> ClassChange:
     """Let a browser with the teacher's token hold the class."""
-    if not match_digest(known.token, [digest_secret(token)]):
+    now = load_classroom(connection, identity, lock=True)
+    if not match_digest(now.token, [digest_secret(token)]):
         raise ClassroomError("not_yours", "this is not the teacher's link of this class; perhaps part of it is missing")
-    now = load_classroom(connection, known.id, lock=True)
     if digest_secret(browser) not in now.teachers:
-        connection.execute(insert(teachers).values(classroom=known.id, browser=digest_secret(browser)))
+        connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
         _raise_version(connection, now, now.classroom)
-    return ClassChange(load_classroom(connection, known.id), {})
+    return ClassChange(load_classroom(connection, identity), {})
 
 
 def replace_token(connection: Connection, identity: int) -> str:

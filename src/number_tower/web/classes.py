@@ -245,21 +245,20 @@ class Classes:
             )
         return self._remember(stored), token
 
-    async def act(self, code: str, credentials: Credentials, action: Action, *, watches: bool = False) -> ClassState:
+    async def act(self, code: str, credentials: Credentials, action: Action) -> ClassState:
         """Do something in a class, as the role that the credentials have there."""
         stored = await self.find(code)
-        role = stored.find_role(credentials, watches=watches)
         makes_rooms = isinstance(action, StartRound | PairWaiting | PairTwo)
         size = _PUPIL_COST * len(stored.classroom.members)
 
         def change(now: StoredClassroom) -> Classroom:
-            return apply_action(now.classroom, role, action, SystemRandom())
+            return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
         with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
             await self._change(stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change))
         return await self.find_state(code)
 
-    async def join(self, code: str, name: str, browser: str, *, watches: bool = False) -> ClassState:
+    async def join(self, code: str, name: str, browser: str) -> ClassState:
         """Join a class under a name, for a browser; one that has joined already stays who it is."""
         stored = await self.find(code)
         credentials = Credentials(browsers=(browser,))
@@ -267,8 +266,7 @@ class Classes:
         def change(now: StoredClassroom) -> Classroom:
             if now.find_pupil(credentials) is not None:
                 return now.classroom
-            role = now.find_role(credentials, watches=watches)
-            return apply_action(now.classroom, role, Join(name), SystemRandom())
+            return apply_action(now.classroom, now.find_role(credentials), Join(name), SystemRandom())
 
         await self._change(
             stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change, browser)
@@ -278,14 +276,12 @@ class Classes:
     async def add_teacher(self, code: str, token: str, browser: str) -> None:
         """Let a browser with the teacher's link hold a class."""
         stored = await self.find(code)
-        await self._change(stored.id, lambda connection: classrooms.add_teacher(connection, stored, token, browser))
+        await self._change(stored.id, lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
 
     async def make_teacher_token(self, code: str) -> str:
         """Return a new token for the teacher's link."""
         stored = await self.find(code)
-        token = await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
-        self._forget(stored.id)
-        return token
+        return await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
 
     async def make_pupil_code(self, code: str, number: int) -> str:
         """Return a code by which a pupil can continue on another device."""
