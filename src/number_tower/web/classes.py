@@ -34,7 +34,7 @@ MAX_CLASSES = 256
 """Classes in memory; the least recently used are read again when they are asked for."""
 
 _MAX_TRIES = 5
-"""How often a change is tried if a game of the class changes at the same moment."""
+"""How often a change is tried if a game of the class changes at the same moment, and how often a class is read."""
 
 _CLASS_COST, _PUPIL_COST = 4_000, 1_500
 """Estimated bytes on the disk of a new class, and of each pupil in a round."""
@@ -124,6 +124,8 @@ class Classes:
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._holders: Counter[str] = Counter()
+        self._loading: dict[tuple[str, int], asyncio.Task[StoredClassroom]] = {}
+        self._heard = 0
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
 
@@ -146,7 +148,7 @@ class Classes:
             versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
             known = known if versions.get(known.id) == known.version else None
         if known is None:
-            known = self._remember(await self._access.read(_make_query(code)))
+            known = await self._load(code, fresh=fresh)
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
@@ -310,6 +312,7 @@ class Classes:
 
     def note_change(self, notice: ClassNotice | None) -> None:
         """Note that another process has changed a class, or perhaps any of them."""
+        self._heard += 1
         if notice is None:
             self._may_differ = True
             if self._comparing is None or self._comparing.done():
@@ -326,6 +329,28 @@ class Classes:
             self._hub.publish(name_class_topic(room.class_link.id))
 
     # Internals --------------------------------------------------------------------------------------------------------
+
+    async def _load(self, code: str, *, fresh: bool) -> StoredClassroom:
+        """Read a class, again if a change was heard of meanwhile: what was read may be older.
+
+        Followers who ask at once, as after a change by another server, share one query; a fresh class is read anew.
+        """
+        tries = 0
+        while True:
+            tries, heard = tries + 1, self._heard
+            query = _make_query(code)
+            stored = await (self._access.read(query) if fresh else self._share_loading((code, heard), query))
+            if heard == self._heard or tries == _MAX_TRIES:
+                return self._remember(stored)
+
+    async def _share_loading(
+        self, key: tuple[str, int], query: Callable[[Connection], StoredClassroom]
+    ) -> StoredClassroom:
+        loading = self._loading.get(key)
+        if loading is None:
+            loading = self._loading[key] = asyncio.ensure_future(self._access.read(query))
+            loading.add_done_callback(lambda _: self._loading.pop(key))
+        return await asyncio.shield(loading)
 
     async def _change(self, class_id: int, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""
