@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
 from number_tower.presence import Presence
-from number_tower.short_codes import CodeError, normalize_code
+from number_tower.short_codes import PERSONAL_LENGTH, CodeError, normalize_code
 from number_tower.store import StoreError, classrooms
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
@@ -294,9 +294,9 @@ class Classes:
         """Let a browser continue as the pupil that a personal code is for."""
         stored = await self.find(code)
         try:
-            given = normalize_code(personal)
+            given = normalize_code(personal, PERSONAL_LENGTH)
         except CodeError as error:
-            raise ClassroomError("not_now", f"{error}") from None
+            raise ClassroomError("not_now", f"this is not a personal code: {error}") from None
         await self._change(stored.id, lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
 
     async def move_holders(self, browser: str, others: Collection[str]) -> None:
