@@ -49,7 +49,7 @@ class Board(NamedTuple):
     @property
     def look(self) -> Hashable:
         """What the board shows: boards that are equal in this look the same."""
-        room = None if self.view is None else (self.view.cached.id, self.view.cached.tag)
+        room = None if self.view is None else (self.view.cached.address, self.view.cached.tag)
         return room, self.pairing, self.names, self.idle, self.presence
 
     @property
