@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -462,3 +463,56 @@ def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
         case Claim(gone_for, _):
             allowed = start.may_claim(held, gone_for)
     return allowed
+
+
+# In a class -----------------------------------------------------------------------------------------------------------
+
+
+def in_class(state: Any = "open", *, best_of: int | None = None, **changed: Any) -> Room:
+    return replace(room(best_of=best_of), class_state=state, **changed)
+
+
+def test_a_paused_game_waits_for_the_teacher() -> None:
+    paused = in_class("paused")
+    assert paused.is_paused
+    assert not paused.may_move({0})
+    assert not paused.may_resign({0})
+    assert not paused.may_claim({1}, 10_000)
+    for action in (Move(0, 9), Resign(), Undo(0)):
+        with pytest.raises(RoomError, match="your teacher has paused the game"):
+            paused.apply({0}, action)
+
+
+def test_in_a_class_the_next_game_is_the_teachers_to_start() -> None:
+    ended = in_class().apply({0}, Resign())
+    assert not ended.may_rematch({1})
+    assert not ended.may_offer({1}, "rematch")
+    for action in (Rematch(), MakeOffer("rematch")):
+        with pytest.raises(RoomError):
+            ended.apply({1}, action)
+
+
+def test_in_a_class_a_match_goes_on_by_itself_until_it_is_decided_or_ended() -> None:
+    first = in_class(best_of=3).apply({0}, Resign())
+    assert first.may_rematch({0})
+    assert not replace(first, class_state="closed").may_rematch({0})
+    decided = first.apply({0}, Rematch()).apply({0}, Resign())
+    assert decided.series_over
+    assert not decided.may_rematch({0})
+
+
+def test_in_a_class_a_result_is_final() -> None:
+    end = played(replace(room(seats=(PEOPLE[0], Seat("computer", "Easy"))), class_state="open"), 9, 8, 6)
+    assert end.over
+    assert not end.may_undo({0})
+    with pytest.raises(RoomError, match="its result counts in the class"):
+        end.apply({0}, Undo(end.table.version))
+    assert replace(end, class_state=None).may_undo({0})
+
+
+def test_the_teacher_decides_about_hints_and_values() -> None:
+    assert in_class(best_of=3).hints_allowed
+    assert not in_class(hints=False).hints_allowed
+    assert in_class(class_values=True).may_see_values({0})
+    assert not in_class().may_see_values({0})
+    assert not in_class(class_values=True).may_see_values(())

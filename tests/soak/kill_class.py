@@ -91,8 +91,9 @@ class PagePupil:
         """Place a block, if it is this pupil's turn and the last one has arrived."""
         blocks = self._page.locator(".block[name=block]:not([aria-disabled])")
         with suppress(Error):  # the page may be replaced at any moment
-            if self._page.locator("#status.mine").count() and not self._page.locator(".pending").count():
-                blocks.nth(chance.randrange(blocks.count())).click(timeout=1_000)
+            is_mine = self._page.locator("#status.mine").count() and not self._page.locator(".pending").count()
+            if is_mine and (count := blocks.count()):
+                blocks.nth(chance.randrange(count)).click(timeout=1_000)
 
     def find_game(self) -> None:
         """Wait until the page has led to a game, or says that there is none this round."""

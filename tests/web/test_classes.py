@@ -108,6 +108,17 @@ def find_room(client: TestClient, lesson: Lesson, name: str) -> Any:
     return client.portal.call(client.app.state.lobby.find_room, address).room  # type: ignore[union-attr,attr-defined]
 
 
+def test_a_class_plays_its_own_rules(client: TestClient) -> None:
+    rules = "title = 'Ours'\n[rules]\nblocks = '1-4'\ntarget = 9"
+    lesson = Lesson(client, 2, games=["own"], rules_text=rules)
+    lesson.start()
+    assert find_room(client, lesson, "Ann").table.game.rules.target == 9
+    assert "Ours" in lesson.teacher.get(lesson.path).text
+    wrong = Visitor(client).post("/class/new", games=["own"], rules_text="[rules]\ntarget = 'x'")
+    assert wrong.status_code == 422
+    assert "rules.target" in wrong.text
+
+
 def test_rounds_take_the_games_in_turn(client: TestClient) -> None:
     lesson = Lesson(client, 2, games=["draft", "race"])
     lesson.start()
@@ -166,6 +177,16 @@ def test_the_page_of_a_finished_game_leads_to_the_next_one(client: TestClient) -
     lesson.start(2)
     assert f'data-goto="{lesson.path}"' in lesson.pupils["Ann"].get(f"{first}/table").text
     assert lesson.find_game("Ann") not in {None, first}
+
+
+def test_the_page_of_a_cancelled_game_leads_to_the_next_one_as_well(client: TestClient) -> None:
+    lesson = Lesson(client, 2)
+    lesson.start()
+    first = str(lesson.find_game("Ann"))
+    lesson.act("cancel", pairing=1)
+    assert "data-goto" not in lesson.pupils["Ann"].get(f"{first}/table").text
+    lesson.act("pair")
+    assert f'data-goto="{lesson.path}"' in lesson.pupils["Ann"].get(f"{first}/table").text
 
 
 def test_in_a_class_there_is_no_rematch(client: TestClient) -> None:
@@ -283,6 +304,18 @@ def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
         assert "Join the class" in lesson.pupils["Ann"].get(lesson.path).text
         lesson.pupils["Ann"] = phone
     assert lesson.pupils["Ann"].get(str(game)).status_code == 200
+
+
+def test_what_several_cookies_of_a_browser_hold_is_held_by_one(client: TestClient) -> None:
+    """A browser that makes first visits in several tabs at once has several secrets; one of them stays."""
+    lesson, other = Lesson(client, 1), Lesson(client, 0)
+    both = lesson.pupils["Ann"]
+    for cookie in other.teacher.cookies.jar:
+        both.cookies.set(cookie.name, str(cookie.value), domain=cookie.domain)
+    for _ in range(3):
+        assert "You are in" in both.get(lesson.path).text
+        assert "End the class" in both.get(other.path).text
+    assert len([cookie for cookie in both.cookies.jar if "browser-" in cookie.name]) == 1
 
 
 def test_the_teacher_continues_on_another_device_by_a_link(client: TestClient) -> None:

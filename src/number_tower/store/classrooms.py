@@ -299,7 +299,8 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     playing = [each for each in after.unfinished if renamed & {each.first, each.second} and each not in fresh]
     touched = {before.rooms[each.number].id for each in (*changed, *playing) if each.number in before.rooms}
     for pupil in {each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None}:
-        last = old.find_pairing(pupil)  # its page leads to the new game
+        # The page of the last game leads to the new one.
+        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
         touched |= {before.rooms[last.number].id} if last is not None and last.number in before.rooms else set()
     connection.execute(select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()).all()
     for pairing in changed:

@@ -47,12 +47,6 @@ class Board(NamedTuple):
     """Where the players are; computers are always here."""
 
     @property
-    def look(self) -> Hashable:
-        """What the board shows: boards that are equal in this look the same."""
-        room = None if self.view is None else (self.view.cached.address, self.view.cached.tag)
-        return room, self.pairing, self.names, self.idle, self.presence
-
-    @property
     def status(self) -> str:
         """What happens there, in a few words."""
         if self.pairing.sits_out:
@@ -146,12 +140,22 @@ class ClassView:
 
 def make_board(state: ClassState, number: int) -> Board:
     """Return the board of a pairing."""
-    pairing = state.classroom.get_pairing(number)
-    room = state.rooms.get(number)
+    pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
     view = None if room is None else RoomView(room, frozenset())
-    first, second = state.presence.get(number, ("here", "here"))
-    presence = first, "here" if pairing.level is not None else second
-    return Board(pairing, state.classroom.get_names(pairing), view, _count_idle_minutes(pairing, room), presence)
+    idle, presence = _count_idle_minutes(pairing, room), _find_presence(state, pairing)
+    return Board(pairing, state.classroom.get_names(pairing), view, idle, presence)
+
+
+def compute_look(state: ClassState, number: int) -> Hashable:
+    """Return what the board of a pairing shows: boards that are equal in this look the same."""
+    pairing, room = state.classroom.get_pairing(number), state.rooms[number]
+    names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
+    return room.address, room.tag, pairing, names, idle, _find_presence(state, pairing)
+
+
+def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
+    first, second = state.presence.get(pairing.number, ("here", "here"))
+    return first, "here" if pairing.level is not None else second
 
 
 def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
@@ -175,13 +179,13 @@ async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
-            boards = {number: make_board(state, number) for number in state.rooms}
-            keys = {number: board.look for number, board in boards.items()}
+            looks = {number: compute_look(state, number) for number in state.rooms}
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
-                events += [_encode_board(boards[number]) for number in keys if keys[number] != sent.get(number)]
-            summary, sent = state.summary, dict(keys)
-            del state, boards
+                changed = (number for number, look in looks.items() if look != sent.get(number))
+                events += [_encode_board(_Sight(state, number, looks[number])) for number in changed]
+            summary, sent = state.summary, looks
+            del state
             yield b"".join(events) or KEEPALIVE
 
 
@@ -204,29 +208,30 @@ def _encode_mark(tag: str) -> bytes:
     return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
 
 
-def _encode_board(board: Board) -> bytes:
-    return b"event: board\ndata: %s\n\n" % _render_cached(_BoardKey(board)).encode()
+class _Sight:
+    """A board to be rendered, once for all followers: two that look the same are equal."""
 
-
-class _BoardKey:
-    """A board that is equal to another one if it looks the same, so that it is rendered once for all followers."""
-
-    def __init__(self, board: Board) -> None:
-        self.board = board
-        self.look = board.look
+    def __init__(self, state: ClassState, number: int, look: Hashable) -> None:
+        self._state, self._number, self.look = state, number, look
 
     def __hash__(self) -> int:
         return hash(self.look)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoardKey) and self.look == other.look
+        return isinstance(other, _Sight) and self.look == other.look
+
+    def render(self) -> bytes:
+        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
+        board = make_board(self._state, self._number)
+        del self._state
+        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+        return " ".join(html.split()).encode()
 
 
-@lru_cache(maxsize=512)
-def _render_cached(key: _BoardKey) -> str:
-    """Render a board in one line, as events need it."""
-    html: str = templates.get_template("class_parts.html").module.board(key.board)  # type: ignore[attr-defined] # a macro
-    return " ".join(html.split())
+@lru_cache(maxsize=256)
+def _encode_board(sight: _Sight) -> bytes:
+    """Return the event with a board."""
+    return b"event: board\ndata: %s\n\n" % sight.render()
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

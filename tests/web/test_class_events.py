@@ -1,0 +1,188 @@
+"""Live events of a class: the wall gets each board that changes, and pupils only what matters to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from number_tower import catalogue
+from number_tower.class_actions import Action, Pause, Rename, StartRound
+from number_tower.classroom import ClassSettings
+from number_tower.room import Move
+from number_tower.store.rooms import Credentials
+from number_tower.web import class_view
+from number_tower.web.class_view import stream_rounds, stream_wall
+from number_tower.web.classes import Classes
+from number_tower.web.live import KEEPALIVE, RECONNECT_HINT, ClassNotice, RoomChange, _parse_notice
+from number_tower.web.lobby import Lobby
+from support.clocks import SLOW
+from support.lobbies import opened
+
+TEACHER = Credentials(browsers=("teacher",))
+
+
+class Lesson:
+    """A class of two in a lobby."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        self.lobby = lobby
+        self.classes: Classes = lobby.classes
+        self.code = ""
+
+    async def begin(self) -> None:
+        stored, _ = await self.classes.open(ClassSettings((catalogue.choose("draft"),)), "teacher")
+        self.code = stored.code
+        for name in ("Ann", "Ben"):
+            await self.classes.join(self.code, name, name)
+
+    async def act(self, action: Action) -> None:
+        await self.classes.act(self.code, TEACHER, action)
+
+    async def place(self, *blocks: int) -> None:
+        for block in blocks:
+            stored = await self.classes.find(self.code)
+            room = await self.classes.find_room(stored, 1)
+            table = room.room.table
+            mover = stored.classroom.get_names(stored.classroom.pairings[0])[table.game.to_move]
+            await self.lobby.act(room.address, Credentials(browsers=(mover,)), Move(table.version, block))
+
+
+class Follower:
+    """Reads events one by one."""
+
+    def __init__(self, events: AsyncIterator[bytes]) -> None:
+        self.events = events
+
+    async def next(self) -> str:
+        return (await anext(self.events)).decode()
+
+
+@asynccontextmanager
+async def following(events: Any) -> AsyncIterator[Follower]:
+    async with aclosing(events):
+        assert await anext(events) == RECONNECT_HINT
+        yield Follower(events)
+
+
+def in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with opened(folder) as lobby:
+            lesson = Lesson(lobby)
+            await lesson.begin()
+            await script(lesson)
+            await lobby.close()
+
+    asyncio.run(asyncio.wait_for(run(), SLOW))
+
+
+def test_the_wall_gets_each_board_that_changes(tmp_path: Path) -> None:
+    async def script(lesson: Lesson) -> None:
+        await lesson.act(StartRound(1))
+        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
+            assert (await wall.next()).startswith("event: state\nid: 3.0.")
+            await lesson.place(9)
+            said = await wall.next()
+            assert said.startswith('event: board\ndata: <div class="class-board')
+            assert "height 9 of 15: 9" in said
+            assert "event: state" not in said, "the rest of the page is as it was"
+            assert said.count("\n") == 3
+            await lesson.place(8, 6)
+            while "event: state" not in said:
+                said = await wall.next()
+            assert "id: 3.1." in said
+            assert "wins" in said
+
+    in_class(tmp_path, script)
+
+
+def test_the_wall_follows_the_rooms_of_the_next_round(tmp_path: Path) -> None:
+    async def script(lesson: Lesson) -> None:
+        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
+            assert "id: 2.0.0" in await wall.next()
+            await lesson.act(StartRound(1))
+            assert "event: board" in await wall.next()
+            await lesson.place(9)
+            assert "height 9 of 15: 9" in await wall.next()
+
+    in_class(tmp_path, script)
+
+
+def test_a_game_that_nobody_moves_in_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def script(lesson: Lesson) -> None:
+        monkeypatch.setattr(class_view, "HEARTBEAT", 0.01)
+        await lesson.act(StartRound(1))
+        async with following(stream_wall(lesson.classes, lesson.code)) as wall:
+            await wall.next()
+            assert await wall.next() == KEEPALIVE.decode()
+
+            class Later(datetime):
+                @classmethod
+                def now(cls, tz: Any = None) -> Any:
+                    return datetime.now(tz) + timedelta(minutes=3)
+
+            assert datetime.now(UTC) < Later.now(UTC)
+            monkeypatch.setattr(class_view, "datetime", Later)
+            said = KEEPALIVE.decode()
+            while said == KEEPALIVE.decode():
+                said = await wall.next()
+            assert "No move for 3 minutes" in said
+
+    in_class(tmp_path, script)
+
+
+def test_a_pupil_hears_of_the_round_and_not_of_every_other_pupil(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def script(lesson: Lesson) -> None:
+        monkeypatch.setattr(class_view, "HEARTBEAT", 0.05)
+        async with following(stream_rounds(lesson.classes, lesson.code, 1)) as page:
+            assert "event: state\nid: 2.0.0" in await page.next()
+            await lesson.classes.join(lesson.code, "Zoë", "Zoë")
+            assert await page.next() == KEEPALIVE.decode()
+            for action, version in ((Rename(1, "Anna"), 4), (StartRound(1), 5), (Pause(), 6)):
+                await lesson.act(action)
+                said = KEEPALIVE.decode()
+                while said == KEEPALIVE.decode():
+                    said = await page.next()
+                assert f"event: state\nid: {version}.0.0" in said
+
+    in_class(tmp_path, script)
+
+
+@pytest.mark.parametrize(
+    ("payload", "notice"),
+    [
+        ("class 5 7", ClassNotice(5, 7)), ("5 1.2.3", RoomChange(5, "1.2.3")), ("5", RoomChange(5)),
+        ("class", None), ("class x 7", None), ("class 5", None), ("class 5 7 9", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_notice_names_a_room_or_a_class(payload: str, notice: object) -> None:
+    assert _parse_notice(payload) == notice
+
+
+def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) -> None:
+    async def script(lesson: Lesson) -> None:
+        async with opened(tmp_path) as other:
+            before = await lesson.classes.find(lesson.code, fresh=False)
+            await other.classes.join(lesson.code, "Zoë", "Zoë")
+            assert await lesson.classes.find(lesson.code, fresh=False) == before
+            assert len((await lesson.classes.find(lesson.code)).classroom.pupils) == 3, "a page is always fresh"
+            await other.classes.join(lesson.code, "Yan", "Yan")
+            version = (await other.classes.find(lesson.code)).version
+            lesson.lobby.note_change(ClassNotice(before.id, version))
+            assert len((await lesson.classes.find(lesson.code, fresh=False)).classroom.pupils) == 4
+            await other.classes.join(lesson.code, "Xia", "Xia")
+            async with aclosing(lesson.classes.follow_rounds(lesson.code, SLOW)) as states:
+                await anext(states)
+                await other.classes.join(lesson.code, "Wim", "Wim")
+                lesson.lobby.note_change(None)
+                assert len((await anext(states)).classroom.pupils) == 6
+            await other.close()
+
+    in_class(tmp_path, script)
