@@ -183,7 +183,7 @@ async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(_Sight(state, number, looks[number])) for number in changed]
+                events += [_encode_board(_BoardKey(state, number, looks[number])) for number in changed]
             summary, sent = state.summary, looks
             del state
             yield b"".join(events) or KEEPALIVE
@@ -208,7 +208,7 @@ def _encode_mark(tag: str) -> bytes:
     return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
 
 
-class _Sight:
+class _BoardKey:
     """A board to be rendered, once for all followers: two that look the same are equal."""
 
     def __init__(self, state: ClassState, number: int, look: Hashable) -> None:
@@ -218,7 +218,7 @@ class _Sight:
         return hash(self.look)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sight) and self.look == other.look
+        return isinstance(other, _BoardKey) and self.look == other.look
 
     def render(self) -> bytes:
         """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
@@ -229,7 +229,7 @@ class _Sight:
 
 
 @lru_cache(maxsize=256)
-def _encode_board(sight: _Sight) -> bytes:
+def _encode_board(sight: _BoardKey) -> bytes:
     """Return the event with a board."""
     return b"event: board\ndata: %s\n\n" % sight.render()
 
