@@ -138,13 +138,12 @@ def test_roles_are_known_by_the_browser(kept: Store) -> None:
 def test_the_teachers_link_makes_other_browsers_the_teachers(kept: Store) -> None:
     with kept.write() as connection:
         known, token = classrooms.insert_classroom(connection, SETTINGS, "first")
-        after = classrooms.add_teacher(connection, known, token, "second").stored
+        after = classrooms.add_teacher(connection, known.id, token, "second").stored
         assert after.find_role(Credentials(browsers=("second",))) == "teacher"
         assert after.find_role(Credentials(token)) == "teacher"
         with pytest.raises(ClassroomError, match="not the teacher's link"):
-            classrooms.add_teacher(connection, known, "wrong", "third")
-        other = classrooms.replace_token(connection, known.id)
-        renewed = classrooms.load_classroom(connection, known.id)
+            classrooms.add_teacher(connection, known.id, "wrong", "third")
+        (renewed, _), other = classrooms.replace_token(connection, known.id)
         assert [renewed.is_teacher(Credentials(each)) for each in (token, other)] == [False, True]
         assert renewed.is_teacher(Credentials(browsers=("second",)))
 

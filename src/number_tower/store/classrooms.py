@@ -355,22 +355,23 @@ def _rename_players(connection: Connection, identity: int, names: tuple[str, str
 # Holders --------------------------------------------------------------------------------------------------------------
 
 
-def add_teacher(connection: Connection, known: StoredClassroom, token: str, browser: str) -> ClassChange:
+def add_teacher(connection: Connection, identity: int, token: str, browser: str) -> ClassChange:
     """Let a browser with the teacher's token hold the class."""
+    known = load_classroom(connection, identity, lock=True)
     if not match_digest(known.token, [digest_secret(token)]):
         raise ClassroomError("not_yours", "this is not the teacher's link of this class; perhaps part of it is missing")
-    now = load_classroom(connection, known.id, lock=True)
-    if digest_secret(browser) not in now.teachers:
-        connection.execute(insert(teachers).values(classroom=known.id, browser=digest_secret(browser)))
-        _raise_version(connection, now, now.classroom)
-    return ClassChange(load_classroom(connection, known.id), {})
+    if digest_secret(browser) not in known.teachers:
+        connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
+        _raise_version(connection, known, known.classroom)
+    return ClassChange(load_classroom(connection, identity), {})
 
 
-def replace_token(connection: Connection, identity: int) -> str:
+def replace_token(connection: Connection, identity: int) -> tuple[ClassChange, str]:
     """Return a new token of the teacher; the one before no longer counts, but browsers that hold the class still do."""
-    token = token_urlsafe(32)
+    known, token = load_classroom(connection, identity, lock=True), token_urlsafe(32)
     connection.execute(update(classrooms).where(classrooms.c.id == identity).values(token=digest_secret(token)))
-    return token
+    _raise_version(connection, known, known.classroom)
+    return ClassChange(load_classroom(connection, identity), {}), token
 
 
 def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
