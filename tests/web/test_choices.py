@@ -15,6 +15,7 @@ from support.lessons import Lesson
 FORM = {
     "game": "race", "opponent": "link", "level": "fair", "name_1": "Zoë <b>", "name_2": "李", "first": "toss",
     "hints": "yes", "best_of": "3", "target": "21", "blocks": "1-12", "opening": "", "rules_text": "",
+    "remember": "yes",
 }  # fmt: skip
 
 

@@ -121,7 +121,7 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/new"): Inputs(
         form=(
             "game", "opponent", "level", "first", "name_1", "name_2", "target", "blocks", "opening", "hidden", "hints",
-            "best_of", "rules_text",
+            "best_of", "rules_text", "remember",
         )
     ),
     ("GET", "/rules"): Inputs(query=("game", "rules_text")),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
 
@@ -20,7 +21,8 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.presence import PresenceTiming, PresenceTracker
 from support.apps import Player, linked
 from support.clocks import SLOW
-from support.lobbies import at, opened, sat
+from support.lobbies import LINK, at, opened, sat
+from support.stores import by_hand
 
 ROOM, ANN, BEN = 7, 0, 1
 OFTEN = PresenceTiming(interval=0.005, pause=0.0)
@@ -263,6 +265,25 @@ def test_the_time_counts_from_the_turn_of_a_player_who_left_before(tmp_path: Pat
         assert described.gone_for < CLAIM_AFTER
         with pytest.raises(RoomError, match="gone for long"):
             await lobby.act(address, ann, Claim())
+
+    at(tmp_path, do)
+
+
+def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        known, _ = await lobby.open_room(LINK)
+        day = timedelta(days=1)
+        began = (datetime.now(UTC) - day).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        by_hand(tmp_path / "games.db", f"UPDATE games SET started = '{began}', changed = '{began}'")  # noqa: S608 - ours
+        lobby.cache.remove(known.id)
+        lobby.presence._started = time() - 10_000  # noqa: SLF001 - Ann has left long ago
+        known, ben = await lobby.join(known.address, "Ben")
+        described = lobby.describe_presence(known)
+        assert described is not None
+        assert described.seats[ANN] == "gone"
+        assert described.gone_for < CLAIM_AFTER
+        with later(lobby, CLAIM_AFTER + 1):
+            assert (await lobby.act(known.address, ben, Claim())).room.table.outcome == (1, "forfeit")
 
     at(tmp_path, do)
 

@@ -22,7 +22,7 @@ from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, load_game, update_game
 from number_tower.store.matches import load_choice, store_choice
-from number_tower.store.rooms import CHANNEL, Credentials, digest_secret, match_digest
+from number_tower.store.rooms import CHANNEL, Credentials, RoomChangedError, digest_secret, match_digest
 from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.store.schema import classrooms, games, pairings, pupils, rooms, rounds, seats, short_codes, teachers
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
@@ -60,14 +60,16 @@ class StoredClassroom:
     rooms: Mapping[int, RoomLink]
     """The rooms by the numbers of pairings."""
     token: str
+    """Of the teacher's link, as it was when the class was read: another process may have replaced it since."""
     teachers: frozenset[str]
+    """The browsers of teachers."""
     browsers: Mapping[int, str | None]
     """The browsers of pupils, by their numbers."""
 
     def is_teacher(self, credentials: Credentials) -> bool:
         """Say whether credentials have the rights of the teacher."""
-        tokens, browsers = credentials.digests
-        return match_digest(self.token, tokens) or any(match_digest(each, browsers) for each in self.teachers)
+        _, browsers = credentials.digests
+        return any(match_digest(each, browsers) for each in self.teachers)
 
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
@@ -336,8 +338,13 @@ def hold_seat(connection: Connection, room: int, place: int, browser: str | None
 
 
 def _end_game(connection: Connection, identity: int, pairing: Pairing) -> None:
-    """End the game of a pairing as the teacher has ruled, if it is not over."""
+    """End the game of a pairing as the teacher has ruled, if it is not over.
+
+    If it has ended since the class was read, RoomChangedError: the ruling may have to be another one, or none.
+    """
     known = room_store.load_room(connection, identity)
+    if summarize_room(known.room) != (pairing.winners, pairing.decided):
+        raise RoomChangedError
     if known.room.over:
         return
     declaration: Declaration = "forfeit" if pairing.ruling in {"first", "second"} else "abandoned"
@@ -357,21 +364,20 @@ def _rename_players(connection: Connection, identity: int, names: tuple[str, str
 
 def add_teacher(connection: Connection, identity: int, token: str, browser: str) -> ClassChange:
     """Let a browser with the teacher's token hold the class."""
-    known = load_classroom(connection, identity, lock=True)
-    if not match_digest(known.token, [digest_secret(token)]):
+    now = load_classroom(connection, identity, lock=True)
+    if not match_digest(now.token, [digest_secret(token)]):
         raise ClassroomError("not_yours", "this is not the teacher's link of this class; perhaps part of it is missing")
-    if digest_secret(browser) not in known.teachers:
+    if digest_secret(browser) not in now.teachers:
         connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
-        _raise_version(connection, known, known.classroom)
+        _raise_version(connection, now, now.classroom)
     return ClassChange(load_classroom(connection, identity), {})
 
 
-def replace_token(connection: Connection, identity: int) -> tuple[ClassChange, str]:
+def replace_token(connection: Connection, identity: int) -> str:
     """Return a new token of the teacher; the one before no longer counts, but browsers that hold the class still do."""
-    known, token = load_classroom(connection, identity, lock=True), token_urlsafe(32)
+    token = token_urlsafe(32)
     connection.execute(update(classrooms).where(classrooms.c.id == identity).values(token=digest_secret(token)))
-    _raise_version(connection, known, known.classroom)
-    return ClassChange(load_classroom(connection, identity), {}), token
+    return token
 
 
 def make_pupil_code(connection: Connection, identity: int, number: int) -> str:

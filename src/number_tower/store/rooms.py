@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
@@ -114,6 +114,8 @@ class StoredRoom:
     """The short code of its free seat, if there is one."""
     class_link: ClassLink | None = None
     """The class in which the game is played, if it is one."""
+    touched: str = field(default="", compare=False)
+    """When something last happened in the room at the time it was read, such as that a seat was taken."""
 
     @property
     def revision(self) -> Revision:
@@ -366,13 +368,14 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
 
 def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     check_columns(row, rooms)
-    played = select(rounds.c.number, games.c.id, games.c.winner).join(games, games.c.id == rounds.c.game)
+    columns = rounds.c.number, games.c.id, games.c.winner, games.c.changed
+    played = select(*columns).join(games, games.c.id == rounds.c.game)
     ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(rounds.c.number)
     entries = connection.execute(ours).all()
-    current = next((entry.id for entry in entries if entry.number == row["number"]), None)
+    current = next((entry for entry in entries if entry.number == row["number"]), None)
     if current is None:
         raise RoomNotFoundError(row["address"])
-    game = load_game(connection, current)
+    game = load_game(connection, current.id)
     earlier = [entry.winner for entry in entries if entry.number < row["number"]]
     winners = tuple(None if winner is None else winner - 1 for winner in earlier)
     holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
@@ -405,6 +408,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
         browsers,
         code,
         class_link,
+        current.changed,
     )
 
 

@@ -37,11 +37,8 @@ def read_choices(request: Request, game: str | None = None) -> dict[str, str]:
 
 
 def remember_choices(request: Request, response: Response, chosen: Mapping[str, str]) -> None:
-    """Remember what was chosen in a form; fields that it does not have stay as they were.
-
-    A button that only says against whom to play is no choice to remember.
-    """
-    if not any(chosen.get(field, "").strip() for field in GENERAL_FIELDS if field != "opponent"):
+    """Remember what was chosen in a form that says so (`remember`); fields that it does not have stay as they were."""
+    if not chosen.get("remember"):
         return
     remembered = _read_cookie(request)
     changes = {field: chosen[field].strip() for field in GENERAL_FIELDS if field in chosen}

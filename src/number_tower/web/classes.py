@@ -253,21 +253,20 @@ class Classes:
             )
         return self._remember(stored), token
 
-    async def act(self, code: str, credentials: Credentials, action: Action, *, watches: bool = False) -> ClassState:
+    async def act(self, code: str, credentials: Credentials, action: Action) -> ClassState:
         """Do something in a class, as the role that the credentials have there."""
         stored = await self.find(code)
         makes_rooms = isinstance(action, StartRound | PairWaiting | PairTwo)
         size = _PUPIL_COST * len(stored.classroom.members)
 
         def change(now: StoredClassroom) -> Classroom:
-            role = now.find_role(credentials, watches=watches)
-            return apply_action(now.classroom, role, action, SystemRandom())
+            return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
         with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
             await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change))
         return await self.find_state(code)
 
-    async def join(self, code: str, name: str, browser: str, *, watches: bool = False) -> ClassState:
+    async def join(self, code: str, name: str, browser: str) -> ClassState:
         """Join a class under a name, for a browser; one that has joined already stays who it is."""
         stored = await self.find(code)
         credentials = Credentials(browsers=(browser,))
@@ -275,8 +274,7 @@ class Classes:
         def change(now: StoredClassroom) -> Classroom:
             if now.find_pupil(credentials) is not None:
                 return now.classroom
-            role = now.find_role(credentials, watches=watches)
-            return apply_action(now.classroom, role, Join(name), SystemRandom())
+            return apply_action(now.classroom, now.find_role(credentials), Join(name), SystemRandom())
 
         await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change, browser))
         return await self.find_state(code)
@@ -289,9 +287,7 @@ class Classes:
     async def make_teacher_token(self, code: str) -> str:
         """Return a new token for the teacher's link."""
         stored = await self.find(code)
-        changed, token = await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
-        self._announce(changed)
-        return token
+        return await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
 
     async def make_pupil_code(self, code: str, number: int) -> str:
         """Return a code by which a pupil can continue on another device."""

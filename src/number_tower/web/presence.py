@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,6 +26,9 @@ _LEAST_CHANGE = 5.0
 
 _JUST_NOW = 5.0
 """Seconds after a page said that it is hidden in which its stream ends."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class PresenceTiming(NamedTuple):
@@ -93,6 +97,7 @@ class PresenceTracker:
         self._clock = clock
         self._started = self._get_time()
         self._players: OrderedDict[SeatKey, _Player] = OrderedDict()
+        self._changing: set[SeatKey] = set()  # players with an open page, or with a sighting that may not be stored
         self._announced: set[int] = set()
         self._outdated: set[int] = set()
         self._wake = asyncio.Event()
@@ -108,6 +113,7 @@ class PresenceTracker:
                 player.hidden_at = now
             if not (hidden and player.pages):  # another page of the same player is visible
                 player.here = Sighting(now, hidden)
+                self._changing.add((room, seat))
                 self._announce_change(room, before, player, now)
 
     @contextmanager
@@ -116,6 +122,7 @@ class PresenceTracker:
         self.note(room, seats)
         for seat in seats:
             self._get_player(room, seat).pages += 1
+            self._changing.add((room, seat))
         try:
             yield
         finally:
@@ -123,6 +130,7 @@ class PresenceTracker:
             for seat in seats:
                 player = self._get_player(room, seat)
                 player.pages -= 1
+                self._changing.add((room, seat))
                 if not player.pages:
                     player.here = Sighting(now, hidden=now - player.hidden_at < _JUST_NOW)
                     self._announce_change(room, "here", player, now)
@@ -198,6 +206,11 @@ class PresenceTracker:
             self._publish(room)
             self._wake.set()
 
+    def _has_player_elsewhere(self, room: int) -> bool:
+        """Say whether a room has a known player without an open page at this server."""
+        players = (self._players.get((room, seat)) for seat in (0, 1))
+        return any(player is not None and not player.pages for player in players)
+
     async def _run(self) -> None:
         while True:
             with suppress(TimeoutError):
@@ -205,24 +218,30 @@ class PresenceTracker:
                     await self._wake.wait()
             await asyncio.sleep(self._timing.pause)
             self._wake.clear()
-            with suppress(StoreError):
+            try:
                 await self._exchange()
+            except StoreError:
+                pass  # the next exchange makes up for it, and others report the failure
+            except Exception:  # noqa: BLE001 - whatever fails here has to be tried again
+                _log.exception("players could not be looked for, trying again")
 
     async def _exchange(self) -> None:
         """Store what was seen here, read what others have seen of other players, and wake the followers of these."""
         now = self._get_time()
-        unstored = {
-            (room, seat + 1): sighting
-            for (room, seat), player in self._players.items()
-            if (sighting := player.get_unstored(now)) is not None
-        }
+        unstored: dict[SeatKey, Sighting] = {}
+        for key in tuple(self._changing):
+            player = self._players.get(key)
+            sighting = None if player is None else player.get_unstored(now)
+            if sighting is not None:
+                unstored[key[0], key[1] + 1] = sighting
+            elif player is None or not player.pages:
+                self._changing.discard(key)
         announced, self._announced = self._announced, set()
         if unstored:
             await self._store(unstored, announced)
             for (room, seat), sighting in unstored.items():
                 self._get_player(room, seat - 1).stored = sighting
-        elsewhere = {room for (room, _), player in self._players.items() if not player.pages}
-        wanted, self._outdated = self._outdated | (elsewhere & set(self._list_followed())), set()
+        wanted, self._outdated = self._outdated | set(filter(self._has_player_elsewhere, self._list_followed())), set()
         if wanted:
             await self.refresh(wanted)
         for room in wanted:

@@ -112,8 +112,8 @@ class CachedRoom(StoredRoom):
 
     @property
     def turn_began(self) -> float:
-        """When the last change of the game was made, in seconds since 1970."""
-        return datetime.fromisoformat(self.game.changed).timestamp()
+        """When the player to move could first have moved, in seconds since 1970: after the last event in the room."""
+        return datetime.fromisoformat(max(self.game.changed, self.touched)).timestamp()
 
     def find_reader(self, credentials: Credentials | str | None) -> Reader:
         """Return as whom the holder of credentials reads."""

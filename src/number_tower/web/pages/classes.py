@@ -244,8 +244,7 @@ async def join_class(request: Request, code: str) -> Response:
         return await _render_refused(request, code, error, name=name)
     session.renew()
     response = await _answer(request, state.stored.code)
-    if form.get("remember"):
-        remember_choices(request, response, {"name_1": name})
+    remember_choices(request, response, {"name_1": name, "remember": str(form.get("remember", ""))})
     return response
 
 

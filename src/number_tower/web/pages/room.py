@@ -23,7 +23,7 @@ from number_tower.web.drawing import explain_block, join_messages
 from number_tower.web.live import attend_stream, pick_newest_moment, stream_page
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import await_answer, is_fragment, read_form, render_page, set_preference
+from number_tower.web.pages import await_answer, is_fragment, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_analysis, ask_for_hint
 from number_tower.web.room_cache import CachedRoom
@@ -129,8 +129,7 @@ async def join_room(request: Request, address: str) -> Response:
     except (RoomError, TableError) as error:
         return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
     response = await _welcome_player(request, cached)
-    if form.get("remember"):
-        remember_choices(request, response, {"name_1": name})
+    remember_choices(request, response, {"name_1": name, "remember": str(form.get("remember", ""))})
     return response
 
 
@@ -292,7 +291,7 @@ async def _render_room(
     settings, url = request.app.state.settings, request.url
     joins = not held and cached.room.waiting and url.path.startswith("/g/")
     view = RoomView(cached, held, _get_lobby(request).describe_presence(cached))
-    # The tour belongs to the first game of a browser, whose watch address it is remembered by.
+    # The tour belongs to the first game of a browser, whose watch address the page's script remembers.
     is_first = request.cookies.get("tour", cached.watch) == cached.watch
     shows_tour = bool(held) and is_first and not (cached.room.waiting or cached.room.over)
     context |= {
@@ -305,10 +304,7 @@ async def _render_room(
         "shows_tour": shows_tour,
         "values": await _find_values(request, cached.room, held),
     }
-    response = render_page(request, "join.html" if joins else "room.html", status=status, **context)
-    if shows_tour and "tour" not in request.cookies:
-        set_preference(request, response, "tour", cached.watch)
-    return response
+    return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 
 
 async def _find_values(request: Request, room: Room, held: frozenset[int]) -> dict[int, AnalysedMove] | None:

@@ -336,6 +336,8 @@ function showTour() {
     endTour(tour);
     return;
   }
+  // It belongs to this game: in the next one it is not shown again. The server's own cookie is not overwritten.
+  document.cookie = `tour=${tour.dataset.game}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
   tour.dataset.at = tourStep;
   tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
 }
