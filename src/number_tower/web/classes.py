@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
@@ -123,6 +124,7 @@ class Classes:
         self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: Counter[str] = Counter()
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
@@ -141,15 +143,21 @@ class Classes:
 
         A fresh one is as new as the database, whatever other servers have done.
         """
-        known = self._cache.get(self._ids.get(code, -1))
+        known, newest = self._get(code), 0
         if known is not None and fresh:
             versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
-            known = known if versions.get(known.id) == known.version else None
-        if known is None:
-            known = self._remember(await self._access.read(_make_query(code)))
+            newest = versions.get(known.id, known.version + 1)
+        if known is None or known.version < newest:
+            async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
+                known = self._get(code)
+                if known is None or known.version < newest:
+                    known = self._remember(await self._access.read(_make_query(code)))
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
+
+    def _get(self, code: str) -> StoredClassroom | None:
+        return self._cache.get(self._ids.get(code, -1))
 
     async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
         """Return a class with the rooms of its present games, and the results that follow from these."""
@@ -255,7 +263,7 @@ class Classes:
             return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
         with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
-            await self._change(stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change))
+            await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change))
         return await self.find_state(code)
 
     async def join(self, code: str, name: str, browser: str) -> ClassState:
@@ -268,15 +276,13 @@ class Classes:
                 return now.classroom
             return apply_action(now.classroom, now.find_role(credentials), Join(name), SystemRandom())
 
-        await self._change(
-            stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change, browser)
-        )
+        await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change, browser))
         return await self.find_state(code)
 
     async def add_teacher(self, code: str, token: str, browser: str) -> None:
         """Let a browser with the teacher's link hold a class."""
         stored = await self.find(code)
-        await self._change(stored.id, lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
+        await self._change(lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
 
     async def make_teacher_token(self, code: str) -> str:
         """Return a new token for the teacher's link."""
@@ -295,7 +301,7 @@ class Classes:
             given = normalize_code(personal)
         except CodeError as error:
             raise ClassroomError("not_now", f"{error}") from None
-        await self._change(stored.id, lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
+        await self._change(lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
 
     async def move_holders(self, browser: str, others: Collection[str]) -> None:
         """Let a browser hold by its own secret the classes that its other secrets hold."""
@@ -327,12 +333,15 @@ class Classes:
 
     # Internals --------------------------------------------------------------------------------------------------------
 
-    async def _change(self, class_id: int, change: Callable[[Connection], ClassChange]) -> None:
+    async def _change(self, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""
-        changed = await self._write_again(change)
+        self._announce(await self._write_again(change))
+
+    def _announce(self, changed: ClassChange) -> None:
+        """Remember a class that was changed, and wake its followers."""
         self._remember(changed.stored)
         self._access.note_rooms([RoomChange(room_id, tag) for room_id, tag in changed.tags.items()])
-        self._hub.publish(name_class_topic(class_id))
+        self._hub.publish(name_class_topic(changed.stored.id))
 
     async def _write_again(self, change: Callable[[Connection], ClassChange]) -> ClassChange:
         for _ in range(_MAX_TRIES):
