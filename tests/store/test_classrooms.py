@@ -242,6 +242,16 @@ def test_a_paused_game_takes_no_move(kept: Store) -> None:
     assert play(kept, known, pairing, 9).room.table.game.moves == (9,)
 
 
+def test_after_a_pause_the_absence_of_a_player_counts_anew(kept: Store) -> None:
+    known = start(kept, 2)
+    (pairing,) = known.classroom.pairings
+    times = [find_room(kept, known, pairing).touched]
+    for action in (Pause(), Resume()):
+        act(kept, known, action)
+        times.append(find_room(kept, known, pairing).touched)
+    assert times == sorted(set(times))
+
+
 def test_a_pupil_is_renamed_in_the_game_as_well(kept: Store) -> None:
     known = start(kept, 2)
     (pairing,) = known.classroom.pairings

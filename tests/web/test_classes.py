@@ -218,6 +218,7 @@ def test_late_pupils_are_paired_when_the_teacher_says_so(client: TestClient) -> 
     lesson.join("Zoë")
     lesson.join("Yan")
     assert "2 waiting" in lesson.teacher.get(lesson.path).text
+    assert "You are in, <bdi>Zoë</bdi>" in lesson.pupils["Zoë"].get(lesson.path).text
     lesson.act("pair")
     assert lesson.find_game("Zoë") == lesson.find_game("Yan") is not None
 

@@ -297,12 +297,16 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     changed = [now for was, now in zip(old.pairings, after.pairings, strict=False) if was != now]
     renamed = {now.number for was, now in zip(old.pupils, after.pupils, strict=False) if was.name != now.name}
     playing = [each for each in after.unfinished if renamed & {each.first, each.second} and each not in fresh]
-    touched = {before.rooms[each.number].id for each in (*changed, *playing) if each.number in before.rooms}
+    paused_or_ended, touched = (
+        {before.rooms[each.number].id for each in some if each.number in before.rooms} for some in (changed, playing)
+    )
+    touched |= paused_or_ended
     for pupil in {each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None}:
         # The page of the last game leads to the new one.
         last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
         touched |= {before.rooms[last.number].id} if last is not None and last.number in before.rooms else set()
     connection.execute(select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()).all()
+    room_store.touch_rooms(connection, paused_or_ended)
     for pairing in changed:
         values = {"ruling": pairing.ruling, "paused": pairing.paused}
         same = (pairings.c.classroom == before.id, pairings.c.number == pairing.number)

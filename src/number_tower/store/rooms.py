@@ -268,6 +268,13 @@ def touch_game(connection: Connection, game: StoredGame) -> None:
     connection.execute(update(games).where(games.c.id == game.id).values(changed=format_now()))
 
 
+def touch_rooms(connection: Connection, some: Collection[int]) -> None:
+    """Update the time of the last event in rooms, from which the absence of a player counts."""
+    current = select(rounds.c.game).join(rooms, (rooms.c.id == rounds.c.room) & (rooms.c.number == rounds.c.number))
+    playing = games.c.id.in_(current.where(rooms.c.id.in_(some)))
+    connection.execute(update(games).where(playing).values(changed=format_now()))
+
+
 def notify_servers(connection: Connection, identity: int, tag: str) -> None:
     """Notify other processes, once this is committed, that a room has changed, and of its new tag."""
     if connection.dialect.name == "postgresql":

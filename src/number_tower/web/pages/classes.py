@@ -43,7 +43,7 @@ from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.middleware.rate_limit import CODE_LIMIT, count_failure
 from number_tower.web.pages import is_fragment, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.pages.new_game import FormError, read_choice
+from number_tower.web.pages.new_game import FormError, pick_default_game, read_choice
 
 router = APIRouter(include_in_schema=False)
 
@@ -60,7 +60,7 @@ _STATUSES = {"not_yours": 403, "not_found": 404, "bad_name": 422, "taken": 422}
 @router.get("/class/new")
 async def show_new_class(request: Request) -> Response:
     """Show the form for a new class."""
-    return _render_form(request, {}, [])
+    return _render_form(request, {}, [pick_default_game().name])
 
 
 @router.post("/class/new")
