@@ -294,10 +294,10 @@ def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
     game = lesson.find_game("Ann")
     for visitor, action in ((lesson.pupils["Ann"], "own-code"), (lesson.teacher, "pupil-code")):
         shown = visitor.post(f"{lesson.path}/{action}", pupil=1)
-        found = re.search(r'id="personal-code">(\w{5})<', shown.text)
+        found = re.search(r'id="personal-code">(\w{8})<', shown.text)
         assert found is not None
         phone = Visitor(client)
-        wrong = phone.post(f"{lesson.path}/take", personal="CCCCC")
+        wrong = phone.post(f"{lesson.path}/take", personal="CCCCCCCC")
         assert wrong.status_code == 409
         assert "wrong, was used already" in wrong.text
         assert phone.post(f"{lesson.path}/take", personal=found[1].lower()).status_code == 303
