@@ -152,7 +152,7 @@ def test_pairings_are_rooms_whose_seats_the_pupils_hold(kept: Store) -> None:
     known = start(kept)
     for pairing in known.classroom.pairings:
         room = find_room(kept, known, pairing)
-        assert room.class_link == (known.id, known.code, (False, False))
+        assert room.class_link == (known.id, known.code, (False, False), None)
         assert room.find_seats(get_browser(known, pairing.first)) == {0}
         assert room.find_seats(get_browser(known, pairing.second)) == {1}
         assert room.find_seats(TEACHER) == set()

@@ -44,9 +44,10 @@ def test_a_code_leads_to_the_seat_until_it_is_taken(client: TestClient) -> None:
     assert "Take the seat" in friend.get(address).text
     assert friend.post(f"{address}/sit", data={"name": "Ben"}).status_code == 303
     status, said = enter(friend, code)
-    assert (status, said) == (
-        404,
-        f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong.",
+    assert status == 404
+    assert said == (
+        f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong. "
+        "If it is a personal code, type the code of the class first."
     )
     assert "short-code" not in client.get(address).text
 

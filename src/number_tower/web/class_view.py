@@ -111,6 +111,12 @@ class ClassView:
         return [choice.book.title.rstrip(":") for choice in self.settings.games]
 
     @property
+    def round_title(self) -> str:
+        """The name of the game of the present round; empty before the first round."""
+        choice = self.classroom.round_game
+        return "" if choice is None else choice.book.title.rstrip(":")
+
+    @property
     def finished(self) -> list[Pairing]:
         """The games that are over, the newest first."""
         return [each for each in reversed(self.classroom.pairings) if each.over and each.number in self.stored.rooms]

@@ -186,7 +186,7 @@ async def review_game(request: Request, code: str, number: str) -> Response:
     room = await _get_classes(request).find_room(state.stored, parse_number(number) or 0)
     if not room.room.over:
         raise ClassroomError("not_now", "this game is not over yet; it can be reviewed then")
-    return RedirectResponse(build_analysis_url(record.to_line(room.room.table)), 303)
+    return RedirectResponse(build_analysis_url(record.to_line(room.room.table), room=room.watch), 303)
 
 
 @router.get("/class/{code}/standings.csv")
@@ -300,7 +300,7 @@ async def show_own_code(request: Request, code: str) -> Response:
     state, visitor = await _find_state(request, code)
     visitor.require("own-code")
     assert visitor.pupil is not None  # noqa: S101 - only pupils have the right
-    return await _render_pupil_code(request, state, visitor.pupil.number)
+    return await _render_pupil_code(request, state, visitor.pupil.number, own=True)
 
 
 @router.post("/class/{code}/pupil-code")
@@ -451,10 +451,10 @@ async def _render_wall(request: Request, code: str, right: str, number: str | No
     )
 
 
-async def _render_pupil_code(request: Request, state: ClassState, number: int) -> Response:
+async def _render_pupil_code(request: Request, state: ClassState, number: int, *, own: bool = False) -> Response:
     pupil = state.classroom.get_pupil(number)
     personal = await _get_classes(request).make_pupil_code(state.stored.code, number)
-    return _render_link(request, state, "code", pupil=pupil, personal=personal)
+    return _render_link(request, state, "code", pupil=pupil, personal=personal, own=own)
 
 
 def _render_link(request: Request, state: ClassState, kind: str, **context: Any) -> Response:
