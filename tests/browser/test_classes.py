@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
 
+from markdown_it import MarkdownIt
 from playwright.sync_api import Page, expect
 
 from pupils import make_class, start_round
 from serving import PHONE, Server
 from support.browsers import Visitor, forgive
+from support.command import ROOT
 from visits import block, board, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
@@ -96,7 +99,7 @@ def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
     first, second = pages.values()
     teacher.get_by_role("button", name="Pause all").click()
     for page in (first, second):
-        expect(status(page)).to_contain_text("The teacher has paused the game")
+        expect(status(page)).to_contain_text("Your teacher has paused the game")
     teacher.get_by_role("button", name="Continue", exact=True).click()
     for page in (first, second):
         expect(status(page)).to_contain_text("turn")
@@ -105,7 +108,8 @@ def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
     expect(status(first)).to_contain_text("Ben wins")
     expect(teacher.get_by_role("region", name="Finished games")).to_contain_text("Ann")
     teacher.get_by_text("Change").first.click()
-    teacher.get_by_role("button", name="Does not count").click()
+    teacher.get_by_text("Does not count: pair again").click()
+    teacher.get_by_role("button", name="Yes, it does not count").click()
     teacher.get_by_role("button", name="Pair those who wait").click()
     for page in (first, second):
         expect(status(page)).to_contain_text("turn")
@@ -185,3 +189,26 @@ def test_a_teacher_needs_no_mouse(visitor: Visitor) -> None:
     teacher.get_by_role("button", name="Yes, end the class").focus()
     teacher.keyboard.press("Enter")
     expect(teacher.get_by_role("heading", name="This class is over")).to_be_visible()
+
+
+PRINT = """
+@page { size: A4; margin: 15mm }
+body { font: 10.5pt/1.35 sans-serif } h1 { font-size: 18pt; margin: 0 } h2 { font-size: 13pt; margin: 3mm 0 1mm }
+p, ul, ol { margin: 1.5mm 0 } img { max-width: 100%; max-height: 62mm }
+table { border-collapse: collapse; font-size: 9.5pt } td, th { border: 1px solid; padding: 1mm 2mm; text-align: left }
+"""
+PAGE = re.compile(rb"/Type\s*/Page\b(?!s)")
+
+
+def test_the_how_to_for_teachers_fits_on_two_printed_pages(visitor: Visitor) -> None:
+    folder = ROOT / "docs" / "how-to"
+    html = MarkdownIt("commonmark").enable("table").render((folder / "teach-a-class.md").read_text(encoding="utf-8"))
+
+    def embed(picture: re.Match[str]) -> str:
+        return f'src="data:image/png;base64,{b64encode((folder / picture[1]).read_bytes()).decode()}"'
+
+    page = visitor(None, reuse=False)
+    html = re.sub(r'src="([^"]+)"', embed, html)
+    page.set_content(f"<style>{PRINT}</style>{html}")
+    assert page.get_by_role("img").count() == 2
+    assert len(PAGE.findall(page.pdf(format="A4", prefer_css_page_size=True))) <= 2

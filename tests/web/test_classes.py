@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from number_tower import record
 from number_tower.class_actions import ACTIONS, RIGHTS, Role
 from number_tower.pairing import Encounter, compute_standings
+from number_tower.store import classrooms
 from number_tower.web import class_view
 from support import apps
 from support.lessons import NAMES, Lesson, Visitor
@@ -220,6 +221,7 @@ def test_late_pupils_are_paired_when_the_teacher_says_so(client: TestClient) -> 
     lesson.join("Zoë")
     lesson.join("Yan")
     assert "2 waiting" in lesson.teacher.get(lesson.path).text
+    assert "You are in, <bdi>Zoë</bdi>" in lesson.pupils["Zoë"].get(lesson.path).text
     lesson.act("pair")
     assert lesson.find_game("Zoë") == lesson.find_game("Yan") is not None
 
@@ -344,10 +346,10 @@ def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
     game = lesson.find_game("Ann")
     for visitor, action in ((lesson.pupils["Ann"], "own-code"), (lesson.teacher, "pupil-code")):
         shown = visitor.post(f"{lesson.path}/{action}", pupil=1)
-        found = re.search(r'id="personal-code">(\w{5})<', shown.text)
+        found = re.search(r'id="personal-code">(\w{8})<', shown.text)
         assert found is not None
         phone = Visitor(client)
-        wrong = phone.post(f"{lesson.path}/take", personal="CCCCC")
+        wrong = phone.post(f"{lesson.path}/take", personal="CCCCCCCC")
         assert wrong.status_code == 409
         assert "wrong, was used already" in wrong.text
         assert phone.post(f"{lesson.path}/take", personal=found[1].lower()).status_code == 303
@@ -543,4 +545,7 @@ def test_spectators_see_no_code_and_no_play_address(lesson: Lesson) -> None:
     page = Visitor(lesson.client).get(lesson.get_watch_path()).text
     assert lesson.code not in page
     assert "/g/" not in page
+    with lesson.client.app.state.store.read() as connection:  # type: ignore[attr-defined]  # the app of the client
+        rooms = classrooms.find_classroom(connection, lesson.code).rooms
+    assert all(lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text for room in rooms.values())
     assert all(name in page for name in lesson.pupils)

@@ -113,6 +113,15 @@ def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_pat
         assert enter(client, code) == (303, address)
 
 
+def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
+    with apps.opened(tmp_path, limits=True) as client:
+        cast("Any", client.app).state.rates = RateLimiter(clock=lambda: 0.0)
+        wrong = ("/class/nothing", f"/class/{NOBODYS}", f"/class/{NOBODYS}/wall", "/wall/wnothing", "/class/zz/wall")
+        assert [client.get(path).status_code for path in wrong * 4] == [404] * CODE_LIMIT.burst
+        assert client.get(wrong[0]).status_code == 429
+        assert client.post(f"/class/{NOBODYS}/teach/token").status_code == 429
+
+
 def test_the_form_is_filled_in_from_the_address(client: TestClient) -> None:
     assert 'value="CDFGH"' in client.get("/join?code=CDFGH").text
     assert 'href="/join"' in client.get("/").text

@@ -17,7 +17,7 @@ from number_tower.class_actions import Role
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil, Ruling
 from number_tower.match import Match
 from number_tower.room import Room
-from number_tower.short_codes import make_code
+from number_tower.short_codes import PERSONAL_LENGTH, make_code
 from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, load_game, update_game
@@ -387,7 +387,7 @@ def replace_token(connection: Connection, identity: int) -> str:
 def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     """Return a code by which a pupil can continue on another device, once and soon."""
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
-    code = make_code(SystemRandom())
+    code = make_code(SystemRandom(), PERSONAL_LENGTH)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
     connection.execute(_update_pupil(identity, number).values(code=_digest_code(identity, code), until=until))
     return code

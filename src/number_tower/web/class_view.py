@@ -11,11 +11,12 @@ from io import StringIO
 from typing import NamedTuple
 
 from number_tower import record
-from number_tower.class_actions import explain_no_round
+from number_tower.class_actions import RIGHTS, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
 from number_tower.presence import Presence
 from number_tower.store.classrooms import StoredClassroom
+from number_tower.store.rooms import Credentials
 from number_tower.store.rows import StoredGame
 from number_tower.text import format_count
 from number_tower.voice import format_points
@@ -159,7 +160,7 @@ def compute_look(state: ClassState, number: int) -> Hashable:
     """Return what the board of a pairing shows: boards that are equal in this look the same."""
     pairing, room = state.classroom.get_pairing(number), state.rooms[number]
     names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    return room.id, room.tag, pairing, names, idle, _find_presence(state, pairing)
+    return room.address, room.tag, pairing, names, idle, _find_presence(state, pairing)
 
 
 def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
@@ -185,24 +186,33 @@ def _get_silence(room: CachedRoom) -> timedelta:
 # Live events ----------------------------------------------------------------------------------------------------------
 
 
-async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None]:
+async def stream_wall(
+    classes: Classes, code: str, credentials: Credentials | None = None
+) -> AsyncGenerator[bytes, None]:
     """Yield an event for every board that changes, and one when the rest of the page has changed.
 
     The page has the boards as they were when it was made: the first event makes it load again if they have changed.
+    With credentials the stream ends when their holder has no right to the wall any more; spectators always have it.
     """
     yield RECONNECT_HINT
     summary: Hashable = None
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
+            if credentials is not None and state.summary != summary and not _may_see_wall(state, credentials):
+                return
             looks = {number: compute_look(state, number) for number in state.rooms}
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(_Sight(state, number, looks[number])) for number in changed]
+                events += [_encode_board(_BoardKey(state, number, looks[number])) for number in changed]
             summary, sent = state.summary, looks
             del state
             yield b"".join(events) or KEEPALIVE
+
+
+def _may_see_wall(state: ClassState, credentials: Credentials) -> bool:
+    return state.find_visitor(credentials).role in RIGHTS["wall"]
 
 
 async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerator[bytes, None]:
@@ -224,25 +234,30 @@ def _encode_mark(tag: str) -> bytes:
     return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
 
 
-class _Sight:
+class _BoardKey:
     """A board to be rendered, once for all followers: two that look the same are equal."""
 
     def __init__(self, state: ClassState, number: int, look: Hashable) -> None:
-        self.state, self.number, self.look = state, number, look
+        self._state, self._number, self.look = state, number, look
 
     def __hash__(self) -> int:
         return hash(self.look)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sight) and self.look == other.look
+        return isinstance(other, _BoardKey) and self.look == other.look
+
+    def render(self) -> bytes:
+        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
+        board = make_board(self._state, self._number)
+        del self._state
+        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+        return " ".join(html.split()).encode()
 
 
 @lru_cache(maxsize=256)
-def _encode_board(sight: _Sight) -> bytes:
-    """Return the event with a board as HTML in one line."""
-    board = make_board(sight.state, sight.number)
-    html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
-    return b"event: board\ndata: %s\n\n" % " ".join(html.split()).encode()
+def _encode_board(sight: _BoardKey) -> bytes:
+    """Return the event with a board."""
+    return b"event: board\ndata: %s\n\n" % sight.render()
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
 from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
 from number_tower.presence import Presence
-from number_tower.short_codes import CodeError, normalize_code
+from number_tower.short_codes import PERSONAL_LENGTH, CodeError, normalize_code
 from number_tower.store import StoreError, classrooms
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
@@ -34,7 +35,7 @@ MAX_CLASSES = 256
 """Classes in memory; the least recently used are read again when they are asked for."""
 
 _MAX_TRIES = 5
-"""How often a change is tried if a game of the class changes at the same moment."""
+"""How often a change is tried if a game of the class changes at the same moment, and how often a class is read."""
 
 _CLASS_COST, _PUPIL_COST = 4_000, 1_500
 """Estimated bytes on the disk of a new class, and of each pupil in a round."""
@@ -123,7 +124,9 @@ class Classes:
         self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: Counter[str] = Counter()
+        self._heard = 0
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
 
@@ -141,15 +144,18 @@ class Classes:
 
         A fresh one is as new as the database, whatever other servers have done.
         """
-        known = self._cache.get(self._ids.get(code, -1))
-        if known is not None and fresh:
-            versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
-            known = known if versions.get(known.id) == known.version else None
-        if known is None:
-            known = self._remember(await self._access.read(_make_query(code)))
+        known = self._get(code)
+        if known is None or not await self._is_current(known, fresh=fresh):
+            async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
+                known = self._get(code)
+                if known is None or not await self._is_current(known, fresh=fresh):
+                    known = await self._load(code)
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
+
+    def _get(self, code: str) -> StoredClassroom | None:
+        return self._cache.get(self._ids.get(code, -1))
 
     async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
         """Return a class with the rooms of its present games, and the results that follow from these."""
@@ -255,7 +261,7 @@ class Classes:
             return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
         with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
-            await self._change(stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change))
+            await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change))
         return await self.find_state(code)
 
     async def join(self, code: str, name: str, browser: str) -> ClassState:
@@ -268,15 +274,13 @@ class Classes:
                 return now.classroom
             return apply_action(now.classroom, now.find_role(credentials), Join(name), SystemRandom())
 
-        await self._change(
-            stored.id, lambda connection: classrooms.change_classroom(connection, stored.id, change, browser)
-        )
+        await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change, browser))
         return await self.find_state(code)
 
     async def add_teacher(self, code: str, token: str, browser: str) -> None:
         """Let a browser with the teacher's link hold a class."""
         stored = await self.find(code)
-        await self._change(stored.id, lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
+        await self._change(lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
 
     async def make_teacher_token(self, code: str) -> str:
         """Return a new token for the teacher's link."""
@@ -292,10 +296,10 @@ class Classes:
         """Let a browser continue as the pupil that a personal code is for."""
         stored = await self.find(code)
         try:
-            given = normalize_code(personal)
+            given = normalize_code(personal, PERSONAL_LENGTH)
         except CodeError as error:
-            raise ClassroomError("not_now", f"{error}") from None
-        await self._change(stored.id, lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
+            raise ClassroomError("not_now", f"this is not a personal code: {error}") from None
+        await self._change(lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
 
     async def move_holders(self, browser: str, others: Collection[str]) -> None:
         """Let a browser hold by its own secret the classes that its other secrets hold."""
@@ -310,6 +314,7 @@ class Classes:
 
     def note_change(self, notice: ClassNotice | None) -> None:
         """Note that another process has changed a class, or perhaps any of them."""
+        self._heard += 1
         if notice is None:
             self._may_differ = True
             if self._comparing is None or self._comparing.done():
@@ -327,12 +332,31 @@ class Classes:
 
     # Internals --------------------------------------------------------------------------------------------------------
 
-    async def _change(self, class_id: int, change: Callable[[Connection], ClassChange]) -> None:
+    async def _is_current(self, known: StoredClassroom, *, fresh: bool) -> bool:
+        """Say whether a class in memory can be used: a fresh one has to be as new as the database."""
+        if not fresh:
+            return True
+        versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
+        return versions.get(known.id) == known.version
+
+    async def _load(self, code: str) -> StoredClassroom:
+        """Read a class, again if a change was heard of meanwhile: what was read may be older."""
+        tries = 0
+        while True:
+            tries, heard = tries + 1, self._heard
+            stored = await self._access.read(_make_query(code))
+            if heard == self._heard or tries == _MAX_TRIES:
+                return self._remember(stored)
+
+    async def _change(self, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""
-        changed = await self._write_again(change)
+        self._announce(await self._write_again(change))
+
+    def _announce(self, changed: ClassChange) -> None:
+        """Remember a class that was changed, and wake its followers."""
         self._remember(changed.stored)
         self._access.note_rooms([RoomChange(room_id, tag) for room_id, tag in changed.tags.items()])
-        self._hub.publish(name_class_topic(class_id))
+        self._hub.publish(name_class_topic(changed.stored.id))
 
     async def _write_again(self, change: Callable[[Connection], ClassChange]) -> ClassChange:
         for _ in range(_MAX_TRIES):

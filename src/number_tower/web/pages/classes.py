@@ -43,7 +43,7 @@ from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.middleware.rate_limit import CODE_LIMIT, count_failure
 from number_tower.web.pages import is_fragment, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.pages.new_game import FormError, read_choice
+from number_tower.web.pages.new_game import FormError, pick_default_game, read_choice
 
 router = APIRouter(include_in_schema=False)
 
@@ -60,7 +60,7 @@ _STATUSES = {"not_yours": 403, "not_found": 404, "bad_name": 422, "taken": 422}
 @router.get("/class/new")
 async def show_new_class(request: Request) -> Response:
     """Show the form for a new class."""
-    return _render_form(request, {}, [])
+    return _render_form(request, {}, [pick_default_game().name])
 
 
 @router.post("/class/new")
@@ -129,10 +129,9 @@ async def _read_games(form: FormData, given: Mapping[str, str], chosen: list[str
 @router.get("/class/{code}/table")
 async def show_class(request: Request, code: str) -> Response:
     """Show a class to its teacher; lead a pupil to the game; let others join."""
-    known = _normalize(request, code)
-    if known != code and not is_fragment(request):
-        return RedirectResponse(f"/class/{known}", 303)
-    state, visitor = await _find_state(request, known)
+    state, visitor = await _find_state(request, code)
+    if state.stored.code != code and not is_fragment(request):
+        return RedirectResponse(f"/class/{state.stored.code}", 303)
     if visitor.role in {"teacher", "pupil"} and not is_fragment(request):
         get_browser_session(request).renew()
     game = _find_game_path(state, visitor)
@@ -174,7 +173,7 @@ async def stream_events(request: Request, code: str) -> Response:
         events = stream_rounds(classes, stored.code, visitor.pupil.number)
     else:
         visitor.require("wall")
-        events = stream_wall(classes, stored.code)
+        events = stream_wall(classes, stored.code, None if visitor.role == "spectator" else _get_credentials(request))
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
@@ -275,14 +274,15 @@ async def confirm_teacher(request: Request, code: str, token: str) -> Response:
 async def become_teacher(request: Request, code: str, token: str) -> Response:
     """Give this device the rights of the teacher."""
     session = get_browser_session(request)
+    state, _ = await _find_state(request, code)
     try:
-        await _get_classes(request).add_teacher(_normalize(request, code), token, session.current.secret)
+        await _get_classes(request).add_teacher(state.stored.code, token, session.current.secret)
     except ClassroomError as error:
         count_failure(request, CODE_LIMIT)
         text = make_sentence(f"{error}")
         return render_page(request, "error.html", status=403, heading="This link does not work", text=text)
     session.renew()
-    return RedirectResponse(f"/class/{_normalize(request, code)}", 303)
+    return RedirectResponse(f"/class/{state.stored.code}", 303)
 
 
 @router.post("/class/{code}/links")
@@ -381,7 +381,6 @@ def _normalize(request: Request, code: str) -> str:
     try:
         return normalize_code(code)
     except CodeError:
-        count_failure(request, CODE_LIMIT)
         raise ClassroomNotFoundError from None
 
 

@@ -107,7 +107,7 @@ async def open_room(request: Request, room: NewRoom) -> Response:
 
 
 @cache
-def _pick_default_game() -> Rulebook:
+def pick_default_game() -> Rulebook:
     """Return the game that is played if none is chosen: the first that cannot end with its first block."""
     starts = ((book, Position.start(book.rules)) for book in catalogue.load_all())
     return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
@@ -134,7 +134,7 @@ def _suggest_opening(name: str) -> OpeningChoice | None:
 def render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
-    book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
+    book = catalogue.load_named(name) if name in catalogue.list_names() else pick_default_game()
     text = given.get(rule_form.TEXT, "")
     suggested = None if name == OWN_RULES else _suggest_opening(book.name)
     if suggested and given.get("opening") == suggested.opening:  # it has a choice of its own
@@ -188,7 +188,7 @@ async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
 
 
 async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
-    name = given.get("game", "").lower() or _pick_default_game().name
+    name = given.get("game", "").lower() or pick_default_game().name
     if name != OWN_RULES:
         return catalogue.load_named(name)
     upload = form.get("rules_file")
