@@ -14,6 +14,7 @@ from number_tower import record
 from number_tower.class_actions import explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
+from number_tower.position import Outcome
 from number_tower.presence import Presence
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.rows import StoredGame
@@ -57,7 +58,16 @@ class Board(NamedTuple):
             return "Paused"
         if self.idle:
             return f"No move for {format_count(self.idle, 'minute')}"
-        return self.view.headline.rstrip(":.")
+        outcome = self.view.table.outcome
+        return f"{self.view.mover}'s turn" if outcome is None else self._describe_end(outcome)
+
+    def _describe_end(self, outcome: Outcome) -> str:
+        if self.pairing.cancelled:
+            return "Does not count"
+        if outcome.winner is None:
+            return "Draw"
+        how = {"resigned": f": {self.names[1 - outcome.winner]} resigned", "forfeit": " by forfeit"}
+        return f"{self.names[outcome.winner]} wins{how.get(outcome.reason, '')}"
 
     @property
     def kind(self) -> str:
