@@ -10,6 +10,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from number_tower import record
 from number_tower.class_actions import explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
@@ -104,6 +106,10 @@ class ClassView:
         numbers = [each.number for each in self.classroom.current] if self.only is None else [self.only]
         return [make_board(self.state, number) for number in numbers]
 
+    def render_board(self, board: Board) -> Markup:
+        """Return a board as HTML."""
+        return render_board(self.state, board.pairing.number)
+
     @property
     def standings(self) -> list[tuple[Standing, Pupil]]:
         """The standings, each with its pupil."""
@@ -145,6 +151,8 @@ class ClassView:
         """Say how a game ended, with the points of both."""
         if pairing.points is None:
             return "does not count"
+        if pairing.sits_out:
+            return str(format_points(pairing.points[0]))
         return " : ".join(str(format_points(points)) for points in pairing.points)
 
 
@@ -158,9 +166,10 @@ def make_board(state: ClassState, number: int) -> Board:
 
 def compute_look(state: ClassState, number: int) -> Hashable:
     """Return what the board of a pairing shows: boards that are equal in this look the same."""
-    pairing, room = state.classroom.get_pairing(number), state.rooms[number]
+    pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
     names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    return room.id, room.tag, pairing, names, idle, _find_presence(state, pairing)
+    seen = None if room is None else (room.id, room.tag)
+    return seen, pairing, names, idle, _find_presence(state, pairing)
 
 
 def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
@@ -174,6 +183,31 @@ def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
     silent = datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
     minutes = int(silent.total_seconds() // 60)
     return minutes if minutes >= IDLE_MINUTES else 0
+
+
+class _Sight:
+    """A board to be rendered, once for all pages and followers: two that look the same are equal."""
+
+    def __init__(self, state: ClassState, number: int) -> None:
+        self.state, self.number, self.look = state, number, compute_look(state, number)
+
+    def __hash__(self) -> int:
+        return hash(self.look)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Sight) and self.look == other.look
+
+
+def render_board(state: ClassState, number: int) -> Markup:
+    """Return the board of a pairing as HTML in one line."""
+    return _render(_Sight(state, number))
+
+
+@lru_cache(maxsize=1024)
+def _render(sight: _Sight) -> Markup:
+    board = make_board(sight.state, sight.number)
+    html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+    return Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
 
 
 # Live events ----------------------------------------------------------------------------------------------------------
@@ -193,7 +227,7 @@ async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(_Sight(state, number, looks[number])) for number in changed]
+                events += [_encode_board(render_board(state, number)) for number in changed]
             summary, sent = state.summary, looks
             del state
             yield b"".join(events) or KEEPALIVE
@@ -218,25 +252,8 @@ def _encode_mark(tag: str) -> bytes:
     return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
 
 
-class _Sight:
-    """A board to be rendered, once for all followers: two that look the same are equal."""
-
-    def __init__(self, state: ClassState, number: int, look: Hashable) -> None:
-        self.state, self.number, self.look = state, number, look
-
-    def __hash__(self) -> int:
-        return hash(self.look)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sight) and self.look == other.look
-
-
-@lru_cache(maxsize=256)
-def _encode_board(sight: _Sight) -> bytes:
-    """Return the event with a board as HTML in one line."""
-    board = make_board(sight.state, sight.number)
-    html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
-    return b"event: board\ndata: %s\n\n" % " ".join(html.split()).encode()
+def _encode_board(html: Markup) -> bytes:
+    return b"event: board\ndata: %s\n\n" % html.encode()
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
