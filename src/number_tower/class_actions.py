@@ -195,7 +195,8 @@ def explain_no_round(classroom: Classroom) -> str | None:
         return "the class is paused; continue it first"
     if classroom.is_swiss and playing:
         games = format_count(playing, "game")
-        return f"{games} of this round {'is' if playing == 1 else 'are'} not over yet; wait, or end them"
+        which, them = ("is", "it") if playing == 1 else ("are", "them")
+        return f"{games} of this round {which} not over yet; wait, or end {them}"
     if len(classroom.free) < 2:
         return "a round needs at least two pupils who are here and not playing"
     if len(classroom.pairings) + len(classroom.free) > MOST_PAIRINGS:

@@ -212,8 +212,16 @@ class Classroom:
 
     def get_game(self, pairing: Pairing) -> GameChoice:
         """Return the game that is played in a pairing: the rounds take the games in turn."""
+        return self._choose_game(pairing.round)
+
+    @property
+    def round_game(self) -> GameChoice | None:
+        """The game of the present round; None before the first one."""
+        return self._choose_game(self.round) if self.round else None
+
+    def _choose_game(self, number: int) -> GameChoice:
         games = self.settings.games
-        return games[(pairing.round - 1) % len(games)]
+        return games[(number - 1) % len(games)]
 
     def make_room(self, pairing: Pairing) -> Room:
         """Return the room for the games of a pairing; the first player begins."""

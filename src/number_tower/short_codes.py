@@ -11,6 +11,9 @@ ALPHABET = "CDFGHJKMNPRTWX3479"
 
 LENGTH = 5
 
+PERSONAL_LENGTH = 8
+"""Characters of a code that lets a pupil continue on another device: too many to be guessed while it works."""
+
 _LOOK_ALIKES = str.maketrans({"0": "D", "O": "D", "Q": "D", "6": "G", "A": "4", "E": "3"})
 """Characters that no code has, each with the one that it was most likely meant to be."""
 
@@ -39,22 +42,22 @@ class RandomSource(Protocol):
         """Return k elements of a sequence."""
 
 
-def make_code(random: RandomSource) -> str:
-    """Make a short code that cannot be read as a rude word."""
+def make_code(random: RandomSource, length: int = LENGTH) -> str:
+    """Make a code that cannot be read as a rude word."""
     while True:
-        code = "".join(random.choices(ALPHABET, k=LENGTH))
+        code = "".join(random.choices(ALPHABET, k=length))
         if not _is_rude(code):
             return code
 
 
-def normalize_code(text: str) -> str:
+def normalize_code(text: str, length: int = LENGTH) -> str:
     """Return a code as it was made from how a person typed it.
 
     Case, spaces and dashes do not matter, and a character that no code has counts as the one that it looks like.
     """
     code = _SEPARATORS.sub("", text.strip()).upper().translate(_LOOK_ALIKES)
-    if len(code) != LENGTH:
-        raise CodeError(f"a code has {LENGTH} letters or digits, such as {ALPHABET[-7:-2]}")
+    if len(code) != length:
+        raise CodeError(f"a code has {length} letters or digits, such as {ALPHABET[-length - 2 : -2]}")
     if unknown := sorted(set(code) - set(ALPHABET)):
         raise CodeError(f"no code contains {unknown[0]}; please look at the code again")
     return code

@@ -152,7 +152,7 @@ def test_pairings_are_rooms_whose_seats_the_pupils_hold(kept: Store) -> None:
     known = start(kept)
     for pairing in known.classroom.pairings:
         room = find_room(kept, known, pairing)
-        assert room.class_link == (known.id, known.code, (False, False))
+        assert room.class_link == (known.id, known.code, (False, False), None)
         assert room.find_seats(get_browser(known, pairing.first)) == {0}
         assert room.find_seats(get_browser(known, pairing.second)) == {1}
         assert room.find_seats(TEACHER) == set()
@@ -240,6 +240,16 @@ def test_a_paused_game_takes_no_move(kept: Store) -> None:
         play(kept, known, pairing, 9)
     act(kept, known, Resume())
     assert play(kept, known, pairing, 9).room.table.game.moves == (9,)
+
+
+def test_after_a_pause_the_absence_of_a_player_counts_anew(kept: Store) -> None:
+    known = start(kept, 2)
+    (pairing,) = known.classroom.pairings
+    times = [find_room(kept, known, pairing).touched]
+    for action in (Pause(), Resume()):
+        act(kept, known, action)
+        times.append(find_room(kept, known, pairing).touched)
+    assert times == sorted(set(times))
 
 
 def test_a_pupil_is_renamed_in_the_game_as_well(kept: Store) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -51,6 +53,15 @@ class Class:
         self.pupils = {f"Pupil {number}": Person(servers[number % len(servers)]) for number in range(count)}
         for name, pupil in self.pupils.items():
             pupil.post(f"/class/{self.code}/join", name=name)
+
+    def invite_teacher(self, server: Server) -> Person:
+        """Return another teacher, who opens the newest link at a server that has seen the class before."""
+        colleague = Person(server)
+        colleague.get(f"/class/{self.code}")
+        shown = self.teacher.client.post(f"http://{HOST}:{self.teacher.server.port}/class/{self.code}/links")
+        links = re.findall(r"(/class/\w+/teach/[\w-]+)", shown.text)
+        colleague.post(links[0])
+        return colleague
 
     def start(self, number: int) -> None:
         self.teacher.post(f"/class/{self.code}/start", round=str(number))
@@ -127,6 +138,26 @@ def test_two_servers_serve_one_class(database: str, closing: list[Class]) -> Non
         lesson.teacher.server = servers[1]
         lesson.start(2)
         assert len(lesson.find_pairs()) == 3
+
+
+def do_together(*actions: Callable[[], object]) -> None:
+    with ThreadPoolExecutor(len(actions)) as pool:
+        for done in [pool.submit(action) for action in actions]:
+            done.result()
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_what_is_done_at_both_servers_at_once_counts_once(database: str, closing: list[Class]) -> None:
+    with serving(database, 2) as servers:
+        lesson = Class(servers, 6)
+        closing.append(lesson)
+        colleague = lesson.invite_teacher(servers[1])
+        path = f"/class/{lesson.code}"
+        do_together(*(partial(each.post, f"{path}/start", round="1") for each in (lesson.teacher, colleague)))
+        assert sorted(name for pair in lesson.find_pairs() for name in pair) == sorted(lesson.pupils)
+        do_together(*(partial(each.post, f"{path}/leave") for each in lesson.pupils.values()))
+        assert colleague.get(path).text.count("has left") == len(lesson.pupils)
+        colleague.client.close()
 
 
 @asynccontextmanager

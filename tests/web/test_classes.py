@@ -231,6 +231,9 @@ def test_a_paused_class_waits(client: TestClient) -> None:
     answer = lesson.place(first, 9)
     assert answer.status_code == 409
     assert "has paused the game" in answer.text
+    page = lesson.pupils[first].get(lesson.find_game(first) or "").text
+    assert 'role="tooltip">Your teacher has paused the game.<' in page
+    assert f"It is {first}" not in page
     lesson.act("resume")
     assert lesson.place(first, 9).status_code == 303
     lesson.act("pause", pairing=1)
@@ -252,6 +255,43 @@ def test_the_teacher_ends_a_game(client: TestClient, action: str, points: set[st
     assert words in lesson.teacher.get(f"{lesson.path}/results.csv").text
     if action == "forfeit":
         assert lesson.get_points() == {"Ann": "0.0", "Ben": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("action", "pupil", "words"),
+    [
+        ("forfeit", "Ann", "Your teacher decided: the point goes to Ben."),
+        ("forfeit", "Ben", "Your teacher decided: the point goes to you."),
+        ("draw", "Ann", "Your teacher ended this game as a draw."),
+        ("cancel", "Ann", "Your teacher ended this game. It does not count."),
+    ],
+)
+def test_pupils_read_what_the_teacher_decided(client: TestClient, action: str, pupil: str, words: str) -> None:
+    lesson = Lesson(client, 2)
+    lesson.start()
+    game = str(lesson.find_game("Ann"))
+    lesson.act(action, pairing=1, pupil=1)
+    assert words in lesson.pupils[pupil].get(game).text
+
+
+def test_a_pupil_who_plays_the_computer_is_here(client: TestClient) -> None:
+    lesson = Lesson(client, 3, odd="computer")
+    lesson.start()
+    for name, pupil in lesson.pupils.items():
+        pupil.get(str(lesson.find_game(name)))
+    page = lesson.teacher.get(lesson.path).text
+    assert "Computer (easy)" in page
+    assert "gone</span>" not in page
+
+
+def test_the_last_page_of_a_pupil_without_a_script_leads_to_the_next_game(client: TestClient) -> None:
+    lesson = Lesson(client, 2)
+    lesson.start()
+    game = str(lesson.find_game("Ann"))
+    lesson.act("draw", pairing=1)
+    assert f'content="10; url={game}"' in lesson.pupils["Ann"].get(game).text
+    lesson.act("start", round=2)
+    assert f'content="10; url={lesson.path}"' in lesson.pupils["Ann"].get(game).text
 
 
 def test_a_cancelled_game_is_paired_again_with_others(client: TestClient) -> None:
@@ -294,10 +334,10 @@ def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
     game = lesson.find_game("Ann")
     for visitor, action in ((lesson.pupils["Ann"], "own-code"), (lesson.teacher, "pupil-code")):
         shown = visitor.post(f"{lesson.path}/{action}", pupil=1)
-        found = re.search(r'id="personal-code">(\w{5})<', shown.text)
+        found = re.search(r'id="personal-code">(\w{8})<', shown.text)
         assert found is not None
         phone = Visitor(client)
-        wrong = phone.post(f"{lesson.path}/take", personal="CCCCC")
+        wrong = phone.post(f"{lesson.path}/take", personal="CCCCCCCC")
         assert wrong.status_code == 409
         assert "wrong, was used already" in wrong.text
         assert phone.post(f"{lesson.path}/take", personal=found[1].lower()).status_code == 303

@@ -44,9 +44,10 @@ def test_a_code_leads_to_the_seat_until_it_is_taken(client: TestClient) -> None:
     assert "Take the seat" in friend.get(address).text
     assert friend.post(f"{address}/sit", data={"name": "Ben"}).status_code == 303
     status, said = enter(friend, code)
-    assert (status, said) == (
-        404,
-        f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong.",
+    assert status == 404
+    assert said == (
+        f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong. "
+        "If it is a personal code, type the code of the class first."
     )
     assert "short-code" not in client.get(address).text
 
@@ -110,6 +111,15 @@ def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_pat
         assert refused.headers["retry-after"] == "3"
         assert enter(client, "ZZZ")[0] == 429
         assert enter(client, code) == (303, address)
+
+
+def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
+    with apps.opened(tmp_path, limits=True) as client:
+        cast("Any", client.app).state.rates = RateLimiter(clock=lambda: 0.0)
+        wrong = ("/class/nothing", f"/class/{NOBODYS}", f"/class/{NOBODYS}/wall", "/wall/wnothing", "/class/zz/wall")
+        assert [client.get(path).status_code for path in wrong * 4] == [404] * CODE_LIMIT.burst
+        assert client.get(wrong[0]).status_code == 429
+        assert client.post(f"/class/{NOBODYS}/teach/token").status_code == 429
 
 
 def test_the_form_is_filled_in_from_the_address(client: TestClient) -> None:

@@ -474,7 +474,22 @@ def test_the_puzzle_of_the_day_is_remembered_on_the_device(client: TestClient, m
     assert "Solved in 2 tries." in shown(client, "/puzzle")
 
 
-def test_after_the_answer_was_shown_there_is_nothing_to_share(client: TestClient) -> None:
+def test_an_answer_after_midnight_is_for_the_puzzle_that_was_shown(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today, tomorrow = date(2026, 2, 3), date(2026, 2, 4)
+    monkeypatch.setattr(puzzles, "get_today", lambda: today)
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown(client, "/puzzle")))
+    monkeypatch.setattr(puzzles, "get_today", lambda: tomorrow)
+    answered = client.post("/puzzle", data={**fields, "answer": "show"}).headers["location"]
+    assert quiz.make_daily_puzzle(f"{today}").solution_text in shown(client, answered).replace("&#39;", "'")
+    assert "Not solved" not in shown(client, "/puzzle"), "the next day has not begun"
+
+
+def test_after_the_answer_was_shown_there_is_nothing_to_share(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puzzles, "get_today", lambda: date(2026, 2, 3))
     client.post("/puzzle", data={"answer": "show"})
     html = shown(client, "/puzzle")
     assert "<b>Not solved.</b>" in html

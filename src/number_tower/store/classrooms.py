@@ -17,7 +17,7 @@ from number_tower.class_actions import Role
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil, Ruling
 from number_tower.match import Match
 from number_tower.room import Room
-from number_tower.short_codes import make_code
+from number_tower.short_codes import PERSONAL_LENGTH, make_code
 from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, load_game, update_game
@@ -297,12 +297,16 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     changed = [now for was, now in zip(old.pairings, after.pairings, strict=False) if was != now]
     renamed = {now.number for was, now in zip(old.pupils, after.pupils, strict=False) if was.name != now.name}
     playing = [each for each in after.unfinished if renamed & {each.first, each.second} and each not in fresh]
-    touched = {before.rooms[each.number].id for each in (*changed, *playing) if each.number in before.rooms}
+    paused_or_ended, touched = (
+        {before.rooms[each.number].id for each in some if each.number in before.rooms} for some in (changed, playing)
+    )
+    touched |= paused_or_ended
     for pupil in {each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None}:
         # The page of the last game leads to the new one.
         last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
         touched |= {before.rooms[last.number].id} if last is not None and last.number in before.rooms else set()
     connection.execute(select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()).all()
+    room_store.touch_rooms(connection, paused_or_ended)
     for pairing in changed:
         values = {"ruling": pairing.ruling, "paused": pairing.paused}
         same = (pairings.c.classroom == before.id, pairings.c.number == pairing.number)
@@ -383,7 +387,7 @@ def replace_token(connection: Connection, identity: int) -> str:
 def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     """Return a code by which a pupil can continue on another device, once and soon."""
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
-    code = make_code(SystemRandom())
+    code = make_code(SystemRandom(), PERSONAL_LENGTH)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
     connection.execute(_update_pupil(identity, number).values(code=_digest_code(identity, code), until=until))
     return code

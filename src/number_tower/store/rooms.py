@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast, get_args
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
 from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.classroom import Ruling
 from number_tower.match import Match, Series
 from number_tower.room import HintTaken, Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
@@ -95,6 +96,8 @@ class ClassLink(NamedTuple):
     id: int
     code: str
     moved_on: tuple[bool, bool] = (False, False)
+    ruling: Ruling | None = None
+    """How the teacher ended the game or the match; None: not by the teacher."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +271,13 @@ def touch_game(connection: Connection, game: StoredGame) -> None:
     connection.execute(update(games).where(games.c.id == game.id).values(changed=format_now()))
 
 
+def touch_rooms(connection: Connection, some: Collection[int]) -> None:
+    """Update the time of the last event in rooms, from which the absence of a player counts."""
+    current = select(rounds.c.game).join(rooms, (rooms.c.id == rounds.c.room) & (rooms.c.number == rounds.c.number))
+    playing = games.c.id.in_(current.where(rooms.c.id.in_(some)))
+    connection.execute(update(games).where(playing).values(changed=format_now()))
+
+
 def notify_servers(connection: Connection, identity: int, tag: str) -> None:
     """Notify other processes, once this is committed, that a room has changed, and of its new tag."""
     if connection.dialect.name == "postgresql":
@@ -427,7 +437,7 @@ def _load_class(connection: Connection, identity: int) -> tuple[ClassLink | None
         pairings.c.classroom == row.classroom, pairings.c.number > row.number
     )
     paired = {pupil for pair in connection.execute(later) for pupil in pair} - {None}
-    link = ClassLink(row.classroom, row.code, (row.first in paired, row.second in paired))
+    link = ClassLink(row.classroom, row.code, (row.first in paired, row.second in paired), row.ruling)
     state = "closed" if row.ruling else "paused" if row.paused else "open"
     return link, {"class_state": state, "class_values": json.loads(row.settings)["values"]}
 

@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from number_tower.catalogue import OPTIONS
-from number_tower.web.middleware.browser_cookie import YEAR
+from number_tower.web.middleware.browser_cookie import set_cookie
 
 GENERAL_FIELDS = ("name_1", "name_2", "opponent", "level", "first", "hints", "best_of")
 """Fields of the form for a new game that are the same for every game."""
@@ -51,8 +51,7 @@ def remember_choices(request: Request, response: Response, chosen: Mapping[str, 
     remembered = {field: value for field in last if 0 < len(value := remembered[field]) <= _LONGEST_VALUE}
     while len(text := _encode(remembered)) > _LONGEST_COOKIE:
         del remembered[next(iter(remembered))]
-    secure = request.app.state.settings.uses_secure_cookies(request.url.scheme)
-    response.set_cookie(_COOKIE, text, max_age=YEAR, path="/", httponly=True, samesite="lax", secure=secure)
+    set_cookie(request, response, _COOKIE, text)
 
 
 def _encode(remembered: Mapping[str, str]) -> str:

@@ -126,6 +126,12 @@ class ClassView:
         return [choice.book.title.rstrip(":") for choice in self.settings.games]
 
     @property
+    def round_title(self) -> str:
+        """The name of the game of the present round; empty before the first round."""
+        choice = self.classroom.round_game
+        return "" if choice is None else choice.book.title.rstrip(":")
+
+    @property
     def finished(self) -> list[Pairing]:
         """The games that are over, the newest first."""
         return [each for each in reversed(self.classroom.pairings) if each.over and each.number in self.stored.rooms]
@@ -168,7 +174,7 @@ def compute_look(state: ClassState, number: int) -> Hashable:
     """Return what the board of a pairing shows: boards that are equal in this look the same."""
     pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
     names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    seen = None if room is None else (room.id, room.tag)
+    seen = None if room is None else (room.address, room.tag)
     return seen, pairing, names, idle, _find_presence(state, pairing)
 
 
@@ -185,29 +191,32 @@ def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
     return minutes if minutes >= IDLE_MINUTES else 0
 
 
-class _Sight:
+class _BoardKey:
     """A board to be rendered, once for all pages and followers: two that look the same are equal."""
 
     def __init__(self, state: ClassState, number: int) -> None:
-        self.state, self.number, self.look = state, number, compute_look(state, number)
+        self._state, self._number, self.look = state, number, compute_look(state, number)
 
     def __hash__(self) -> int:
         return hash(self.look)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sight) and self.look == other.look
+        return isinstance(other, _BoardKey) and self.look == other.look
+
+    def render(self) -> Markup:
+        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
+        board = make_board(self._state, self._number)
+        del self._state
+        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+        return Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+
+
+_render_cached = lru_cache(maxsize=1024)(_BoardKey.render)
 
 
 def render_board(state: ClassState, number: int) -> Markup:
     """Return the board of a pairing as HTML in one line."""
-    return _render(_Sight(state, number))
-
-
-@lru_cache(maxsize=1024)
-def _render(sight: _Sight) -> Markup:
-    board = make_board(sight.state, sight.number)
-    html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
-    return Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+    return _render_cached(_BoardKey(state, number))
 
 
 # Live events ----------------------------------------------------------------------------------------------------------

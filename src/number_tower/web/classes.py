@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
 from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
 from number_tower.presence import Presence
-from number_tower.short_codes import CodeError, normalize_code
+from number_tower.short_codes import PERSONAL_LENGTH, CodeError, normalize_code
 from number_tower.store import StoreError, classrooms
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
@@ -35,7 +34,7 @@ MAX_CLASSES = 256
 """Classes in memory; the least recently used are read again when they are asked for."""
 
 _MAX_TRIES = 5
-"""How often a change is tried if a game of the class changes at the same moment."""
+"""How often a change is tried if a game of the class changes at the same moment, and how often a class is read."""
 
 _CLASS_COST, _PUPIL_COST = 4_000, 1_500
 """Estimated bytes on the disk of a new class, and of each pupil in a round."""
@@ -124,8 +123,9 @@ class Classes:
         self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: Counter[str] = Counter()
+        self._loading: dict[tuple[str, int], asyncio.Task[StoredClassroom]] = {}
+        self._heard = 0
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
 
@@ -143,21 +143,15 @@ class Classes:
 
         A fresh one is as new as the database, whatever other servers have done.
         """
-        known, newest = self._get(code), 0
+        known = self._cache.get(self._ids.get(code, -1))
         if known is not None and fresh:
             versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
-            newest = versions.get(known.id, known.version + 1)
-        if known is None or known.version < newest:
-            async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
-                known = self._get(code)
-                if known is None or known.version < newest:
-                    known = self._remember(await self._access.read(_make_query(code)))
+            known = known if versions.get(known.id) == known.version else None
+        if known is None:
+            known = await self._load(code, fresh=fresh)
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
-
-    def _get(self, code: str) -> StoredClassroom | None:
-        return self._cache.get(self._ids.get(code, -1))
 
     async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
         """Return a class with the rooms of its present games, and the results that follow from these."""
@@ -298,9 +292,9 @@ class Classes:
         """Let a browser continue as the pupil that a personal code is for."""
         stored = await self.find(code)
         try:
-            given = normalize_code(personal)
+            given = normalize_code(personal, PERSONAL_LENGTH)
         except CodeError as error:
-            raise ClassroomError("not_now", f"{error}") from None
+            raise ClassroomError("not_now", f"this is not a personal code: {error}") from None
         await self._change(lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
 
     async def move_holders(self, browser: str, others: Collection[str]) -> None:
@@ -316,6 +310,7 @@ class Classes:
 
     def note_change(self, notice: ClassNotice | None) -> None:
         """Note that another process has changed a class, or perhaps any of them."""
+        self._heard += 1
         if notice is None:
             self._may_differ = True
             if self._comparing is None or self._comparing.done():
@@ -332,6 +327,28 @@ class Classes:
             self._hub.publish(name_class_topic(room.class_link.id))
 
     # Internals --------------------------------------------------------------------------------------------------------
+
+    async def _load(self, code: str, *, fresh: bool) -> StoredClassroom:
+        """Read a class, again if a change was heard of meanwhile: what was read may be older.
+
+        Followers who ask at once, as after a change by another server, share one query; a fresh class is read anew.
+        """
+        tries = 0
+        while True:
+            tries, heard = tries + 1, self._heard
+            query = _make_query(code)
+            stored = await (self._access.read(query) if fresh else self._share_loading((code, heard), query))
+            if heard == self._heard or tries == _MAX_TRIES:
+                return self._remember(stored)
+
+    async def _share_loading(
+        self, key: tuple[str, int], query: Callable[[Connection], StoredClassroom]
+    ) -> StoredClassroom:
+        loading = self._loading.get(key)
+        if loading is None:
+            loading = self._loading[key] = asyncio.ensure_future(self._access.read(query))
+            loading.add_done_callback(lambda _: self._loading.pop(key))
+        return await asyncio.shield(loading)
 
     async def _change(self, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""

@@ -195,13 +195,13 @@ class Lobby:
 
     def note_player(self, room: CachedRoom, credentials: Credentials | str | None, *, hidden: bool = False) -> None:
         """Note that a player of a room is there, perhaps with a hidden page."""
-        if room.is_for_two and (held := room.find_seats(credentials)):
+        if room.is_attended and (held := room.find_seats(credentials)):
             self.presence.note(room.id, held, hidden=hidden)
 
     def attend(self, room: CachedRoom, credentials: Credentials | str | None) -> AbstractContextManager[None]:
         """Return a context in which a player of a room counts as here, as with a page that follows it."""
         held = room.find_seats(credentials)
-        return self.presence.attend(room.id, held) if held and room.is_for_two else nullcontext()
+        return self.presence.attend(room.id, held) if held and room.is_attended else nullcontext()
 
     def describe_presence(self, room: CachedRoom) -> RoomPresence | None:
         """Return where the players of a room are; None unless two people play there at different devices."""

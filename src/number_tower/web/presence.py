@@ -190,8 +190,8 @@ class PresenceTracker:
         if player is None:
             player = self._players[key] = _Player()
             if len(self._players) > MAX_PLAYERS:
-                forgotten = next((each for each, known in self._players.items() if not known.pages), key)
-                del self._players[forgotten]
+                forgotten = (each for each, known in self._players.items() if not known.pages and each != key)
+                self._players.pop(next(forgotten, (-1, -1)), None)
         self._players.move_to_end(key)
         return player
 

@@ -111,6 +111,11 @@ class CachedRoom(StoredRoom):
         return all(seat.kind != "computer" for seat in self.room.seats) and self.tokens[0] != self.tokens[1]
 
     @property
+    def is_attended(self) -> bool:
+        """Whether somebody else wants to know if its players are there: another player, or a teacher."""
+        return self.is_for_two or self.class_link is not None
+
+    @property
     def turn_began(self) -> float:
         """When the player to move could first have moved, in seconds since 1970: after the last event in the room."""
         return datetime.fromisoformat(max(self.game.changed, self.touched)).timestamp()

@@ -18,6 +18,7 @@ from number_tower.web import drawing
 from number_tower.web.drawing import BlockMenu, NumberCell, join_messages
 
 if TYPE_CHECKING:
+    from number_tower.classroom import Ruling
     from number_tower.web.room_cache import CachedRoom
 
 MOST_LOG_CHANGES = 60
@@ -101,16 +102,48 @@ class RoomView:
     def headline(self) -> str:
         """Whose turn it is, or who won."""
         if self.room.is_paused:
-            return "The teacher has paused the game"
+            return f"{self._teacher} has paused the game."
+        if self._is_stopped:
+            how = " as a draw" if self._ruling == "draw" else ". It does not count"
+            return f"{self._teacher} ended this game{how}."
         return "Waiting for the other player" if self.room.waiting else self._status_lines[0].removesuffix(":")
 
     @property
+    def _ruling(self) -> Ruling | None:
+        """How the teacher of the class ended the game, if so."""
+        return None if self.cached.class_link is None else self.cached.class_link.ruling
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether the teacher of the class ended the game before its end."""
+        outcome = self.table.outcome
+        return self._ruling is not None and outcome is not None and outcome.reason == "abandoned"
+
+    @property
+    def _teacher(self) -> str:
+        return "Your teacher" if self.held else "The teacher"
+
+    def _tell_ruling(self, ruling: Ruling) -> str:
+        """Say what the result of a game is by the teacher's decision."""
+        match ruling:
+            case "cancelled":
+                return "this game does not count"
+            case "draw":
+                return "it is a draw"
+            case "first" | "second":
+                winner = 0 if ruling == "first" else 1
+                return f"the point goes to {'you' if self.reader.see(winner) == 'you' else self.names[winner]}"
+
+    @property
     def details(self) -> list[str]:
-        """What else the game says of the turn or the end."""
+        """What else the game says of the turn or the end, and what the teacher of a class decided."""
         if self.room.waiting:
             how = "opens your link and takes" if self.held else "takes"
             return [f"The game starts when the other player {how} the free seat."]
-        return [line.removeprefix("- ") for line in self._status_lines[1:]]
+        if self._is_stopped:
+            return []
+        ruled = [f"{self._teacher} decided: {self._tell_ruling(self._ruling)}."] if self._ruling else []
+        return [*(line.removeprefix("- ") for line in self._status_lines[1:]), *ruled]
 
     @property
     def summary(self) -> str:
@@ -215,6 +248,8 @@ class RoomView:
             waiting = ""
         elif self.room.waiting:
             waiting = "The other player is not here yet."
+        elif self.room.is_paused:
+            waiting = self.headline
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)

@@ -33,8 +33,11 @@ _PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
 _CAUSE = "\nThe above exception was the direct cause"
 _KNOWN_PREFIXES = {
     f"/{word}"
-    for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "share", "static")
-}
+    for word in (
+        "g", "w", "api", "new", "join", "class", "wall", "rules", "analysis", "puzzle", "puzzles", "games", "learn",
+        "share", "static",
+    )
+}  # fmt: skip
 _QUIET_PATHS = ("/static/", "/health")
 """Paths of which only failures are logged."""
 

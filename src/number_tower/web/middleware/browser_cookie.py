@@ -16,6 +16,7 @@ from secrets import token_hex, token_urlsafe
 from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from number_tower.store import StoreError
@@ -141,6 +142,20 @@ class BrowserSession:
         for name in self._deleted:
             secure = "; Secure" if name.startswith(HOST_PREFIX) else ""
             yield b"set-cookie", f"{name}=; Max-Age=0; Path=/{secure}".encode()
+
+
+def set_cookie(
+    request: HTTPConnection,
+    response: Response,
+    name: str,
+    value: str,
+    *,
+    max_age: int = YEAR,
+    httponly: bool = True,
+) -> None:
+    """Let the device remember something that is not secret."""
+    secure: bool = request.app.state.settings.uses_secure_cookies(request.url.scheme)
+    response.set_cookie(name, value, max_age=max_age, path="/", samesite="lax", httponly=httponly, secure=secure)
 
 
 def get_browser_session(request: HTTPConnection) -> BrowserSession:

@@ -24,7 +24,7 @@ from number_tower.text import format_count, format_duration, format_value, summa
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
-from number_tower.web.middleware.browser_cookie import YEAR
+from number_tower.web.middleware.browser_cookie import set_cookie
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.static_files import build_static_url
@@ -64,9 +64,7 @@ def render_page(request: Request, name: str, /, *, status: int = 200, **context:
 
 def set_preference(request: Request, response: Response, name: str, chosen: str) -> None:
     """Remember on the device what a visitor chose; scripts may change the theme only, which they show at once."""
-    secure = request.app.state.settings.uses_secure_cookies(request.url.scheme)
-    is_hidden = name != "theme"
-    response.set_cookie(name, chosen, max_age=YEAR, path="/", samesite="lax", httponly=is_hidden, secure=secure)
+    set_cookie(request, response, name, chosen, httponly=name != "theme")
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:

@@ -129,10 +129,9 @@ async def _read_games(form: FormData, given: Mapping[str, str], chosen: list[str
 @router.get("/class/{code}/table")
 async def show_class(request: Request, code: str) -> Response:
     """Show a class to its teacher; lead a pupil to the game; let others join."""
-    known = _normalize(request, code)
-    if known != code and not is_fragment(request):
-        return RedirectResponse(f"/class/{known}", 303)
-    state, visitor = await _find_state(request, known)
+    state, visitor = await _find_state(request, code)
+    if state.stored.code != code and not is_fragment(request):
+        return RedirectResponse(f"/class/{state.stored.code}", 303)
     if visitor.role in {"teacher", "pupil"} and not is_fragment(request):
         get_browser_session(request).renew()
     game = _find_game_path(state, visitor)
@@ -187,7 +186,7 @@ async def review_game(request: Request, code: str, number: str) -> Response:
     room = await _get_classes(request).find_room(state.stored, parse_number(number) or 0)
     if not room.room.over:
         raise ClassroomError("not_now", "this game is not over yet; it can be reviewed then")
-    return RedirectResponse(build_analysis_url(record.to_line(room.room.table)), 303)
+    return RedirectResponse(build_analysis_url(record.to_line(room.room.table), room=room.watch), 303)
 
 
 @router.get("/class/{code}/standings.csv")
@@ -275,14 +274,15 @@ async def confirm_teacher(request: Request, code: str, token: str) -> Response:
 async def become_teacher(request: Request, code: str, token: str) -> Response:
     """Give this device the rights of the teacher."""
     session = get_browser_session(request)
+    state, _ = await _find_state(request, code)
     try:
-        await _get_classes(request).add_teacher(_normalize(request, code), token, session.current.secret)
+        await _get_classes(request).add_teacher(state.stored.code, token, session.current.secret)
     except ClassroomError as error:
         count_failure(request, CODE_LIMIT)
         text = make_sentence(f"{error}")
         return render_page(request, "error.html", status=403, heading="This link does not work", text=text)
     session.renew()
-    return RedirectResponse(f"/class/{_normalize(request, code)}", 303)
+    return RedirectResponse(f"/class/{state.stored.code}", 303)
 
 
 @router.post("/class/{code}/links")
@@ -300,7 +300,7 @@ async def show_own_code(request: Request, code: str) -> Response:
     state, visitor = await _find_state(request, code)
     visitor.require("own-code")
     assert visitor.pupil is not None  # noqa: S101 - only pupils have the right
-    return await _render_pupil_code(request, state, visitor.pupil.number)
+    return await _render_pupil_code(request, state, visitor.pupil.number, own=True)
 
 
 @router.post("/class/{code}/pupil-code")
@@ -381,7 +381,6 @@ def _normalize(request: Request, code: str) -> str:
     try:
         return normalize_code(code)
     except CodeError:
-        count_failure(request, CODE_LIMIT)
         raise ClassroomNotFoundError from None
 
 
@@ -452,10 +451,10 @@ async def _render_wall(request: Request, code: str, right: str, number: str | No
     )
 
 
-async def _render_pupil_code(request: Request, state: ClassState, number: int) -> Response:
+async def _render_pupil_code(request: Request, state: ClassState, number: int, *, own: bool = False) -> Response:
     pupil = state.classroom.get_pupil(number)
     personal = await _get_classes(request).make_pupil_code(state.stored.code, number)
-    return _render_link(request, state, "code", pupil=pupil, personal=personal)
+    return _render_link(request, state, "code", pupil=pupil, personal=personal, own=own)
 
 
 def _render_link(request: Request, state: ClassState, kind: str, **context: Any) -> Response:

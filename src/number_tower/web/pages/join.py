@@ -40,7 +40,10 @@ async def follow_code(request: Request) -> Response:
     else:
         if path is not None:
             return RedirectResponse(path, 303)
-        wrong = f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong."
+        wrong = (
+            f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong. "
+            "If it is a personal code, type the code of the class first."
+        )
         status = 404
     try:
         count_failure(request, CODE_LIMIT)

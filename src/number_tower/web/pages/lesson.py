@@ -62,4 +62,4 @@ async def answer_lesson(request: Request, name: str) -> Response:
     """Accept an answer in a lesson."""
     fields, answers = await read_answer(request)
     address = f"/learn/{quote(name[:80], safe='')}?{urlencode({'at': fields.get('at', '1')[:4]})}"
-    return redirect_with_answers(address, answers)
+    return redirect_with_answers(request, address, answers)

@@ -29,7 +29,7 @@ from number_tower.voice import get_voice
 from number_tower.web import tasks
 from number_tower.web.drawing import format_remaining
 from number_tower.web.limits import DAY
-from number_tower.web.middleware.browser_cookie import YEAR
+from number_tower.web.middleware.browser_cookie import set_cookie
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 
@@ -156,14 +156,15 @@ def _find_daily_page(request: Request, day: str) -> PuzzlePage:
     context: dict[str, Any] = {
         "heading": written if when == today else f"Puzzle of {written}",
         "kicker": "Puzzle of the day" if when == today else "Puzzles",
-        "fields": {"day": when.isoformat()} if day else {},
+        "fields": {"day": when.isoformat()},  # the answer may come after midnight
         "action": "/puzzle",
         "before": None if when == FIRST_DAY else f"/puzzle?day={when - timedelta(days=1)}",
         "after": None if when == today else f"/puzzle?day={when + timedelta(days=1)}",
         "onward": "/puzzles",
     }
     asking = partial(ask_daily_puzzle, request, when.isoformat())
-    return PuzzlePage(f"/puzzle?day={when}" if day else "/puzzle", asking, context, is_today=when == today)
+    address = "/puzzle" if when == today else f"/puzzle?day={when}"
+    return PuzzlePage(address, asking, context, is_today=when == today)
 
 
 # Endless puzzles ------------------------------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ async def _show_puzzle(request: Request, page: PuzzlePage, answers: Sequence[str
 async def _store_answer(request: Request, page: PuzzlePage, answers: list[str]) -> Response:
     """Let the device remember an answer, and redirect to the puzzle: its address never has the answer."""
     if not page.is_today:
-        return redirect_with_answers(page.address, answers)
+        return redirect_with_answers(request, page.address, answers)
     puzzle, _, _ = await _await_puzzle(page)
     if puzzle is None:
         return await _show_puzzle(request, page, [])
@@ -248,7 +249,7 @@ async def _store_answer(request: Request, page: PuzzlePage, answers: list[str]) 
         elif answer == SHOW:
             record = record.give_up()
     response = RedirectResponse(page.address, 303)
-    response.set_cookie(_DAILY_COOKIE, record.to_text(), max_age=YEAR, path="/", httponly=True, samesite="lax")
+    set_cookie(request, response, _DAILY_COOKIE, record.to_text())
     return response
 
 
@@ -268,12 +269,12 @@ async def read_answer(request: Request) -> tuple[dict[str, str], list[str]]:
     return dict(texts), [value for key, value in texts if key == "answer"]
 
 
-def redirect_with_answers(address: str, answers: Sequence[str]) -> Response:
+def redirect_with_answers(request: Request, address: str, answers: Sequence[str]) -> Response:
     """Redirect to a puzzle, and let the device remember the answers to it; those to the last one are forgotten."""
     response = RedirectResponse(address, 303)
     kept = "-".join(answer for answer in answers[-_MOST_TRIES:] if _ANSWER.fullmatch(answer))
     value = f"{_digest_address(address)}.{kept}"
-    response.set_cookie(_PUZZLE_COOKIE, value, max_age=DAY, path="/", httponly=True, samesite="lax")
+    set_cookie(request, response, _PUZZLE_COOKIE, value, max_age=DAY)
     return response
 
 
