@@ -22,7 +22,11 @@ _MOST_COMPLETE = 64
 """Players up to which every possible pair is considered at once."""
 
 _NEAREST = 12
-"""In larger classes, candidates on each side in the standings that are considered first (0.1 s for 200 players)."""
+"""In larger classes, candidates of each player in the standings that are considered first (0.1 s for 200 players).
+
+If not everybody can be paired so, twice as many are considered, and so on: with all pairs of 250 players at once, a
+round would take some seconds, in which nothing else could be stored.
+"""
 
 Points = tuple[float, float]
 
@@ -161,7 +165,10 @@ def _pair(
     """Pair players who are given in an order; `measure` says how bad a pair of two places in it is, on two levels."""
     history = _History(encounters)
     costs = _Costs(order, history, measure)
-    matching = _match(costs.list_near()) if len(order) > _MOST_COMPLETE else []
+    matching: list[tuple[int, int | None]] = []
+    nearest = _NEAREST if len(order) > _MOST_COMPLETE else len(order)
+    while 2 * len(matching) < len(order) and 2 * nearest < len(order):
+        matching, nearest = _match(costs.list_near(nearest)), 2 * nearest
     if 2 * len(matching) < len(order):
         matching = _match(costs.list_all())
     in_order = sorted(matching, key=lambda pair: (pair[1] is None, pair[0]))
@@ -220,16 +227,16 @@ class _Costs:
         yield from ((one, other, self._compute(one, other)) for one, other in combinations(range(len(self._order)), 2))
         yield from self._list_sitting(range(len(self._order)))
 
-    def list_near(self) -> Iterable[Edge]:
-        """Return pairs that have not met and are near to each other."""
+    def list_near(self, nearest: int) -> Iterable[Edge]:
+        """Return pairs that have not met, of each player and the nearest of those who follow in the order."""
         size = len(self._order)
         for one in range(size):
             fresh = (other for other in range(one + 1, size) if not self.is_repeated(one, other))
             yield from (
-                (one, other, self._compute(one, other)) for other, _ in zip(fresh, range(_NEAREST), strict=False)
+                (one, other, self._compute(one, other)) for other, _ in zip(fresh, range(nearest), strict=False)
             )
         fresh_sitters = [place for place in range(size) if not self.is_repeated(place, None)]
-        yield from self._list_sitting(fresh_sitters[-2 * _NEAREST :])
+        yield from self._list_sitting(fresh_sitters[-2 * nearest :])
 
     def _list_sitting(self, places: Iterable[int]) -> Iterable[Edge]:
         return ((one, None, self._compute(one, None)) for one in places if self._is_odd)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
@@ -11,14 +11,21 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from number_tower.coach import quiz
 from serving import DESKTOP, PHONE, Server
 from support.browsers import Visitor
+from support.clocks import wait_until
 from visits import begin
 
 pytest_plugins = ["support.browsers"]
 
 
+def find_today() -> date:
+    """Return the day in UTC; in the last minute before midnight, wait for the next one: a test takes some time."""
+    wait_until(lambda: datetime.now(UTC).time() < time(23, 59))
+    return datetime.now(UTC).date()
+
+
 def solve_today(page: Page) -> quiz.PuzzleQuestion:
     """Solve the puzzle of the day with the second try."""
-    puzzle = quiz.make_daily_puzzle(datetime.now(UTC).date().isoformat())
+    puzzle = quiz.make_daily_puzzle(find_today().isoformat())
     wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
     for block in (wrong, puzzle.answer):
         page.get_by_role("button", name=f"Place {block}", exact=True).click()
@@ -31,7 +38,7 @@ def test_the_puzzle_of_the_day_is_solved_and_remembered(
     visitor: Visitor, size: tuple[int, int], *, scripts: bool
 ) -> None:
     page = visitor(None, size=size, scripts=scripts)
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    yesterday = find_today() - timedelta(days=1)
     page.goto("/")
     page.context.add_cookies([{"name": "daily", "value": f"{yesterday}.3.solved.6.9.12-7-3-1-0.2", "url": page.url}])
     page.goto("/puzzle")
@@ -52,6 +59,7 @@ def test_the_puzzle_of_the_day_is_solved_and_remembered(
 
 
 def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
+    find_today()
     page = visitor("/puzzle", reuse=False)
     solve_today(page)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

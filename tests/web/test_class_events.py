@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from number_tower import catalogue
-from number_tower.class_actions import Action, Pause, Rename, StartRound
+from number_tower.class_actions import Action, Pause, Remove, Rename, StartRound
 from number_tower.classroom import ClassSettings
 from number_tower.room import Move
 from number_tower.store.rooms import Credentials
@@ -109,6 +109,22 @@ def test_the_wall_follows_the_rooms_of_the_next_round(tmp_path: Path) -> None:
             assert "event: board" in await wall.next()
             await lesson.place(9)
             assert "height 9 of 15: 9" in await wall.next()
+
+    in_class(tmp_path, script)
+
+
+def test_who_is_removed_sees_no_more_of_the_wall(tmp_path: Path) -> None:
+    async def script(lesson: Lesson) -> None:
+        async with (
+            following(stream_wall(lesson.classes, lesson.code, Credentials(browsers=("Ann",)))) as seen_by_ann,
+            following(stream_wall(lesson.classes, lesson.code, TEACHER)) as seen_by_teacher,
+        ):
+            await seen_by_ann.next()
+            await seen_by_teacher.next()
+            await lesson.act(Remove(1))
+            assert "event: state" in await seen_by_teacher.next()
+            with pytest.raises(StopAsyncIteration):
+                await seen_by_ann.next()
 
     in_class(tmp_path, script)
 

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from number_tower import record
 from number_tower.class_actions import ACTIONS, RIGHTS, Role
 from number_tower.pairing import Encounter, compute_standings
+from number_tower.store import classrooms
 from support import apps
 from support.lessons import NAMES, Lesson, Visitor
 
@@ -533,4 +534,7 @@ def test_spectators_see_no_code_and_no_play_address(lesson: Lesson) -> None:
     page = Visitor(lesson.client).get(lesson.get_watch_path()).text
     assert lesson.code not in page
     assert "/g/" not in page
+    with lesson.client.app.state.store.read() as connection:  # type: ignore[attr-defined]  # the app of the client
+        rooms = classrooms.find_classroom(connection, lesson.code).rooms
+    assert all(lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text for room in rooms.values())
     assert all(name in page for name in lesson.pupils)

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from number_tower import record
-from number_tower.class_actions import explain_no_round
+from number_tower.class_actions import RIGHTS, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
 from number_tower.position import Outcome
 from number_tower.presence import Presence
 from number_tower.store.classrooms import StoredClassroom
+from number_tower.store.rooms import Credentials
 from number_tower.store.rows import StoredGame
 from number_tower.text import format_count
 from number_tower.voice import format_points
@@ -222,16 +223,21 @@ def render_board(state: ClassState, number: int) -> Markup:
 # Live events ----------------------------------------------------------------------------------------------------------
 
 
-async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None]:
+async def stream_wall(
+    classes: Classes, code: str, credentials: Credentials | None = None
+) -> AsyncGenerator[bytes, None]:
     """Yield an event for every board that changes, and one when the rest of the page has changed.
 
     The page has the boards as they were when it was made: the first event makes it load again if they have changed.
+    With credentials the stream ends when their holder has no right to the wall any more; spectators always have it.
     """
     yield RECONNECT_HINT
     summary: Hashable = None
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
+            if credentials is not None and state.summary != summary and not _may_see_wall(state, credentials):
+                return
             looks = {number: compute_look(state, number) for number in state.rooms}
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
@@ -240,6 +246,10 @@ async def stream_wall(classes: Classes, code: str) -> AsyncGenerator[bytes, None
             summary, sent = state.summary, looks
             del state
             yield b"".join(events) or KEEPALIVE
+
+
+def _may_see_wall(state: ClassState, credentials: Credentials) -> bool:
+    return state.find_visitor(credentials).role in RIGHTS["wall"]
 
 
 async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerator[bytes, None]:

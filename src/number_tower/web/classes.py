@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
@@ -123,8 +124,8 @@ class Classes:
         self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: Counter[str] = Counter()
-        self._loading: dict[tuple[str, int], asyncio.Task[StoredClassroom]] = {}
         self._heard = 0
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
@@ -143,15 +144,18 @@ class Classes:
 
         A fresh one is as new as the database, whatever other servers have done.
         """
-        known = self._cache.get(self._ids.get(code, -1))
-        if known is not None and fresh:
-            versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
-            known = known if versions.get(known.id) == known.version else None
-        if known is None:
-            known = await self._load(code, fresh=fresh)
+        known = self._get(code)
+        if known is None or not await self._is_current(known, fresh=fresh):
+            async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
+                known = self._get(code)
+                if known is None or not await self._is_current(known, fresh=fresh):
+                    known = await self._load(code)
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
+
+    def _get(self, code: str) -> StoredClassroom | None:
+        return self._cache.get(self._ids.get(code, -1))
 
     async def find_state(self, code: str, *, fresh: bool = True) -> ClassState:
         """Return a class with the rooms of its present games, and the results that follow from these."""
@@ -328,27 +332,21 @@ class Classes:
 
     # Internals --------------------------------------------------------------------------------------------------------
 
-    async def _load(self, code: str, *, fresh: bool) -> StoredClassroom:
-        """Read a class, again if a change was heard of meanwhile: what was read may be older.
+    async def _is_current(self, known: StoredClassroom, *, fresh: bool) -> bool:
+        """Say whether a class in memory can be used: a fresh one has to be as new as the database."""
+        if not fresh:
+            return True
+        versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
+        return versions.get(known.id) == known.version
 
-        Followers who ask at once, as after a change by another server, share one query; a fresh class is read anew.
-        """
+    async def _load(self, code: str) -> StoredClassroom:
+        """Read a class, again if a change was heard of meanwhile: what was read may be older."""
         tries = 0
         while True:
             tries, heard = tries + 1, self._heard
-            query = _make_query(code)
-            stored = await (self._access.read(query) if fresh else self._share_loading((code, heard), query))
+            stored = await self._access.read(_make_query(code))
             if heard == self._heard or tries == _MAX_TRIES:
                 return self._remember(stored)
-
-    async def _share_loading(
-        self, key: tuple[str, int], query: Callable[[Connection], StoredClassroom]
-    ) -> StoredClassroom:
-        loading = self._loading.get(key)
-        if loading is None:
-            loading = self._loading[key] = asyncio.ensure_future(self._access.read(query))
-            loading.add_done_callback(lambda _: self._loading.pop(key))
-        return await asyncio.shield(loading)
 
     async def _change(self, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""

@@ -67,9 +67,9 @@ class RoomView:
 
     @property
     def class_path(self) -> str:
-        """The address of the class in which the game is played; empty if it is in none."""
+        """The address of the class in which this visitor plays; empty if there is none: spectators may not join it."""
         link = self.cached.class_link
-        return "" if link is None else f"/class/{link.code}"
+        return f"/class/{link.code}" if link is not None and self.held else ""
 
     @property
     def has_next_game(self) -> bool:

@@ -173,7 +173,7 @@ async def stream_events(request: Request, code: str) -> Response:
         events = stream_rounds(classes, stored.code, visitor.pupil.number)
     else:
         visitor.require("wall")
-        events = stream_wall(classes, stored.code)
+        events = stream_wall(classes, stored.code, None if visitor.role == "spectator" else _get_credentials(request))
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
