@@ -245,9 +245,9 @@ class _BoardKey:
 
 
 @lru_cache(maxsize=256)
-def _encode_board(sight: _BoardKey) -> bytes:
+def _encode_board(key: _BoardKey) -> bytes:
     """Return the event with a board."""
-    return b"event: board\ndata: %s\n\n" % sight.render()
+    return b"event: board\ndata: %s\n\n" % key.render()
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
