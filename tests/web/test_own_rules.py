@@ -105,6 +105,8 @@ def test_rules_that_end_before_they_begin_are_no_error(client: TestClient) -> No
     page = check(client, read_page(shown(client)), blocks="5-9", target="3")
     assert "The game is over: Player 2 has won." in page
     assert "The first player cannot place any block." in page
+    assert "so there is nothing to play" in page
+    assert "These rules work" not in page
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ async def follow_code(request: Request) -> Response:
         if path is not None:
             return RedirectResponse(path, 303)
         wrong = (
-            f"Nothing has the code {code} now. Perhaps the seat was taken, or a character is wrong. "
+            f"Nothing has the code {given.upper()} now. Perhaps the seat was taken, or a character is wrong. "
             "If it is a personal code, type the code of the class first."
         )
         status = 404

@@ -71,15 +71,16 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
     is_shown = gave_up or (not is_right and len(tried) >= most_tries)
     shown_choice = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
     answer = given[-1].block if is_right else puzzle.answer
+    shown_table = table.play(answer) if is_right or is_shown else table
     return {
         "puzzle": puzzle,
         "table": table,
-        "shown_table": table.play(answer) if is_right or is_shown else table,
+        "shown_table": shown_table,
         "noun": voice.noun,
         "seat": seat,
         "players": players,
         "names": ("You", players[1]) if seat == 0 else (players[0], "You"),
-        "remaining": format_remaining(table, 1 - seat),
+        "remaining": format_remaining(shown_table, 1 - seat),
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
         "shown_choice": shown_choice,
