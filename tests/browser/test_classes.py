@@ -99,7 +99,7 @@ def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
     first, second = pages.values()
     teacher.get_by_role("button", name="Pause all").click()
     for page in (first, second):
-        expect(status(page)).to_contain_text("teacher has paused the game")
+        expect(status(page)).to_contain_text("Your teacher has paused the game")
     teacher.get_by_role("button", name="Continue", exact=True).click()
     for page in (first, second):
         expect(status(page)).to_contain_text("turn")

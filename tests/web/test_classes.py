@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 from typing import Any, get_args
 
@@ -15,6 +16,7 @@ from number_tower import record
 from number_tower.class_actions import ACTIONS, RIGHTS, Role
 from number_tower.pairing import Encounter, compute_standings
 from number_tower.store import classrooms
+from number_tower.web import class_view
 from support import apps
 from support.lessons import NAMES, Lesson, Visitor
 
@@ -275,7 +277,16 @@ def test_pupils_read_what_the_teacher_decided(client: TestClient, action: str, p
     assert words in lesson.pupils[pupil].get(game).text
 
 
-def test_a_pupil_who_plays_the_computer_is_here(client: TestClient) -> None:
+def test_nobody_is_gone_when_a_round_begins(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson = Lesson(client, 2)
+    lesson.start()
+    assert "gone</span>" not in lesson.teacher.get(lesson.path).text
+    monkeypatch.setattr(class_view, "ARRIVAL", timedelta(0))
+    assert lesson.teacher.get(lesson.path).text.count("gone</span>") == 2
+
+
+def test_a_pupil_who_plays_the_computer_is_here(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_view, "ARRIVAL", timedelta(0))
     lesson = Lesson(client, 3, odd="computer")
     lesson.start()
     for name, pupil in lesson.pupils.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import AsyncGenerator, Hashable, Iterable
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
@@ -31,6 +31,9 @@ from number_tower.web.view import RoomView
 
 IDLE_MINUTES = 2
 """Minutes without a move after which a game counts as one that nobody moves in."""
+
+ARRIVAL = timedelta(seconds=15)
+"""How long the players of a new game count as here: their pages find it one after the other."""
 
 TIE_BREAKS = {
     "buchholz": "Equal points: the points of all opponents, added up, decide (Buchholz). Strong opponents count more.",
@@ -181,15 +184,22 @@ def compute_look(state: ClassState, number: int) -> Hashable:
 
 def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
     first, second = state.presence.get(pairing.number, ("here", "here"))
+    room = state.rooms.get(pairing.number)
+    if room is not None and not room.room.table.game.moves and _get_silence(room) < ARRIVAL:
+        return "here", "here"
     return first, "here" if pairing.level is not None else second
 
 
 def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
     if room is None or pairing.over or pairing.paused or room.room.over:
         return 0
-    silent = datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
-    minutes = int(silent.total_seconds() // 60)
+    minutes = _get_silence(room) // timedelta(minutes=1)
     return minutes if minutes >= IDLE_MINUTES else 0
+
+
+def _get_silence(room: CachedRoom) -> timedelta:
+    """Return how long ago the last move was made, or the game began."""
+    return datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
 
 
 class _BoardKey:

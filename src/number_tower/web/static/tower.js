@@ -464,6 +464,20 @@ document.addEventListener("keydown", (event) => {
   link.click();
 });
 
+// A menu that lies over a page closes by Escape and by a press elsewhere.
+
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && document.querySelector(".wall .menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+document.addEventListener("click", (event) => {
+  const menu = document.querySelector(".wall .menu[open]");
+  if (menu && !menu.contains(event.target)) menu.open = false;
+});
+
 // Dragging a block onto the tower ----------------------------------------------------------------------------------
 
 let drag = null;
