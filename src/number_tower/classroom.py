@@ -33,7 +33,9 @@ Ruling = Literal["first", "second", "draw", "cancelled"]
 
 Reason = Literal["not_yours", "not_now", "taken", "bad_name", "not_found", "full"]
 
-LONGEST_MATCH = 9
+BEST_OF = (1, 3, 5, 7)
+"""Games of a match to choose from."""
+
 CLAIM_MINUTES = (1, 2, 3, 5, 10, 15)
 """Minutes to choose from, after which a game can be claimed if the player to move is gone."""
 

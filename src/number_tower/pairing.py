@@ -228,7 +228,7 @@ class _Costs:
         yield from self._list_sitting(range(len(self._order)))
 
     def list_near(self, nearest: int) -> Iterable[Edge]:
-        """Return pairs that have not met, of each player and so many of those who follow in the order."""
+        """Return pairs that have not met: each player with the next candidates in the order, `nearest` of them."""
         size = len(self._order)
         for one in range(size):
             fresh = (other for other in range(one + 1, size) if not self.is_repeated(one, other))

@@ -108,7 +108,7 @@ def test_the_teacher_pauses_ends_and_pairs_again(visitor: Visitor) -> None:
     expect(status(first)).to_contain_text("Ben wins")
     expect(teacher.get_by_role("region", name="Finished games")).to_contain_text("Ann")
     teacher.get_by_text("Change").first.click()
-    teacher.get_by_text("Does not count: pair again").click()
+    teacher.get_by_text("Does not count: pair again").first.click()
     teacher.get_by_role("button", name="Yes, it does not count").click()
     teacher.get_by_role("button", name="Pair those who wait").click()
     for page in (first, second):

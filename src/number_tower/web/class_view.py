@@ -10,10 +10,13 @@ from functools import lru_cache
 from io import StringIO
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from number_tower import record
 from number_tower.class_actions import RIGHTS, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
+from number_tower.position import Outcome
 from number_tower.presence import Presence
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.rooms import Credentials
@@ -61,7 +64,16 @@ class Board(NamedTuple):
             return "Paused"
         if self.idle:
             return f"No move for {format_count(self.idle, 'minute')}"
-        return self.view.headline.rstrip(":.")
+        outcome = self.view.table.outcome
+        return f"{self.view.mover}'s turn" if outcome is None else self._describe_end(outcome)
+
+    def _describe_end(self, outcome: Outcome) -> str:
+        if self.pairing.cancelled:
+            return "Does not count"
+        if outcome.winner is None:
+            return "Draw"
+        how = {"resigned": f": {self.names[1 - outcome.winner]} resigned", "forfeit": " by forfeit"}
+        return f"{self.names[outcome.winner]} wins{how.get(outcome.reason, '')}"
 
     @property
     def kind(self) -> str:
@@ -97,6 +109,10 @@ class ClassView:
         """The boards of the present games; the unfinished ones of earlier rounds first."""
         numbers = [each.number for each in self.classroom.current] if self.only is None else [self.only]
         return [make_board(self.state, number) for number in numbers]
+
+    def render_board(self, board: Board) -> Markup:
+        """Return a board as HTML."""
+        return render_board(self.state, board.pairing.number)
 
     @property
     def standings(self) -> list[tuple[Standing, Pupil]]:
@@ -145,6 +161,8 @@ class ClassView:
         """Say how a game ended, with the points of both."""
         if pairing.points is None:
             return "does not count"
+        if pairing.sits_out:
+            return str(format_points(pairing.points[0]))
         return " : ".join(str(format_points(points)) for points in pairing.points)
 
 
@@ -158,9 +176,10 @@ def make_board(state: ClassState, number: int) -> Board:
 
 def compute_look(state: ClassState, number: int) -> Hashable:
     """Return what the board of a pairing shows: boards that are equal in this look the same."""
-    pairing, room = state.classroom.get_pairing(number), state.rooms[number]
+    pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
     names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    return room.address, room.tag, pairing, names, idle, _find_presence(state, pairing)
+    seen = None if room is None else (room.address, room.tag)
+    return seen, pairing, names, idle, _find_presence(state, pairing)
 
 
 def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
@@ -181,6 +200,34 @@ def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
 def _get_silence(room: CachedRoom) -> timedelta:
     """Return how long ago the last move was made, or the game began."""
     return datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
+
+
+class _BoardKey:
+    """A board to be rendered, once for all pages and followers: two that look the same are equal."""
+
+    def __init__(self, state: ClassState, number: int) -> None:
+        self._state, self._number, self.look = state, number, compute_look(state, number)
+
+    def __hash__(self) -> int:
+        return hash(self.look)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BoardKey) and self.look == other.look
+
+    def render(self) -> Markup:
+        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
+        board = make_board(self._state, self._number)
+        del self._state
+        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
+        return Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+
+
+_render_cached = lru_cache(maxsize=1024)(_BoardKey.render)
+
+
+def render_board(state: ClassState, number: int) -> Markup:
+    """Return the board of a pairing as HTML in one line."""
+    return _render_cached(_BoardKey(state, number))
 
 
 # Live events ----------------------------------------------------------------------------------------------------------
@@ -205,7 +252,7 @@ async def stream_wall(
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
             if summary is not None:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(_BoardKey(state, number, looks[number])) for number in changed]
+                events += [_encode_board(render_board(state, number)) for number in changed]
             summary, sent = state.summary, looks
             del state
             yield b"".join(events) or KEEPALIVE
@@ -234,30 +281,8 @@ def _encode_mark(tag: str) -> bytes:
     return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
 
 
-class _BoardKey:
-    """A board to be rendered, once for all followers: two that look the same are equal."""
-
-    def __init__(self, state: ClassState, number: int, look: Hashable) -> None:
-        self._state, self._number, self.look = state, number, look
-
-    def __hash__(self) -> int:
-        return hash(self.look)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoardKey) and self.look == other.look
-
-    def render(self) -> bytes:
-        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
-        board = make_board(self._state, self._number)
-        del self._state
-        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
-        return " ".join(html.split()).encode()
-
-
-@lru_cache(maxsize=256)
-def _encode_board(sight: _BoardKey) -> bytes:
-    """Return the event with a board."""
-    return b"event: board\ndata: %s\n\n" % sight.render()
+def _encode_board(html: Markup) -> bytes:
+    return b"event: board\ndata: %s\n\n" % html.encode()
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

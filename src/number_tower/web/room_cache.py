@@ -112,7 +112,7 @@ class CachedRoom(StoredRoom):
 
     @property
     def is_attended(self) -> bool:
-        """Whether somebody else wants to know if its players are there: another player, or a teacher."""
+        """Whether another player or a teacher is shown where its players are."""
         return self.is_for_two or self.class_link is not None
 
     @property
