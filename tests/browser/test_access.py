@@ -34,6 +34,24 @@ SMALL = """
   .filter(([box]) => box.width > 0 && (box.width < 43.5 || box.height < 43.5))
   .map(([box, html]) => `${Math.round(box.width)}x${Math.round(box.height)} ${html}`)
 """
+BROKEN = """
+() => [...document.querySelectorAll(".button, summary")]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true }))
+  .flatMap((each) => {
+    const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT), words = [];
+    while (texts.nextNode()) {
+      for (const word of texts.currentNode.textContent.matchAll(/\\p{L}+/gu)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, word.index);
+        range.setEnd(texts.currentNode, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) words.push(word[0]);
+      }
+    }
+    return words;
+  })
+"""
+"""Lists the words on buttons that are broken in two."""
+
 REPEATED = """
 () => document.querySelectorAll(
     "main tbody tr:nth-child(n + 3), .reference > nav li:nth-child(n + 3), "
@@ -59,6 +77,7 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, troubles: l
     page.set_viewport_size({"width": 320, "height": 600})
     assert page.evaluate(WIDER) <= 0, "it is wider than 320"
     assert page.evaluate(SMALL) == []
+    assert page.evaluate(BROKEN) == []
     page.evaluate(AXE)
     for (width, height), light in looks(sight):
         page.set_viewport_size({"width": width, "height": height})
