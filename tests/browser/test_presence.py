@@ -70,7 +70,7 @@ def test_a_game_is_claimed_from_a_player_who_is_gone(visitor: Visitor, site: Ser
     expect(claim).to_have_count(0)
     allow_claims(site, ann)
     ben.close()
-    expect(ann.get_by_text("has been gone for 1 second")).to_be_visible()
+    expect(ann.get_by_text("has not been here for 1 second")).to_be_visible()
     if not scripts:
         cookies = ann.context.cookies()
         plain = visitor(None, scripts=False, reuse=False)

@@ -390,6 +390,8 @@ def test_a_class_that_is_over_keeps_its_results(client: TestClient) -> None:
     lesson.act("end")
     assert sorted(lesson.get_points().values()) == ["0.0", "0.0", "0.0", "1.0"]
     assert "The class is over" in lesson.pupils["Ann"].get(lesson.path).text
+    for path in (lesson.path, f"{lesson.path}/wall"):
+        assert "waiting" not in lesson.teacher.get(path).text.casefold()
     assert "This class is over" in Visitor(client).get(lesson.path).text
     assert Visitor(client).post(f"{lesson.path}/join", name="Zoë").status_code == 409
 

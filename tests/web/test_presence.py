@@ -344,7 +344,7 @@ def test_a_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> No
     assert "A game can be claimed only if the player to move is gone for long." in refused.text
     with later(client.app.state.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]  # the app that the client asks
         page = client.get(room).text
-        assert "is to move and has been gone for 5 minutes." in page
+        assert "is to move and has not been here for 5 minutes." in page
         assert f'action="{room}/claim"' in page
         assert client.post(f"{room}/claim").status_code == 303
         assert "You win: Ben forfeits the game." in client.get(room).text
