@@ -11,14 +11,11 @@ from playwright.sync_api import Page, expect
 
 from pupils import make_class, start_round
 from serving import PHONE, Server
-from support.browsers import Visitor, forgive
+from support.browsers import GONE, Visitor, forgive
 from support.command import ROOT
 from visits import block, board, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
-
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
-"""What a browser says of a server that is not there any more."""
 
 GAME = re.compile(r"/g/[\w-]+$")
 

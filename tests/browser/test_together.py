@@ -8,7 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive, play_with_a_link
+from support.browsers import GONE, Visitor, forgive, play_with_a_link
 from visits import (
     begin,
     block,
@@ -26,9 +26,6 @@ from visits import (
 )  # fmt: skip
 
 pytest_plugins = ["support.browsers"]
-
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
-"""What a browser says of a server that is not there any more."""
 
 
 def two(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:

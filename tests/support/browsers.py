@@ -40,6 +40,12 @@ THRIFTY = (
 BLOCKED = "Service Worker registration blocked by Playwright"
 """What is said on every page, since a service worker would come between pages and server."""
 
+GONE = (
+    "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONTENT_LENGTH_MISMATCH", "ERR_EMPTY_RESPONSE",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING", "Failed to fetch",
+)  # fmt: skip
+"""What a browser says of a server that is not there any more."""
+
 expecting.set_options(timeout=PATIENCE)
 
 

@@ -149,10 +149,19 @@ class Classes:
             async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
                 known = self._get(code)
                 if known is None or not await self._is_current(known, fresh=fresh):
-                    known = await self._load(code)
+                    known = await self.read(code)
         if known.id in self._cache:  # another server's change may have removed it meanwhile
             self._cache.move_to_end(known.id)
         return known
+
+    async def read(self, code: str) -> StoredClassroom:
+        """Read a class from the database, with all results; again if a change was heard of meanwhile."""
+        tries = 0
+        while True:
+            tries, heard = tries + 1, self._heard
+            stored = await self._access.read(_make_query(code))
+            if heard == self._heard or tries == _MAX_TRIES:
+                return self._remember(stored)
 
     def _get(self, code: str) -> StoredClassroom | None:
         return self._cache.get(self._ids.get(code, -1))
@@ -166,10 +175,11 @@ class Classes:
             if room is not None:
                 rooms[pairing.number] = room
         results = {number: classrooms.summarize_room(room.room) for number, room in rooms.items()}
+        # No result is ever taken back in a class, so one with fewer games is that of a room in an earlier state.
         changed = {
-            number: result
-            for number, result in results.items()
-            if result != _get_result(stored.classroom.get_pairing(number))
+            number: (winners, decided)
+            for number, (winners, decided) in results.items()
+            if len(winners) > len(stored.classroom.get_pairing(number).winners)
         }
         if changed:
             stored = replace(stored, classroom=stored.classroom.set_results(changed))
@@ -339,15 +349,6 @@ class Classes:
         versions = await self._access.read(partial(classrooms.read_versions, some=[known.id]))
         return versions.get(known.id) == known.version
 
-    async def _load(self, code: str) -> StoredClassroom:
-        """Read a class, again if a change was heard of meanwhile: what was read may be older."""
-        tries = 0
-        while True:
-            tries, heard = tries + 1, self._heard
-            stored = await self._access.read(_make_query(code))
-            if heard == self._heard or tries == _MAX_TRIES:
-                return self._remember(stored)
-
     async def _change(self, change: Callable[[Connection], ClassChange]) -> None:
         """Change a class, again if one of its games has just changed; announce it once it is stored."""
         self._announce(await self._write_again(change))
@@ -410,7 +411,3 @@ def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
 
 def _list_holders(stored: StoredClassroom) -> list[str]:
     return [*stored.teachers, *(browser for browser in stored.browsers.values() if browser is not None)]
-
-
-def _get_result(pairing: Pairing) -> tuple[tuple[int | None, ...], bool]:
-    return pairing.winners, pairing.decided

@@ -398,8 +398,9 @@ class Lobby:
         return room
 
     def _note_rooms(self, changes: Collection[RoomChange]) -> None:
-        """Read rooms again that were changed by what happened in their class."""
+        """Forget rooms that were changed by what happened in their class: from now on they are read again."""
         for change in changes:
+            self.cache.remove(change.room)
             self.note_change(change)
 
     def _list_rooms(self) -> set[int]:

@@ -29,7 +29,7 @@ from number_tower.class_actions import (
 )
 from number_tower.classroom import ClassroomError
 from number_tower.short_codes import CodeError, normalize_code
-from number_tower.store.classrooms import ClassroomNotFoundError
+from number_tower.store.classrooms import ClassroomNotFoundError, StoredClassroom
 from number_tower.store.rooms import Credentials
 from number_tower.text import make_sentence
 from number_tower.web.choices import read_choices, remember_choices
@@ -117,33 +117,33 @@ async def review_game(request: Request, code: str, number: str) -> Response:
 @router.get("/class/{code}/standings.csv")
 async def download_standings(request: Request, code: str) -> Response:
     """Export the standings."""
-    state = await _find_for_export(request, code)
-    return _download(export_standings(state.classroom), f"class-{state.stored.code}-standings.csv", "text/csv")
+    stored = await _read_for_export(request, code)
+    return _download(export_standings(stored.classroom), f"class-{stored.code}-standings.csv", "text/csv")
 
 
 @router.get("/class/{code}/results.csv")
 async def download_results(request: Request, code: str) -> Response:
     """Export all pairings with their results and records."""
-    state = await _find_for_export(request, code)
-    games = await _get_classes(request).list_games(state.stored)
-    return _download(export_results(state.stored, games), f"class-{state.stored.code}-results.csv", "text/csv")
+    stored = await _read_for_export(request, code)
+    games = await _get_classes(request).list_games(stored)
+    return _download(export_results(stored, games), f"class-{stored.code}-results.csv", "text/csv")
 
 
 @router.get("/class/{code}/games.txt")
 async def download_records(request: Request, code: str) -> Response:
     """Export all games as records, a line each."""
-    state = await _find_for_export(request, code)
-    games = await _get_classes(request).list_games(state.stored)
+    stored = await _read_for_export(request, code)
+    games = await _get_classes(request).list_games(stored)
     lines = "".join(f"{record.to_line(game.table)}\n" for _, game in games)
-    return _download(lines, f"class-{state.stored.code}-games.txt", "text/plain")
+    return _download(lines, f"class-{stored.code}-games.txt", "text/plain")
 
 
 @router.get("/class/{code}/games.jsonl")
 async def download_games(request: Request, code: str) -> Response:
     """Export all games as lines that `tower import` reads."""
-    state = await _find_for_export(request, code)
-    lines = await _get_classes(request).export_games(state.stored)
-    return _download(lines, f"class-{state.stored.code}.jsonl", "application/jsonl")
+    stored = await _read_for_export(request, code)
+    lines = await _get_classes(request).export_games(stored)
+    return _download(lines, f"class-{stored.code}.jsonl", "application/jsonl")
 
 
 def _download(text: str, name: str, media_type: str) -> Response:
@@ -320,10 +320,11 @@ async def _find_state(request: Request, code: str) -> tuple[ClassState, Visitor]
     return state, state.find_visitor(_get_credentials(request), watches=watches)
 
 
-async def _find_for_export(request: Request, code: str) -> ClassState:
+async def _read_for_export(request: Request, code: str) -> StoredClassroom:
+    """Return a class with all results that are stored, also those that this server has not heard of yet."""
     state, visitor = await _find_state(request, code)
     visitor.require("export")
-    return state
+    return await _get_classes(request).read(state.stored.code)
 
 
 def _find_game_path(state: ClassState, visitor: Visitor) -> str | None:
