@@ -83,14 +83,22 @@ def test_a_move_is_saved_before_it_is_shown(tmp_path: Path, monkeypatch: pytest.
     visit(play, file=file)
 
 
-def test_a_game_that_was_left_goes_on_from_the_first_screen(tmp_path: Path) -> None:
+@pytest.fixture(name="called")
+def called_by_its_path(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Call the program by a path, as `make play` does where the shell does not find it."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.argv", [".venv/bin/tower"])
+    return ".venv/bin/tower"
+
+
+def test_a_game_that_was_left_goes_on_from_the_first_screen(tmp_path: Path, called: str) -> None:
     file = tmp_path / "games.db"
 
     async def leave(at: Visit) -> None:
         await open_game(at, "race", "2")
         await at.press("5", "ctrl+q")
 
-    assert visit(leave, file=file) == f"Game saved. Resume it with: tower resume 1 --db {file}"
+    assert visit(leave, file=file) == f"Game saved. Resume it with: {called} resume 1 --db {file}"
 
     async def go_on(at: Visit) -> None:
         await at.click(at.find("race, Player 1 - Gentle: unfinished, 2 moves"))
@@ -375,14 +383,14 @@ def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.
     visit(play, app=TowerApp(AppSettings(database="none")))
 
 
-def test_a_match_that_was_left_goes_on_as_a_match(tmp_path: Path) -> None:
+def test_a_match_that_was_left_goes_on_as_a_match(tmp_path: Path, called: str) -> None:
     file = tmp_path / "games.db"
 
     async def leave(at: Visit) -> None:
         await at.press(str(1 + GAMES.index("race")), "m", "2")
         await at.press("5", "ctrl+q")
 
-    assert visit(leave, file=file) == f"Game saved. Resume it with: tower resume m1 --db {file}"
+    assert visit(leave, file=file) == f"Game saved. Resume it with: {called} resume m1 --db {file}"
 
     async def go_on(at: Visit) -> None:
         await at.click(at.find("m1 game 1"))

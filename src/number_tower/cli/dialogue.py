@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -13,7 +12,7 @@ from number_tower.cli.database import announce_wait
 from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_stop
 from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, format_commands, list_commands
 from number_tower.cli.terminal import Terminal
-from number_tower.session.game import GameSession, format_record
+from number_tower.session.game import GameSession, find_program_name, format_record
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument, make_sentence
 from number_tower.voice import Message, Reader, get_voice, narrate
@@ -231,16 +230,9 @@ class Dialogue:
         if ref is None:
             file = self.savefile.path if self.savefile and self.has_saved_file else None
             ref = format_argument(file or format_record(self.table))
-        return f"{_find_program_name()} {command} {ref}"
+        return f"{find_program_name()} {command} {ref}"
 
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
     """Return how many entries two sequences begin with alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _find_program_name() -> str:
-    """Return how to call this program again: by its name if the shell finds it, else as it was called."""
-    if any(os.access(os.path.join(folder, "tower"), os.X_OK) for folder in os.get_exec_path()):
-        return "tower"
-    return "python -m number_tower" if sys.argv[0].endswith("__main__.py") else sys.argv[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -115,3 +117,10 @@ def format_record(table: Table) -> str:
     from number_tower import record  # noqa: PLC0415 - not for the first prompt
 
     return record.to_line(table, files=True)
+
+
+def find_program_name() -> str:
+    """Return how to call this program again: by its name if the shell finds it, else as it was called."""
+    if any(os.access(os.path.join(folder, "tower"), os.X_OK) for folder in os.get_exec_path()):
+        return "tower"
+    return "python -m number_tower" if sys.argv[0].endswith("__main__.py") else sys.argv[0]

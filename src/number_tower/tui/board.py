@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Footer, Static
 
 from number_tower.session.database import WAIT_ADVICE
-from number_tower.session.game import GameSession
+from number_tower.session.game import GameSession, find_program_name
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
@@ -314,7 +314,7 @@ class BoardScreen(ChoiceScreen):
         """Say how to resume the game, if it is saved and not over."""
         if self.table.outcome is not None or not self.table.game.moves or self.session.ref is None:
             return ""
-        return f"Game saved. Resume it with: tower resume {self.session.ref}"
+        return f"Game saved. Resume it with: {find_program_name()} resume {self.session.ref}"
 
     def action_hint(self) -> None:
         """Give the next step of a hint."""
