@@ -10,23 +10,7 @@ from starlette.datastructures import FormData
 
 from number_tower import record
 from number_tower.blocks import parse_number
-from number_tower.class_actions import (
-    ACTIONS,
-    Action,
-    Cancel,
-    EndAsDraw,
-    EndClass,
-    Forfeit,
-    Leave,
-    PairTwo,
-    PairWaiting,
-    Pause,
-    Remove,
-    Rename,
-    Resume,
-    Return,
-    StartRound,
-)
+from number_tower.class_actions import ACTIONS, Action
 from number_tower.classroom import ClassroomError
 from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store.classrooms import ClassroomNotFoundError, StoredClassroom
@@ -263,24 +247,13 @@ def _parse_action(name: str, form: FormData, visitor: Visitor) -> Action:
     if name not in ACTIONS:
         raise ClassroomError("not_found", "that is not possible here; please use the buttons on this page")
     visitor.require(name)
-    own = 0 if visitor.pupil is None else visitor.pupil.number
-    pupil, pairing = _parse_int(form, "pupil"), _parse_int(form, "pairing")
-    actions: dict[str, Action] = {
-        "leave": Leave(own),
-        "return": Return(own),
-        "rename": Rename(pupil, str(form.get("name", "")).strip()),
-        "remove": Remove(pupil),
-        "start": StartRound(_parse_int(form, "round")),
-        "pair": PairWaiting(),
-        "pair-two": PairTwo(_parse_int(form, "first"), _parse_int(form, "second")),
-        "pause": Pause(pairing or None),
-        "resume": Resume(pairing or None),
-        "draw": EndAsDraw(pairing),
-        "forfeit": Forfeit(pairing, pupil),
-        "cancel": Cancel(pairing),
-        "end": EndClass(),
-    }
-    return actions[name]
+    numbers = ("pupil", "pairing", "round", "first", "second")
+    given: dict[str, Any] = {field: _parse_int(form, field) for field in numbers}
+    given["name"] = str(form.get("name", "")).strip()
+    if visitor.pupil is not None:
+        given["pupil"] = visitor.pupil.number
+    kind = ACTIONS[name]
+    return kind(**{field: given[field] or kind._field_defaults.get(field, given[field]) for field in kind._fields})
 
 
 def _parse_int(form: FormData, field: str) -> int:
