@@ -21,20 +21,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from number_tower.arena.schedule import parse_game
+from number_tower.charts import NARROW, WIDE
 from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
+from number_tower.document import CodeText, ShellCommand, StrongText, render_markdown
 from number_tower.evaluation import BASELINES, Evaluation, evaluate
 from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
-from number_tower.evaluation.report.charts import NARROW, WIDE, Scale, make_charts, round_up, shorten_to_width
-from number_tower.evaluation.report.content import label_players
-from number_tower.evaluation.report.document import (
-    CodeText,
-    ShellCommand,
-    StrongText,
-    render_markdown,
-)
+from number_tower.evaluation.report.charts import label_players, make_charts
 from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
@@ -313,25 +308,6 @@ def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: E
                     assert 0 <= float(each.attrib.get(name, 0)) <= most, (plot.name, each.attrib)
             told = plot.description
             assert all(name in told for name, _ in label_players(found)) or plot.name == "plies"
-
-
-@pytest.mark.parametrize(
-    ("value", "end"), [(0.0, 0.0002), (0.03, 0.03), (0.31, 0.4), (0.632, 0.8), (1.0, 1.0), (0.0101, 0.0125)]
-)
-def test_scales_end_at_round_numbers(value: float, end: float) -> None:
-    assert round_up(value) == pytest.approx(end)
-    ticks = Scale(round_up(value), 0, 100).choose_ticks(5)
-    assert ticks[0] == 0
-    assert ticks[-1] == pytest.approx(end)
-    assert 3 <= len(ticks) <= 7
-
-
-def test_names_are_cut_in_their_middle_to_fit() -> None:
-    assert shorten_to_width("perfect", 500) == "perfect"
-    cut = shorten_to_width("python3 examples/llm_bot.py --model large", 120)
-    assert cut.startswith("pyt")
-    assert "…" in cut
-    assert cut.endswith("e")
 
 
 # The command ----------------------------------------------------------------------------------------------------------
