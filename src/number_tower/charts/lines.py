@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from number_tower.charts.bars import TICK_STEPS, format_tick
-from number_tower.charts.figure import LIGHT, MARGIN, SMALL, TEXT, Canvas, clean_text, shorten_to_width, use_style
+from number_tower.charts.figure import (
+    LABEL,
+    LIGHT,
+    MARGIN,
+    SMALL,
+    TEXT,
+    Canvas,
+    clean_text,
+    shorten_to_width,
+    use_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_NEAR = 16.0
+"""Pixels between two points with labels of their own."""
 
 
 class LinePoint(NamedTuple):
@@ -91,11 +105,11 @@ def draw_scatter(points: Sequence[ScatterPoint], labels: tuple[str, str], width:
     canvas = Canvas(width, 330 if width < 400 else 420)
     axes = canvas.add_axes(MARGIN + 44, MARGIN + 8, width - MARGIN - 12, canvas.height - MARGIN - 44)
     xs, ys = [point.x for point in points], [point.y for point in points]
-    for set_limits, values in ((axes.set_xlim, xs), (axes.set_ylim, ys)):
+    for axis, set_limits, values in ((axes.xaxis, axes.set_xlim, xs), (axes.yaxis, axes.set_ylim, ys)):
         margin = 0.05 * (max(values) - min(values)) or 0.5
         set_limits(min(values) - margin, max(values) + margin)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(6, steps=TICK_STEPS))
+        whole = all(value == round(value) for value in values)
+        axis.set_major_locator(MaxNLocator(6, steps=TICK_STEPS, integer=whole))
         axis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
     axes.grid(color=LIGHT["rule"], lw=1)
     axes.set_axisbelow(True)
@@ -109,9 +123,20 @@ def draw_scatter(points: Sequence[ScatterPoint], labels: tuple[str, str], width:
             mfc=LIGHT["mark"] if point.on_front else "none", clip_on=False,
         )  # fmt: skip
         canvas.add_tooltip(dot, point.text, point.link)
-        if point.label:
-            axes.annotate(
-                clean_text(point.label), (point.x, point.y), (6, 6), textcoords="offset points",
-                fontsize=SMALL, weight="bold", color=LIGHT["ink"],
-            )  # fmt: skip
+    for (x, y), names in _merge_labels(points, axes).items():
+        axes.annotate(
+            clean_text(", ".join(names)), (x, y), (0, 7), textcoords="offset points", ha="center",
+            fontsize=SMALL, weight="bold", color=LIGHT["ink"], gid=LABEL,
+        )  # fmt: skip
     return canvas
+
+
+def _merge_labels(points: Sequence[ScatterPoint], axes: Axes) -> dict[tuple[float, float], list[str]]:
+    """Return the labels by their place; those of points that nearly touch are written side by side."""
+    found: dict[tuple[float, float], list[str]] = {}
+    for point in points:
+        if point.label:
+            x, y = axes.transData.transform((point.x, point.y))
+            near = (place for place in found if max(map(abs, axes.transData.transform(place) - (x, y))) < _NEAR)
+            found.setdefault(next(near, (point.x, point.y)), []).append(point.label)
+    return found

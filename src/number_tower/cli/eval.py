@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -15,7 +14,14 @@ from number_tower.blocks import parse_number
 from number_tower.cli import arena
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
-from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
+from number_tower.cli.options import (
+    CommandParser,
+    check_report_folder,
+    make_number_parser,
+    parse_count,
+    parse_seconds,
+    parse_seed,
+)
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
@@ -76,10 +82,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
-    if args.report is not None and (
-        not args.report or (os.path.exists(args.report) and not os.path.isdir(args.report))
-    ):
-        raise CommandError("--report: expected a folder; it is created if needed")
+    check_report_folder(args.report)
     write_report = None if args.report is None else _load_report_writer()
     args.out = arena.choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:

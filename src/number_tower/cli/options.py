@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -59,6 +60,12 @@ def parse_day(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
+
+
+def check_report_folder(folder: str | None) -> None:
+    """Refuse a folder for a report that cannot be one, before any work is done."""
+    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
+        raise CommandError("--report: expected a folder; it is created if needed")
 
 
 # The parser -----------------------------------------------------------------------------------------------------------
