@@ -46,7 +46,7 @@ class Series(NamedTuple):
 
 
 class ScatterPoint(NamedTuple):
-    """A point with its tooltip; one on the front is a filled mark with a line to the next, and may have a label."""
+    """A point with its tooltip; one on the front is a filled mark. Any may have a label."""
 
     x: float
     y: float
@@ -100,8 +100,10 @@ def _list_coordinates(line: Series) -> tuple[list[int], list[float]]:
 
 
 @use_style()
-def draw_scatter(points: Sequence[ScatterPoint], labels: tuple[str, str], width: float) -> Canvas:
-    """Draw points; those on the front are filled and joined by a line. `labels` name the two axes."""
+def draw_scatter(
+    points: Sequence[ScatterPoint], labels: tuple[str, str], width: float, *, joined: bool = True
+) -> Canvas:
+    """Draw points; those on the front are filled, and joined by a line. `labels` name the two axes."""
     canvas = Canvas(width, 330 if width < 400 else 420)
     axes = canvas.add_axes(MARGIN + 44, MARGIN + 8, width - MARGIN - 12, canvas.height - MARGIN - 44)
     xs, ys = [point.x for point in points], [point.y for point in points]
@@ -115,7 +117,7 @@ def draw_scatter(points: Sequence[ScatterPoint], labels: tuple[str, str], width:
     axes.set_axisbelow(True)
     axes.set_xlabel(labels[0], labelpad=6)
     axes.set_ylabel(labels[1], labelpad=6)
-    front = sorted((point.x, point.y) for point in points if point.on_front)
+    front = sorted((point.x, point.y) for point in points if point.on_front and joined)
     axes.plot(*zip(*front, strict=True), color=LIGHT["mark"], lw=1.5, alpha=0.6, clip_on=False)
     for point in sorted(points, key=lambda point: point.on_front):
         (dot,) = axes.plot(

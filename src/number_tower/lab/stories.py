@@ -18,8 +18,8 @@ ESTIMATE = "≈"
 """Stands before a figure that is an estimate."""
 
 MISSING: dict[Status, tuple[str, str]] = {
-    "too large": ("large", "too large, not measured"),
-    "crashed": ("error", "not measured, because measuring failed"),
+    "too large": ("large", "too large to measure"),
+    "crashed": ("error", "not measured because of an error"),
 }
 """For each reason why a setting has no figures: what a cell shows, and the words."""
 

@@ -127,7 +127,7 @@ def _show_front(results: LabResults, ranking: Ranking, recommended: Sequence[Ran
         f"marks are the front: no other setting is at least as good in {format_list(ranking.front)} and better in one "
         f"of them. Numbers are the recommended settings.{left_out}",
         f"On the front: {'; '.join(front)}.",
-        lambda width: draw_scatter(points, (x, y), width),
+        lambda width: draw_scatter(points, (x, y), width, joined=len(ranking.front) == 2),
     )
 
 
@@ -178,8 +178,8 @@ def _explain(ranking: Ranking, command: str | None) -> Iterator[DocumentPiece]:
         "that a setting does not have, such as reach without a target, does not count. Drama counts fully from 2 "
         "changes of the lead, and decided is the share of games without a draw."
     )
-    guards = format_list(f"{name} of at least {least:g}" for name, least in ranking.limits.items())
-    yield f"The guards ask for {guards}." if ranking.limits else "There were no guards."
+    guards = [f"{name} of at least {least:g}" for name, least in ranking.limits.items()]
+    yield f"The guards ask for {format_list(guards)}." if guards else "There are no guards."
     yield (
         "Exact figures are expectations over all games, not samples. ≈ marks an estimate from sampled games. "
         f"Number Tower {__version__}."
