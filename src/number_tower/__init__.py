@@ -85,11 +85,11 @@ _RENAMED = {
 
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
-def rules(source: "str | os.PathLike[str] | Rules", *, preset: str | None = None, **options: object) -> Rules:
+def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
     """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options."""
     from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 
-    return choose(source, options, preset=preset).rules
+    return choose(source, options, preset=None if preset is None else str(preset)).rules
 
 
 def __getattr__(name: str) -> object:

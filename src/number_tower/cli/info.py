@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from textwrap import fill
 
+from number_tower import catalogue
 from number_tower.brief import describe_rules
 from number_tower.cli.menu import ask_for_game, show_games
 from number_tower.cli.options import CommandParser
@@ -34,6 +35,13 @@ def add_levels_arguments(parser: CommandParser) -> None:
 def run_games(_: Namespace, terminal: Terminal) -> None:
     """List the games."""
     show_games(terminal)
+    books = [book for book in catalogue.load_all() if book.presets]
+    if books:
+        terminal.show("\nSome settings are worth trying. Play them with, for example, ")
+        terminal.show(f"`tower play {books[0].name} --preset {next(iter(books[0].presets))}`:\n\n")
+        terminal.show_list(
+            {f"{book.name} {name}": each.describe() for book in books for name, each in book.presets.items()}
+        )
     terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
 
 
@@ -56,6 +64,7 @@ def add_rules_arguments(parser: CommandParser) -> None:
     parser.add_examples(
         ("tower rules draft", "the rules of draft in brief"),
         ("tower rules summit --target 30", "the rules with another target"),
+        ("tower rules draft --preset deep", "the rules with recommended settings"),
     )
     parser.add_game_options()
 
@@ -72,4 +81,8 @@ def run_rules(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"\n{fill(book.about, min(80, terminal.columns))}\n")
     terminal.show("\n" + "".join(f"- {line}\n" for line in lines))
     call = f"tower play {format_argument(book.source)}{format_rule_options(book, choice.rules)}"
-    terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
+    terminal.show(f"\nOptions: {format_options(book.options)}\n")
+    if book.presets:
+        terminal.show("Presets, which are settings worth trying:\n")
+        terminal.show_list({f"--preset {name}": preset.describe() for name, preset in book.presets.items()})
+    terminal.show(f"Play it with: {call}\n")
