@@ -15,7 +15,7 @@ LARGEST_FILE = 64 * 1024
 """Bytes of a rule file: enough for ten thousand blocks, and twenty times what the five games need."""
 
 MOST_PRESETS = 20
-"""Presets of one game: more than anybody reads, and few enough to check each of them in a file from a stranger."""
+"""Presets of one game; each of them is checked when the file is read."""
 
 T = TypeVar("T")
 

@@ -64,7 +64,6 @@ def add_rules_arguments(parser: CommandParser) -> None:
     parser.add_examples(
         ("tower rules draft", "the rules of draft in brief"),
         ("tower rules summit --target 30", "the rules with another target"),
-        ("tower rules draft --preset deep", "the rules with recommended settings"),
     )
     parser.add_game_options()
 

@@ -35,7 +35,6 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_examples(
         ("tower play draft gentle", "play draft against the easiest level; `tower draft gentle` does the same"),
         ("tower play race --target 21 --names Ann,Ben", "two people play race to 21 at one keyboard"),
-        ("tower play draft --preset deep", "play draft with recommended settings for a longer game"),
     )
     parser.add_game_options()
     parser.add_level_argument()
