@@ -85,6 +85,14 @@ def test_scores_are_from_0_to_1_and_equal_settings_keep_their_order(rows: list[L
     assert keys == sorted(keys)
 
 
+def test_reach_does_not_count_without_a_target_and_what_is_not_known_counts_as_nothing() -> None:
+    figures = {"fairness": 0.8, "drama": 1.0, "reach": None}
+    weights = {"fairness": 1.0, "drama": 1.0, "reach": 1.0}
+    assert compute_score(make_row("climb", figures=figures), weights) == pytest.approx((0.8 + 0.5) / 2)
+    assert compute_score(make_row("draft", figures=figures), weights) == pytest.approx((0.8 + 0.5) / 3)
+    assert compute_score(make_row("climb", figures=figures | {"drama": None}), weights) == pytest.approx(0.8 / 2)
+
+
 @given(ROWS)
 def test_each_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[LabRow]) -> None:
     ranking = rank_rows(rows)

@@ -15,7 +15,7 @@ from hypothesis import given
 from number_tower import catalogue
 from number_tower.cli.main import create_parser
 from number_tower.cli.play import choose_game
-from number_tower.lab.ranking import Ranking, choose_recommended, parse_front, rank_rows
+from number_tower.lab.ranking import Ranking, choose_recommended, compute_score, parse_front, rank_rows
 from number_tower.lab.report import PAGE, TABLE, build_report, write
 from number_tower.lab.report.maps import MAX_COLUMNS, MAX_ROWS, choose_axes
 from number_tower.lab.results import LabFileError, LabResults
@@ -113,6 +113,7 @@ def test_estimates_are_marked_everywhere(results: LabResults) -> None:
     assert f"{label}: estimates from sampled games: fairness ≈{estimate.fairness:.2f}" in page
     assert "All figures are estimates from sampled games" in page
     assert f"<td>≈{estimate.fairness:.2f}</td>" in page
+    assert f"Its score is ≈{compute_score(estimate):.2f}" in page
     low, high = (estimate.intervals or {})["fairness"]
     assert f"(fairness {estimate.fairness:.2f}, 95%: {low:.2f} to {high:.2f})" in page
     assert "≈ marks an estimate" in page

@@ -32,6 +32,7 @@ from number_tower.lab.stories import (
     FIGURES,
     describe_counts,
     describe_weights,
+    format_score,
     make_play_command,
 )
 from number_tower.text import format_path
@@ -171,7 +172,7 @@ def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: in
             [
                 str(place),
                 *(str(each.row.rules.get(key, "-")) for key in keys),
-                f"{each.score:.2f}",
+                format_score(each),
                 "*" if each.on_front else "",
                 *(FIGURES[name].write(each.row) for name in columns),
             ]

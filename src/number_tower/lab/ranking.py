@@ -114,10 +114,14 @@ def rank_rows(
 
 
 def compute_score(row: LabRow, weights: Mapping[str, float] = DEFAULT_WEIGHTS) -> float:
-    """Return the weighted mean of the goals of a row; those that it does not have, such as reach, do not count."""
-    known = [(weight, value) for name, weight in weights.items() if (value := GOALS[name](row)) is not None]
-    whole = sum(weight for weight, _ in known)
-    return sum(weight * value for weight, value in known) / whole if whole else 0.0
+    """Return the weighted mean of the goals of a row.
+
+    Reach does not count where there is no target. Any other goal that is not known, as in an estimate, counts as 0, so
+    that no setting is ahead by what is not known about it.
+    """
+    counting = [name for name in weights if name != "reach" or "target" in row.rules]
+    whole = sum(weights[name] for name in counting)
+    return sum(weights[name] * (GOALS[name](row) or 0.0) for name in counting) / whole if whole else 0.0
 
 
 def find_problems(row: LabRow, limits: Mapping[str, float] = DEFAULT_LIMITS) -> list[str]:

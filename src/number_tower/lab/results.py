@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from number_tower.lab.rows import CSV_COLUMNS, LabRow, LabRowError, RuleValue
+from number_tower.lab.runner import FORMAT
 from number_tower.text import format_path, format_text
 
 HEADER_KEY = "number_tower_lab"
 """The key by which the first line of a lab file is known; its value is the format of the file."""
-
-FORMAT = 1
-"""The version of the file's format."""
 
 _HINT = "tower lab GAME --out FILE writes one"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ from number_tower.files import replace_file
 from number_tower.lab.estimates import Estimate, estimate
 from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
 from number_tower.lab.measures import Study, study
-from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
+from number_tower.lab.rows import LabRow, Status, write_table
 from number_tower.lab.space import Setting, Space, make_space
 from number_tower.solve import jit
 
@@ -172,9 +171,7 @@ def make_empty_row(setting: Setting, space: Space, status: Status) -> LabRow:
 def write_csv(rows: Iterable[LabRow], path: Path) -> None:
     """Write rows as a table."""
     with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(CSV_COLUMNS)
-        writer.writerows(row.to_csv() for row in rows)
+        write_table(rows, stream)
 
 
 def _round(number: float) -> float:

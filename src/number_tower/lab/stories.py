@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
 from statistics import fmean
 from typing import NamedTuple
 
 from number_tower import catalogue
-from number_tower.lab.ranking import GUARDS, STEPS, Ranking
+from number_tower.lab.ranking import GUARDS, STEPS, RankedRow, Ranking
 from number_tower.lab.results import LabResults
 from number_tower.lab.rows import LabRow, RuleValue, Status
 from number_tower.text import format_argument, format_count, format_list
@@ -204,6 +205,11 @@ def describe_weights(ranking: Ranking) -> str:
     return format_list(f"{name} {weight:g}" for name, weight in ranking.weights.items() if weight)
 
 
+def format_score(ranked: RankedRow) -> str:
+    """Return the score of a setting, marked if it is an estimate."""
+    return f"{ESTIMATE if ranked.row.is_estimate else ''}{ranked.score:.2f}"
+
+
 # Commands -------------------------------------------------------------------------------------------------------------
 
 
@@ -231,7 +237,8 @@ def make_play_command(row: LabRow, place: int, folder: str = "") -> PlayCommand:
         if options is not None:
             given = (word for key, value in options.items() for word in (f"--{key}", str(value)))
             return PlayCommand(("tower", "play", row.game, *given))
-    name = f"{re.sub(r'[^a-z0-9]+', '-', row.game.lower()).strip('-') or 'rules'}-{place}.toml"
+    stem = re.sub(r"[^a-z0-9]+", "-", PurePath(row.game).stem.lower()).strip("-")
+    name = f"{stem or 'rules'}-{place}.toml"
     lines = [f"title = {json.dumps(f'Number Tower: {row.game}, setting {place}')}", "", "[rules]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in row.rules.items()]
     path = f"{folder.rstrip('/')}/{name}" if folder else name

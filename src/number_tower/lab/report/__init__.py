@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from number_tower.document.page import render_html
 from number_tower.lab.ranking import GOALS, SCALES, RankedRow, Ranking, choose_recommended
 from number_tower.lab.report.maps import MapAxes, choose_axes, make_maps
 from number_tower.lab.results import LabResults
-from number_tower.lab.rows import CSV_COLUMNS, LabRow
+from number_tower.lab.rows import write_table
 from number_tower.lab.stories import (
     ESTIMATE,
     FIGURES,
@@ -25,6 +24,7 @@ from number_tower.lab.stories import (
     describe_counts,
     describe_figures,
     describe_weights,
+    format_score,
     label_setting,
     make_play_command,
     tell_story,
@@ -62,8 +62,9 @@ def build_report(
         *_explain(ranking, command),
     ]
     files = {play.file: play.content for play in plays if play.file is not None}
-    title = f"Number Tower lab: {results.game}"
-    return {PAGE: render_html(title, pieces), TABLE: _write_csv(results.rows), **files}
+    table = io.StringIO()
+    write_table(results.rows, table)
+    return {PAGE: render_html(f"Number Tower lab: {results.game}", pieces), TABLE: table.getvalue(), **files}
 
 
 def write(files: dict[str, str], folder: str | os.PathLike[str]) -> Path:
@@ -97,7 +98,7 @@ def _recommend(
     for place, (ranked, play) in enumerate(zip(recommended, plays, strict=True), 1):
         front = ", and no other setting beats it in everything that counts" if ranked.on_front else ""
         yield Heading(f"{place}. {label_setting(ranked.row, results.values)}", 3)
-        yield f"{tell_story(ranked.row)} Its score is {ranked.score:.2f}{front}."
+        yield f"{tell_story(ranked.row)} Its score is {format_score(ranked)}{front}."
         yield ShellCommand(play.text)
 
 
@@ -161,7 +162,7 @@ def _show_table(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece
             (
                 str(place),
                 *(str(each.row.rules.get(key, "none")) for key in results.values),
-                f"{each.score:.2f}",
+                format_score(each),
                 "*" if each.on_front else "",
                 *(figure.write(each.row) for figure in FIGURES.values()),
             )
@@ -174,9 +175,9 @@ def _explain(ranking: Ranking, command: str | None) -> Iterator[DocumentPiece]:
     yield Heading("How to read it")
     yield Items(tuple((StrongText(name), f": {figure.meaning}.") for name, figure in FIGURES.items()))
     yield (
-        f"The score is a weighted mean of measures from 0 to 1; the weights are {describe_weights(ranking)}. A measure "
-        "that a setting does not have, such as reach without a target, does not count. Drama counts fully from 2 "
-        "changes of the lead, and decided is the share of games without a draw."
+        f"The score is a weighted mean of measures from 0 to 1; the weights are {describe_weights(ranking)}. Reach "
+        "does not count where there is no target; what is not known of an estimate counts as 0. Drama counts fully "
+        "from 2 changes of the lead, and decided is the share of games without a draw."
     )
     guards = [f"{name} of at least {least:g}" for name, least in ranking.limits.items()]
     yield f"The guards ask for {format_list(guards)}." if guards else "There are no guards."
@@ -187,9 +188,3 @@ def _explain(ranking: Ranking, command: str | None) -> Iterator[DocumentPiece]:
     if command is not None:
         yield "This report is made by:"
         yield ShellCommand(command)
-
-
-def _write_csv(rows: Sequence[LabRow]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([CSV_COLUMNS, *(row.to_csv() for row in rows)])
-    return stream.getvalue()
