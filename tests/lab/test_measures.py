@@ -189,3 +189,13 @@ def test_a_limit_of_positions_never_changes_a_result(name: str, limit: int) -> N
         assert study(name).positions > limit
     else:
         assert found == study(name)
+
+
+@pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
+def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(book: catalogue.Rulebook) -> None:
+    usual = study(book.rules)
+    assert len(book.presets) >= 2
+    for preset in book.presets.values():
+        found = study(book.apply_options(preset.options))
+        assert found.fairness > usual.fairness + 0.1
+        assert found.depth > usual.depth
