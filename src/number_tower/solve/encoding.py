@@ -94,6 +94,9 @@ def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: boo
         0 if towers == 1 else (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length() if rules.stuck == "skips" else gap
     )
     first, second = mine + towers * top, yours + gap + other_gap
+    if first > WORD_BITS >= max(mine, second + towers * top):
+        encoded[kernel.TOPS_LAST] = towers * top
+        first, second = mine, second + towers * top
     entry = (2 * encoded[kernel.WIN]).bit_length() + 6
     encoded[kernel.MINE_BITS], encoded[kernel.YOURS_BITS] = mine, yours
     encoded[kernel.TOP_BITS], encoded[kernel.GAP_BITS] = top, gap

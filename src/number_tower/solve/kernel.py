@@ -25,9 +25,9 @@ Memory = MutableSequence[int]
 # Places in `rules`: the rules, the sizes of scores and keys, and where each table starts. The table of fits is last.
 (
     BLOCK_COUNT, TARGET, SHARED_TOWERS, SUPPLY, SKIPS, FIT, ANY_OPENING, LARGEST, ALL_BLOCKS, SMALLEST, BLOCK_STEP,
-    HEIGHT_OFFSET, PLY, WIN, MAX_DRAW, MINE_BITS, YOURS_BITS, TOP_BITS, GAP_BITS, KEY_BITS, ENTRY_BITS, SLOT_WORDS,
-    SIZE_TABLE, ROOM_TABLE, SUM_TABLE, MIRROR_TABLE, FIT_TABLE,
-) = range(27)  # fmt: skip
+    HEIGHT_OFFSET, PLY, WIN, MAX_DRAW, MINE_BITS, YOURS_BITS, TOP_BITS, GAP_BITS, TOPS_LAST, KEY_BITS, ENTRY_BITS,
+    SLOT_WORDS, SIZE_TABLE, ROOM_TABLE, SUM_TABLE, MIRROR_TABLE, FIT_TABLE,
+) = range(28)  # fmt: skip
 OWN, SHARED, ENDLESS = range(3)
 ANY, DESCENDING, ASCENDING, OTHER = range(4)
 
@@ -347,10 +347,9 @@ def set_one_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
         gap = rules[TARGET] - height
         if supply != ENDLESS and sum_blocks(mine, rules) + (sum_blocks(yours, rules) if supply == OWN else 0) < gap:
             gap = 0
-    key_1 = find_canonical_top(alive, top, rules) << rules[MINE_BITS]
-    key_2 = gap << rules[YOURS_BITS]
-    stack[frame + KEY_1] = key_1 if supply == ENDLESS else key_1 | mine
-    stack[frame + KEY_2] = key_2 | yours if supply == OWN else key_2
+    stack[frame + KEY_1] = 0 if supply == ENDLESS else mine
+    stack[frame + KEY_2] = yours if supply == OWN else 0
+    extend_key(find_canonical_top(alive, top, rules), gap, rules, stack, frame)
     return 0 if gap == 0 and rules[SKIPS] == 1 and rules[PLY] == 0 else UNKNOWN
 
 
@@ -377,17 +376,21 @@ def set_two_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
             your_gap = height - your_height + rules[HEIGHT_OFFSET]
         else:
             gap, your_gap = target - height, target - your_height
-    top = find_canonical_top(mine, stack[frame + MY_TOP], rules)
-    your_top = find_canonical_top(yours, stack[frame + YOUR_TOP], rules)
-    key_1 = (top | your_top << rules[TOP_BITS]) << rules[MINE_BITS]
-    key_2 = (gap | your_gap << rules[GAP_BITS]) << rules[YOURS_BITS]
-    if supply == SHARED:
-        key_1 |= mine | yours
-    elif supply == OWN:
-        key_1 |= mine
-        key_2 |= yours
-    stack[frame + KEY_1], stack[frame + KEY_2] = key_1, key_2
+    tops = find_canonical_top(mine, stack[frame + MY_TOP], rules)
+    tops |= find_canonical_top(yours, stack[frame + YOUR_TOP], rules) << rules[TOP_BITS]
+    stack[frame + KEY_1] = 0 if supply == ENDLESS else mine | yours if supply == SHARED else mine
+    stack[frame + KEY_2] = yours if supply == OWN else 0
+    extend_key(tops, gap | your_gap << rules[GAP_BITS], rules, stack, frame)
     return score
+
+
+def extend_key(tops: int, gaps: int, rules: Numbers, stack: Memory, frame: int) -> None:
+    """Add tops and gaps to the blocks of a key; where the tops do not fit into its first word, they go last."""
+    if rules[TOPS_LAST]:
+        gaps = gaps << rules[TOPS_LAST] | tops
+        tops = 0
+    stack[frame + KEY_1] |= tops << rules[MINE_BITS]
+    stack[frame + KEY_2] |= gaps << rules[YOURS_BITS]
 
 
 def find_live_blocks(within: int, top: int, rules: Numbers) -> int:
