@@ -13,6 +13,7 @@ from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, check_report_folder, parse_count
 from number_tower.cli.terminal import Terminal
+from number_tower.document import write_files
 from number_tower.lab.ranking import (
     DEFAULT_FRONT,
     DEFAULT_LIMITS,
@@ -110,7 +111,7 @@ def run_show(args: Namespace, terminal: Terminal) -> None:
 
 def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
     with require_extra("a report with maps", "lab"):
-        from number_tower.lab.report import build_report, write  # noqa: PLC0415 - the extra may not be installed
+        from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
     command = format_call(
         "lab", "show", args.file, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
         guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
@@ -120,7 +121,7 @@ def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> Non
     with report_as("", LabFileError):
         files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
     with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
-        write(files, args.report)
+        write_files(files, args.report)
 
 
 def _format_option(given: Mapping[str, float], default: Mapping[str, float]) -> str | None:

@@ -5,9 +5,11 @@ The reports of evaluations and of the lab are made of these pieces.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from number_tower.charts import Chart
 
@@ -130,3 +132,12 @@ def _format_code(text: str) -> str:
 
 def _choose_fence(text: str) -> str:
     return "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> Path:
+    """Write the files of a report into a folder, which is created if necessary, and return the folder."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (place / name).write_bytes(content.encode())
+    return place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from number_tower.document import render_markdown
+from number_tower.document import render_markdown, write_files
 from number_tower.document.page import render_html
 from number_tower.evaluation.report.charts import label_players, make_charts
 from number_tower.evaluation.report.content import build_pieces
@@ -26,8 +26,4 @@ def build_report(scores: Scores, command: str | None = None) -> dict[str, str]:
 
 def write(scores: Scores, folder: str | os.PathLike[str], command: str | None = None) -> Path:
     """Write the report into a folder, which is created if necessary, and return the folder."""
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    for name, content in build_report(scores, command).items():
-        (place / name).write_bytes(content.encode())
-    return place
+    return write_files(build_report(scores, command), folder)

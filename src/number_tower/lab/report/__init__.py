@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from number_tower import __version__
 from number_tower.charts import Chart
@@ -65,15 +63,6 @@ def build_report(
     table = io.StringIO()
     write_table(results.rows, table)
     return {PAGE: render_html(f"Number Tower lab: {results.game}", pieces), TABLE: table.getvalue(), **files}
-
-
-def write(files: dict[str, str], folder: str | os.PathLike[str]) -> Path:
-    """Write files into a folder, which is created if necessary, and return the folder."""
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (place / name).write_bytes(content.encode())
-    return place
 
 
 def _introduce(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece]:
