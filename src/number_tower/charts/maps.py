@@ -131,7 +131,7 @@ def _add_box(axes: Axes, place: tuple[int, int], cell: float, inset: float, **se
     box = Rectangle(
         (place[0] + across, place[1] + down), 1 - 2 * across, 1 - 2 * down, clip_on=False, **settings
     )  # fmt: skip
-    axes.add_patch(box)
+    axes.add_artist(box)  # unlike add_patch, does not look for new limits of the axes
     return box
 
 

@@ -15,7 +15,7 @@ from number_tower.lab.stories import FIGURES, MISSING, describe_figures, label_s
 from number_tower.text import format_list, format_value
 
 MAX_COLUMNS, MAX_ROWS, MAX_PANELS = 40, 80, 12
-MAX_CELLS = 5000
+MAX_CELLS = 3000
 """The size of a map; of more values, those around the best setting are shown."""
 
 _VALUE_LEVELS = {"win": 1.0, "draw": 0.5, "loss": 0.0}
