@@ -1,0 +1,123 @@
+"""Pages of the rule lab: what is measured, a map of the settings of each game, and each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from number_tower import catalogue, record
+from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.table import Table
+from number_tower.text import format_text
+from number_tower.voice import get_voice
+from number_tower.web.lab import LabMap, Setting, describe_place, load_map
+from number_tower.web.lab_view import (
+    MEASURES,
+    MISSING,
+    Measure,
+    describe_setting,
+    draw_map,
+    list_figures,
+    list_measures,
+    summarize_map,
+)
+from number_tower.web.pages import render_page, templates
+from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.pages.games import render_unknown_game
+from number_tower.web.pages.new_game import build_new_game_url
+
+router = APIRouter(include_in_schema=False)
+
+MOST_DRAWN = 40
+"""Drawings that are cached: one for each map and measure."""
+
+
+@router.get("/lab")
+async def show_lab(request: Request) -> Response:
+    """Show what is measured, and all games with what was found out about their settings."""
+    maps = {name: load_map(name) for name in catalogue.list_names()}
+    summaries = {name: summarize_map(found) for name, found in maps.items() if found}
+    return render_page(request, "lab.html", measures=MEASURES.values(), summaries=summaries)
+
+
+@router.get("/lab/{name}")
+async def show_map(request: Request, name: str, measure: str = "") -> Response:
+    """Show the map of a game's settings, coloured by a measure."""
+    if name not in catalogue.list_names():
+        return render_unknown_game(request, name)
+    book, lab_map = catalogue.load_named(name), load_map(name)
+    known = [] if lab_map is None else [each.name for each in list_measures(lab_map)]
+    if measure and lab_map is not None and measure not in known:
+        wrong = f"There is nothing called “{format_text(measure, 40)}” on this map. Choose what to see."
+        return _render_map(request, book, lab_map, "", wrong, 400)
+    return _render_map(request, book, lab_map, measure)
+
+
+@router.get("/lab/{name}/setting")
+async def show_setting(request: Request, name: str, measure: str = "") -> Response:
+    """Show one setting of a game: its rules, its figures, and ways to play and to analyse it."""
+    if name not in catalogue.list_names():
+        return render_unknown_game(request, name)
+    book, lab_map = catalogue.load_named(name), load_map(name)
+    setting = lab_map and lab_map.find_setting(request.query_params, book.rules.written())
+    if lab_map is None or setting is None:
+        wrong = "" if lab_map is None else "These rules are not on this map. Choose one of its cells."
+        return _render_map(request, book, lab_map, "", wrong, 404)
+    table = Table.start(GameChoice(book, setting.rules))
+    context: dict[str, Any] = {
+        "book": book,
+        "noun": get_voice(book).noun,
+        "setting": setting,
+        "place": describe_place(lab_map.keys, setting.place),
+        "missing": MISSING.get(setting.status, ""),
+        "figures": list_figures(setting),
+        "is_usual": setting.rules == book.rules,
+        "map_url": f"/lab/{name}" + (f"?measure={measure}" if measure in MEASURES else ""),
+        "play_url": build_play_url(book, lab_map, setting),
+        "analysis_url": build_analysis_url(record.to_line(table)),
+    }
+    return render_page(request, "lab_setting.html", **context)
+
+
+def build_play_url(book: Rulebook, lab_map: LabMap, setting: Setting) -> str:
+    """Return the address of the form for a new game with exactly these rules."""
+    place = describe_place(lab_map.keys, setting.place)
+    return build_new_game_url(book, setting.rules, f"{book.short_title}: {place[:1].lower()}{place[1:]}")
+
+
+def list_presets(book: Rulebook) -> Mapping[str, Any]:
+    """Return the recommended settings of a game by their names; none if its rulebook has none."""
+    return getattr(book, "presets", {})
+
+
+@lru_cache(MOST_DRAWN)
+def render_drawing(lab_map: LabMap, measure: Measure) -> Markup:
+    """Render a map and its tables; cached, since they are large and always the same."""
+    book = catalogue.load_named(lab_map.game)
+    usual = lab_map.by_rules.get(book.rules)
+    drawing = draw_map(lab_map, measure)
+    template = templates.get_template("lab_map.html")
+    return Markup(template.render(drawing=drawing, game=lab_map.game, usual=usual))  # noqa: S704 - a template escapes
+
+
+def _render_map(
+    request: Request, book: Rulebook, lab_map: LabMap | None, measure: str, wrong: str = "", status: int = 200
+) -> Response:
+    """Show a map with a measure, by default the first that it has; or say that there is no map of this game."""
+    context: dict[str, Any] = {"book": book, "wrong": wrong, "presets": {}}
+    for name, preset in list_presets(book).items():
+        rules = book.apply_options(preset.options)
+        context["presets"][name] = (preset.about, build_new_game_url(book, rules, name))
+    if lab_map is not None:
+        measures = {each.name: each for each in list_measures(lab_map)}
+        chosen = measures.get(measure) or next(iter(measures.values()), None)
+        context |= {"measures": measures.values(), "chosen": chosen, "summary": summarize_map(lab_map)}
+        context["drawing"] = chosen and render_drawing(lab_map, chosen)
+        usual = lab_map.by_rules.get(book.rules)
+        context["usual"] = usual and describe_setting(lab_map, usual)
+    return render_page(request, "lab_game.html", status=status, **context)
