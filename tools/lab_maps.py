@@ -1,4 +1,4 @@
-"""Makes the maps of the rule lab that the browser shows: rows of `tower lab` in, files of `web/lab_maps` out.
+"""Makes the maps of the rule lab that the browser shows: files of `tower lab` in, files of `web/lab_maps` out.
 
     python tools/lab_maps.py draft.jsonl race.jsonl
     python tools/lab_maps.py climb.jsonl --only 'opening=1-5;1-6' --across blocks
@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
-from number_tower.rules import Rules
-from number_tower.web.lab import MAP_DIRECTORY, Place, Value, format_plain, list_places, write_setting
+from number_tower.lab.rows import LabRow, LabRowError, RuleValue
+from number_tower.web.lab import MAP_DIRECTORY, Place, format_plain, list_places, write_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-Row = dict[str, Any]
 
 HEADER = "number_tower_lab"
 """The key of the first line of a file of rows."""
@@ -37,35 +35,40 @@ class MapError(ValueError):
     """Rows of which no map can be made, and why."""
 
 
-def read_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
-    """Yield the rows of a file of `tower lab`; its header is skipped."""
+def read_rows(lines: Iterable[str], source: str) -> Iterator[LabRow]:
+    """Yield the rows of a file; each must have the rules that its game has with its options."""
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            raise MapError(f"{source}, line {number}: expected a JSON object") from None
-        if HEADER not in row:
-            yield row
+            document = json.loads(line)
+            if number == 1 and HEADER in document:
+                continue
+            row = LabRow.from_document(document)
+            expected = catalogue.load_named(row.game).rules.changed(row.options)
+        except (LabRowError, ValueError) as error:
+            raise MapError(f"{source}, line {number}: {error}") from None
+        if row.make_rules() != expected:
+            raise MapError(f"{source}, line {number}: the rules of {row.game} have changed; run `tower lab` again")
+        yield row
 
 
-def make_map(game: str, rows: Iterable[Row], across: str | None = None, down: str | None = None) -> dict[str, Any]:
+def make_map(
+    game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None
+) -> dict[str, Any]:
     """Make the map of a game: of each setting its value and its figures, as whole numbers."""
-    ordered = sorted(rows, key=lambda row: int(row["index"]))
+    ordered = sorted(rows, key=lambda row: row.index)
     keys = _order_keys(ordered, across, down)
     values = [_list_values(ordered, key) for key in keys]
-    by_place: dict[Place, Row] = {}
-    for row in ordered:
-        place = tuple(row["rules"].get(key) for key in keys)
-        if by_place.setdefault(place, row)["rules"] != row["rules"]:
-            raise MapError(f"{game}: rows {by_place[place]['index']} and {row['index']} differ in a rule that no row varies")
-    fixed = {key: value for key, value in ordered[0]["rules"].items() if key not in keys}
     places = list(list_places(values))
     if len(places) > MOST_CELLS:
-        raise MapError(f"{game}: expected at most {MOST_CELLS:,} settings; got {len(places):,}; choose some with --only")
-    cells = [write_setting(by_place[place]) if place in by_place else None for place in places]
-    return {"game": game, "rules": fixed, "keys": keys, "values": values, "cells": cells}
+        raise MapError(f"{game}: expected at most {MOST_CELLS:,} settings; got {len(places):,}; choose with --only")
+    by_place: dict[Place, LabRow] = {tuple(row.rules.get(key) for key in keys): row for row in ordered}
+    return {
+        "game": game,
+        "rules": {key: value for key, value in ordered[0].rules.items() if key not in keys},
+        "keys": keys,
+        "values": values,
+        "cells": [write_cell(by_place[place]) if place in by_place else None for place in places],
+    }
 
 
 def write_map(content: Mapping[str, Any], folder: Path) -> Path:
@@ -77,39 +80,32 @@ def write_map(content: Mapping[str, Any], folder: Path) -> Path:
     return path
 
 
-def _order_keys(rows: Sequence[Row], across: str | None, down: str | None) -> list[str]:
-    """Return the rules that vary: across the longest list of values that fits a window, then down the longest."""
-    varied = {key: len(_list_values(rows, key)) for row in rows for key in (*row["options"], *row["rules"])}
-    keys = sorted((key for key, count in varied.items() if count > 1), key=lambda key: -varied[key])
-    keys += [key for key in varied if key not in keys][: max(0, 2 - len(keys))]  # a map has two sides
-    first = across or next((key for key in keys if varied[key] <= MOST_COLUMNS), keys[-1])
+def _order_keys(rows: Sequence[LabRow], across: str | None, down: str | None) -> list[str]:
+    """Return all rules that vary: across the most values that fit a window, down the most of the others."""
+    counts = {key: len(_list_values(rows, key)) for row in rows for key in (*row.options, *row.rules)}
+    for key in (across, down):
+        if key is not None and key not in counts:
+            raise MapError(f"expected one of {', '.join(counts)}; got {key}")
+    keys = sorted((key for key, count in counts.items() if count > 1), key=lambda key: -counts[key])
+    keys += [key for key in counts if key not in keys][: max(0, 2 - len(keys))]  # a map has two sides
+    first = across or next((key for key in keys if counts[key] <= MOST_COLUMNS and key != down), keys[-1])
     second = down or next(key for key in keys if key != first)
-    for key in (first, second):
-        if key not in varied:
-            raise MapError(f"expected one of {', '.join(varied)} across and down; got {key}")
     return [first, second, *(key for key in keys if key not in {first, second})]
 
 
-def _list_values(rows: Sequence[Row], key: str) -> list[Value]:
-    """Return the values of a rule: numbers and blocks rising, words as they come, and first of all none."""
-    values = list(dict.fromkeys(row["rules"].get(key) for row in rows))
+def _list_values(rows: Sequence[LabRow], key: str) -> list[RuleValue]:
+    """Return the values of a rule: first none, then numbers and blocks rising, and words as they come."""
+    values: list[RuleValue] = list(dict.fromkeys(row.rules.get(key) for row in rows))
     return sorted(values, key=lambda value: (value is not None, [int(part) for part in re.findall(r"\d+", f"{value}")]))
 
 
-def _check_row(row: Row) -> None:
-    """Check that a row is about the rules that it says it is about."""
-    expected = catalogue.load_named(row["game"]).rules.changed(row["options"])
-    if Rules.read(row["rules"]) != expected:
-        raise MapError(f"{row['game']}: row {row['index']} has other rules than its options give; run `tower lab` again")
+def _is_wanted(row: LabRow, only: Mapping[str, Sequence[str]]) -> bool:
+    return all(format_plain(row.rules.get(key)) in wanted for key, wanted in only.items())
 
 
-def _keep(row: Row, only: Mapping[str, set[str]]) -> bool:
-    return all(format_plain(row["rules"].get(key)) in wanted for key, wanted in only.items())
-
-
-def _parse_only(text: str) -> tuple[str, set[str]]:
+def _parse_only(text: str) -> tuple[str, list[str]]:
     key, _, values = text.partition("=")
-    return key, set(values.split(";"))
+    return key, values.split(";")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,18 +120,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, default=MAP_DIRECTORY, metavar="DIR", help="where the maps are written")
     chosen = parser.parse_args(arguments)
-    games: dict[str, list[Row]] = defaultdict(list)
+    games: dict[str, list[LabRow]] = defaultdict(list)
     try:
         for file in chosen.files:
             with file.open() as lines:
                 for row in read_rows(lines, str(file)):
-                    _check_row(row)
-                    if _keep(row, dict(chosen.only)):
-                        games[row["game"]].append(row)
+                    if _is_wanted(row, dict(chosen.only)):
+                        games[row.game].append(row)
         for game, rows in games.items():
             path = write_map(make_map(game, rows, chosen.across, chosen.down), chosen.out)
             print(f"{path}: {len(rows):,} settings, {path.stat().st_size:,} bytes")
-    except (MapError, ValueError, OSError) as error:
+    except (MapError, OSError) as error:
         print(f"lab_maps: {error}", file=sys.stderr)
         return 1
     return 0

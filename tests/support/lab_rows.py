@@ -1,73 +1,68 @@
-"""Rows as `tower lab` writes them, with figures that are made up: only their form is right."""
+"""Rows of lab files for tests: the rules are those of a game, the figures are made up from a seed."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from number_tower import RulesError, catalogue
+from number_tower import catalogue
+from number_tower.lab.rows import SIGHTS, LabRow, Status
+from number_tower.rules import Rules
 
-Row = dict[str, Any]
-
-SPACES: Mapping[str, Mapping[str, Sequence[object]]] = {
-    "draft": {
-        "blocks": ["1-5", "1-9", "1-12"],
-        "target": [5, 15, 40],
-        "fit": ["descending", "any"],
-    },
-    "climb": {"blocks": ["1-9", "1-30", "1-12"], "opening": [None, "1-5", "1-20"]},
-    "factor": {"blocks": ["1-3", "1-9", "2-20", "1,2,4,8,16"]},
-    "race": {"blocks": ["1-9", "1-5"], "target": [10, 15], "opening": [None, "1,2,5"], "stuck": ["loses", "skips"]},
-    "summit": {"blocks": ["1-9"], "target": [10, 20, 30]},
-}
-"""A few settings of each game: some are options that its rulebook has, and some make other rules; some cannot be."""
+HEADER = '{"number_tower_lab": 1, "version": "0.1.0"}'
 
 
-def make_rows(game: str, space: Mapping[str, Sequence[object]]) -> Iterator[Row]:
-    """Yield a row for each setting of a game; the same settings have the same figures."""
-    usual = catalogue.load_named(game).rules
-    for index, values in enumerate(product(*space.values())):
-        options = dict(zip(space, values, strict=True))
-        try:
-            rules = usual.changed(options)
-        except RulesError:
-            continue
-        written = {key: value for key, value in options.items() if value is not None}
-        status = ("measured", "measured", "measured", "estimated", "too large", "crashed")[index % 6 if index > 4 else 0]
-        row: Row = {"index": index, "game": game, "options": written, "rules": rules.written(), "status": status}
-        yield row | _make_figures(Random(f"{game} {options}"), status, has_target=rules.target is not None)  # noqa: S311 - no secret
-
-
-def write_rows(folder: Path, game: str, rows: Sequence[Row]) -> Path:
-    """Write a file of rows with its header, in an order of arrival."""
-    path = folder / f"{game}.jsonl"
-    lines = [{"number_tower_lab": 1, "game": game}, *Random(game).sample(rows, len(rows))]  # noqa: S311 - no secret
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return path
-
-
-def _make_figures(rng: Random, status: str, *, has_target: bool) -> Row:
-    openings = rng.randint(1, 12)
-    value = rng.choice(("win", "draw", "loss"))
-    figures: Row = {
-        "value": value,
-        "plies": rng.randint(1, 20),
-        "openings": openings,
-        "winning_openings": rng.randint(1, openings) if value == "win" else 0,
-        "positions": rng.randint(1, 1_000_000),
-        "longest": 20,
-        "length": rng.uniform(1, 20),
-        "fairness": rng.random(),
-        "depth": rng.randint(0, 7),
-        "drama": rng.uniform(0, 3),
-        "decisions": rng.random(),
-        "reach": rng.random() if has_target else None,
-        "draws": rng.random(),
-    }
+def make_row(
+    game: str = "draft",
+    index: int = 0,
+    status: Status = "measured",
+    figures: dict[str, Any] | None = None,
+    **options: Any,
+) -> LabRow:
+    """Return the row of a setting; `figures` replace those that are made up."""
+    mechanics = catalogue.load(game).rules.changed(options)
+    measures = {} if status in {"too large", "crashed"} else make_measures(mechanics) | (figures or {})
     if status == "estimated":
-        return figures | {"value": None, "plies": None, "intervals": {"fairness": [0.1, 0.2]}}
-    return figures if status == "measured" else dict.fromkeys(figures)
+        measures |= dict.fromkeys(("value", "plies", "winning_openings", "positions", "longest"))
+        fairness = measures["fairness"]
+        measures["intervals"] = {"fairness": [max(0.0, fairness - 0.05), min(1.0, fairness + 0.05)]}
+    return LabRow(index, game, options, mechanics.written(), status, version="0.1.0", **measures)
+
+
+def make_measures(mechanics: Rules) -> dict[str, Any]:
+    """Return figures that are the same for the same rules."""
+    chance = Random(repr(mechanics.written()))  # noqa: S311 - not a secret
+    exact, higher = sorted((chance.random(), chance.random()))
+    results = [[round(chance.random(), 4) for _ in SIGHTS] for _ in SIGHTS]
+    endings = {"exact": exact, "stuck": 0.0, "higher": higher - exact, "level": 1 - higher}
+    return {
+        "value": chance.choice(["win", "draw", "loss"]),
+        "plies": chance.randrange(3, 9),
+        "openings": len(mechanics.blocks),
+        "winning_openings": chance.randrange(1, 4),
+        "positions": chance.randrange(50, 5000),
+        "longest": chance.randrange(9, 14),
+        "length": round(chance.uniform(3, 9), 4),
+        "fairness": round(chance.random(), 4),
+        "depth": chance.randrange(8),
+        "drama": round(chance.uniform(0, 3), 4),
+        "decisions": round(chance.random(), 4),
+        "reach": None if mechanics.target is None else round(exact, 4),
+        "draws": round(1 - higher, 4),
+        "endings": {key: round(value, 4) for key, value in endings.items()},
+        "results": results,
+    }
+
+
+def make_grid(game: str = "draft", **values: list[Any]) -> list[LabRow]:
+    """Return a row for each combination of the values of some rules."""
+    settings = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
+    return [make_row(game, index, **options) for index, options in enumerate(settings)]
+
+
+def write_rows(path: Path, rows: list[LabRow], header: str = HEADER) -> Path:
+    """Write a lab file."""
+    path.write_text("\n".join([header, *(row.to_json() for row in rows)]) + "\n")
+    return path

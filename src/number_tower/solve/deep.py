@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from number_tower.position import Position
-from number_tower.rules import EMPTY, Rules
+from number_tower.rules import Rules
 from number_tower.solve import jit, kernel
+from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_position, encode_rules
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.worth import Solver, Value, Worth
 
@@ -34,17 +34,6 @@ _MAX_LIST_FRAMES = 1 << 12
 
 _NEVER_FULL = 1 << 60
 
-_WORD_BITS = 62
-"""Bits of an integer that compiled code can still add, shift and compare."""
-
-_MAX_PLIES = 1 << 24
-"""The most plies that a score can count."""
-
-_MAX_ROOM_TABLE = 1 << 16
-_FITS: dict[str, int] = {"any": kernel.ANY, "descending": kernel.DESCENDING, "ascending": kernel.ASCENDING}
-_SUPPLIES: dict[str, int] = {"own": kernel.OWN, "shared": kernel.SHARED, "endless": kernel.ENDLESS}
-_MIRRORED_BYTES = [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
-
 
 class Search:
     """A search from one root, for values alone or with plies; its table keeps what was found.
@@ -59,7 +48,7 @@ class Search:
     ) -> None:
         self._table_count = tables
         self._limits = limits
-        self._rules, self._bits = _encode_rules(root, limits, plies=plies)
+        self._rules, self._bits = encode_rules(root, limits, plies=plies)
         self._kernel_rules: Any = self._rules
         self._stacks = [SearchStack(modulus) for modulus in _choose_moduli(root.rules)]
         self.slots = _SMALLEST_TABLE
@@ -71,7 +60,7 @@ class Search:
         self._table: Any = self._allocate(_SMALLEST_TABLE * self._rules[kernel.SLOT_WORDS])
         self._compile_after = None
         self._slice = max(1, _SLICE_POSITIONS * 20 // max(20, self._rules[kernel.BLOCK_COUNT]))
-        if self._bits <= _WORD_BITS and compiled is not False and jit.is_available():
+        if self._bits <= WORD_BITS and compiled is not False and jit.is_available():
             self._compile_after = 0 if compiled or jit.is_loaded() else _COMPILE_AFTER_POSITIONS
 
     @property
@@ -115,16 +104,8 @@ class Search:
 
     def _make_root(self, position: Position, value: Value | None) -> tuple[list[int], int]:
         """Return the first frame of a stack, and its score if that is known without a search."""
-        rules, me, you = position.rules, position.to_move, 1 - position.to_move
-        tops = [0 if top == EMPTY else bisect_right(rules.blocks, top) for top in position.tops]
-        win, max_draw, all_blocks = self.win_score, self._rules[kernel.MAX_DRAW], self._rules[kernel.ALL_BLOCKS]
-        frame = [0] * kernel.FRAME_SIZE
-        frame[kernel.MINE] = position.left[me] & all_blocks
-        frame[kernel.YOURS] = position.left[me if rules.supply == "shared" else you] & all_blocks
-        frame[kernel.MY_HEIGHT], frame[kernel.YOUR_HEIGHT] = position.heights[me], position.heights[you]
-        frame[kernel.MY_TOP], frame[kernel.YOUR_TOP] = tops[me], tops[you]
-        frame[kernel.LEGAL], frame[kernel.NEXT_BLOCK] = position.legal_mask, self._rules[kernel.BLOCK_COUNT] - 1
-        frame[kernel.BEST] = -kernel.UNKNOWN
+        win, max_draw = self.win_score, self._rules[kernel.MAX_DRAW]
+        frame = encode_position(position, self._rules)
         windows = {
             "win": (max_draw, win),
             "draw": (-max_draw, max_draw + 1),
@@ -166,8 +147,8 @@ class Search:
     def _grow_stack(self, stack: SearchStack) -> None:
         """Double a stack."""
         count = 2 * int(stack.state[kernel.MAX_FRAMES])
-        if count > _MAX_PLIES:
-            raise NotSolvedError(f"not solved within lines of {_MAX_PLIES:,} plies")
+        if count > MAX_PLIES:
+            raise NotSolvedError(f"not solved within lines of {MAX_PLIES:,} plies")
         self._limits.require_memory(self._count_bytes(self.slots, count))
         longer = self._allocate(count * kernel.FRAME_SIZE, as_list=count <= _MAX_LIST_FRAMES)
         longer[: len(stack.frames)] = array("q", stack.frames) if isinstance(longer, array) else stack.frames
@@ -193,7 +174,7 @@ class Search:
         """Return `size` zeros; interpreted, as a list if the numbers can be larger than a machine word."""
         if self._compiled:
             return jit.load_numpy().zeros(size, "int64")
-        return [0] * size if as_list or self._bits > _WORD_BITS else array("q", [0]) * size
+        return [0] * size if as_list or self._bits > WORD_BITS else array("q", [0]) * size
 
     def _count_bytes(self, slots: int, frames: int) -> int:
         """Return the memory for such tables and stacks when interpreted, which may need more than compiled.
@@ -202,7 +183,7 @@ class Search:
         search is compiled. In a list every number is an object of its own.
         """
         in_list = 48 + self._bits // 7
-        in_table = in_list if self._bits > _WORD_BITS else 8
+        in_table = in_list if self._bits > WORD_BITS else 8
         in_stack = in_list if frames <= _MAX_LIST_FRAMES else in_table
         table, stacks = slots * self._rules[kernel.SLOT_WORDS], frames * kernel.FRAME_SIZE * len(self._stacks)
         return self._table_count * (table * in_table + stacks * in_stack)
@@ -276,90 +257,3 @@ class DeepSolver(Solver):
             self._ply_search = None
             return None
         return score if value == "draw" else self._ply_search.win_score - abs(score)
-
-
-# The rules as the kernel reads them: one list of numbers, with the tables that follow from them ----------------------
-
-
-def _encode_rules(root: Position, limits: SearchLimits, *, plies: bool) -> tuple[list[int], int]:
-    """Return the rules as the kernel reads them, for a search from a position, and the bits of its largest number."""
-    rules, blocks = root.rules, root.rules.blocks
-    if rules.target is not None:  # no larger block can be placed; there is at least one, as in every game
-        blocks = blocks[: max(1, bisect_right(blocks, rules.target))]
-    limits.require_memory(len(blocks) ** 2 // 8)
-    encoded = [0] * kernel.FIT_TABLE
-    _encode_options(encoded, root, blocks)
-    numbers = (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length(), (4 * sum(blocks)).bit_length(), len(blocks)
-    bits = max(_encode_layout(encoded, root, len(blocks), plies=plies), *numbers)
-    for top in (EMPTY, *blocks):
-        encoded.append(rules.fits(top) & encoded[kernel.ALL_BLOCKS])
-        limits.check()
-    for place, table in (
-        (kernel.SIZE_TABLE, list(blocks)),
-        (kernel.ROOM_TABLE, _make_room_table(rules, blocks)),
-        (kernel.SUM_TABLE, _make_sum_table(blocks)),
-        (kernel.MIRROR_TABLE, _MIRRORED_BYTES),
-    ):
-        encoded[place] = len(encoded) if table else 0
-        encoded += table
-    return encoded, bits
-
-
-def _encode_options(encoded: list[int], root: Position, blocks: Sequence[int]) -> None:
-    rules = root.rules
-    in_steps = rules.fit == "any" and rules.towers == "shared"
-    encoded[kernel.BLOCK_COUNT] = len(blocks)
-    encoded[kernel.TARGET] = -1 if rules.target is None else rules.target
-    encoded[kernel.SHARED_TOWERS] = int(rules.towers == "shared")
-    encoded[kernel.SUPPLY] = _SUPPLIES[rules.supply]
-    encoded[kernel.SKIPS] = int(rules.stuck == "skips")
-    encoded[kernel.FIT] = kernel.OTHER if rules.step is not None else _FITS.get(rules.fit, kernel.OTHER)
-    encoded[kernel.ANY_OPENING] = int(rules.opening is None)
-    encoded[kernel.LARGEST] = blocks[-1]
-    encoded[kernel.ALL_BLOCKS] = (1 << len(blocks)) - 1
-    encoded[kernel.SMALLEST] = blocks[0]
-    encoded[kernel.BLOCK_STEP] = blocks.step if isinstance(blocks, range) and in_steps else 0
-    encoded[kernel.HEIGHT_OFFSET] = max(root.heights) + (sum(blocks) if rules.target is None else rules.target)
-
-
-def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: bool) -> int:
-    """Lay out scores, keys and entries; return the bits of the largest word of the table."""
-    rules = root.rules
-    longest = min(rules.most_plies, _MAX_PLIES) if plies else 0
-    encoded[kernel.PLY] = int(plies)
-    encoded[kernel.MAX_DRAW] = longest + 3
-    encoded[kernel.WIN] = 2 * longest + 8
-    towers = 1 if rules.towers == "shared" else 2
-    mine = 0 if rules.supply == "endless" else count
-    yours = count if rules.supply == "own" else 0
-    top = 0 if rules.fit == "any" and rules.opening is None else (count + 1).bit_length()
-    gap = 0 if rules.target is None else max(*root.heights, rules.target).bit_length()
-    other_gap = (
-        0 if towers == 1 else (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length() if rules.stuck == "skips" else gap
-    )
-    first, second = mine + towers * top, yours + gap + other_gap
-    entry = (2 * encoded[kernel.WIN]).bit_length() + 6
-    encoded[kernel.MINE_BITS], encoded[kernel.YOURS_BITS] = mine, yours
-    encoded[kernel.TOP_BITS], encoded[kernel.GAP_BITS] = top, gap
-    encoded[kernel.KEY_BITS], encoded[kernel.ENTRY_BITS] = first, entry
-    sizes = {kernel.PACKED: first + second + entry, kernel.NARROW: first + second, kernel.WIDE: max(first, second)}
-    words = next((words for words, bits in sizes.items() if bits <= _WORD_BITS), kernel.PACKED)
-    encoded[kernel.SLOT_WORDS] = words
-    return sizes[words]
-
-
-def _make_room_table(rules: Rules, blocks: Sequence[int]) -> list[int]:
-    """Return the blocks that fit into each gap below the largest block; an empty table if that would be too long."""
-    largest = blocks[-1]
-    return [rules.up_to(gap) for gap in range(largest)] if rules.target and largest < _MAX_ROOM_TABLE else []
-
-
-def _make_sum_table(blocks: Sequence[int]) -> list[int]:
-    """Return the sums of all subsets of the first eight blocks, then of the next eight, and so on."""
-    sums: list[int] = []
-    for start in range(0, len(blocks), 8):
-        chunk = [0]
-        for block in blocks[start : start + 8]:
-            chunk += [block + other for other in chunk]
-        sums += chunk + [0] * (256 - len(chunk))
-    return sums

@@ -1,8 +1,9 @@
 """Compile kernels with Numba, which is an optional extra and is loaded only where the work is worth it.
 
-A kernel is a plain function over sequences of integers (lists or numpy arrays) that calls only kernels of its own
-module. The same source runs interpreted or compiled, with the same result. Kernels that call each other have to be in
-one module: Numba's cache on disk is valid until the file of the function changes, and ignores all other files.
+A kernel is a plain function over sequences of numbers (lists or numpy arrays) that calls only kernels: of its own
+module, or of others that it imports by name. The same source runs interpreted or compiled, with the same result.
+Numba's cache on disk is valid until the file of the function changes, and ignores all other files; so the names of
+kernels in it contain a digest of the modules that they import kernels from.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
+from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -69,13 +72,24 @@ def compile_kernel(kernel: Function) -> Function:
 @cache
 def _compile_module(module: str) -> dict[str, Any]:
     namespace = dict(vars(sys.modules[module]))
-    kernels = [thing for thing in namespace.values() if isinstance(thing, FunctionType) and thing.__module__ == module]
-    for kernel in kernels:
+    kernels = {name: thing for name, thing in namespace.items() if isinstance(thing, FunctionType)}
+    others = sorted({kernel.__module__ for kernel in kernels.values()} - {module})
+    suffix = "_" + _hash_sources(others) if others else ""
+    for name, kernel in kernels.items():
+        if kernel.__module__ != module:
+            namespace[name] = _compile_module(kernel.__module__)[kernel.__name__]
+            continue
         copy = FunctionType(kernel.__code__, namespace, kernel.__name__)
         copy.__module__ = module
-        copy.__qualname__ = kernel.__qualname__
-        namespace[kernel.__name__] = compile_function(copy)
+        copy.__qualname__ = kernel.__qualname__ + suffix
+        namespace[name] = compile_function(copy)
     return namespace
+
+
+def _hash_sources(modules: list[str]) -> str:
+    """Return a short digest of the sources of some modules."""
+    sources = (Path(str(sys.modules[module].__file__)).read_bytes() for module in modules)
+    return blake2b(b"\0".join(sources), digest_size=6).hexdigest()
 
 
 def load_numpy() -> Any:

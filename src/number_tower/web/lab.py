@@ -12,21 +12,18 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from number_tower.lab.rows import LabRow, RuleValue, Status
 from number_tower.rules import Rules
+from number_tower.solve.worth import Value
 from number_tower.web.rule_form import FIELDS
 
 MAP_DIRECTORY = Path(__file__).parent / "lab_maps"
 
-Value = str | int | None
-"""A value of a rule as a rule file writes it; None where the rule is left out."""
-
-Place = tuple[Value, ...]
+Place = tuple[RuleValue, ...]
 """Where a setting lies on its map: a value for each of the map's keys."""
-
-Status = Literal["measured", "estimated", "too large", "crashed"]
 
 SCALES: Mapping[str, int] = {
     "plies": 1,
@@ -44,7 +41,7 @@ SCALES: Mapping[str, int] = {
 }
 """The figures of a setting, in their order in a file, and what each is multiplied by to be written as a whole number."""
 
-VALUES = ("loss", "draw", "win")
+VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 """The values of a start for the first player; a file has their places in this list."""
 
 
@@ -55,7 +52,7 @@ class Setting:
     place: Place
     rules: Rules
     status: Status
-    value: str | None = None
+    value: Value | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     """The figures that are known; none if the rules were not measured."""
 
@@ -75,7 +72,7 @@ class LabMap:
     game: str
     keys: tuple[str, ...]
     """The rule that goes across, the one that goes down, and those with a panel for each combination of values."""
-    values: tuple[tuple[Value, ...], ...]
+    values: tuple[tuple[RuleValue, ...], ...]
     settings: Mapping[Place, Setting]
 
     @cached_property
@@ -92,7 +89,7 @@ class LabMap:
         """The settings by their rules."""
         return {setting.rules: setting for setting in self.settings.values()}
 
-    def find_setting(self, given: Mapping[str, str], usual: Mapping[str, Value]) -> Setting | None:
+    def find_setting(self, given: Mapping[str, str], usual: Mapping[str, RuleValue]) -> Setting | None:
         """Return the setting with the values given as text; keys that are left out have their usual value."""
         place = (given.get(key, format_plain(usual.get(key))) for key in self.keys)
         return self._by_text.get(tuple(place))
@@ -106,7 +103,7 @@ class LabMap:
         return {tuple(map(format_plain, place)): setting for place, setting in self.settings.items()}
 
 
-def list_places(values: Sequence[Sequence[Value]]) -> Iterator[Place]:
+def list_places(values: Sequence[Sequence[RuleValue]]) -> Iterator[Place]:
     """Yield the places of a map in the order in which a file lists its cells: panel by panel, row by row."""
     across, down, *others = values
     return ((x, y, *rest) for rest in product(*others) for y in down for x in across)
@@ -144,14 +141,13 @@ def _read_setting(place: Place, rules: Rules, cell: Sequence[Any] | Status) -> S
     return Setting(place, rules, status, None if value is None else VALUES[value], figures)
 
 
-def write_setting(row: Mapping[str, Any]) -> Sequence[object] | Status:
+def write_cell(row: LabRow) -> Sequence[object] | Status:
     """Return the cell of a file for a row of `tower lab`; an estimate has one entry more than a measurement."""
-    status: Status = row["status"]
-    if status not in {"measured", "estimated"}:
-        return status
-    value = None if row["value"] is None else VALUES.index(row["value"])
-    numbers = (None if row[name] is None else round(row[name] * scale) for name, scale in SCALES.items())
-    return [value, *numbers, *([1] if status == "estimated" else [])]
+    if not row.has_measures:
+        return row.status
+    figures = {name: getattr(row, name) for name in SCALES}
+    numbers = (None if figures[name] is None else round(figures[name] * scale) for name, scale in SCALES.items())
+    return [None if row.value is None else VALUES.index(row.value), *numbers, *([1] if row.is_estimate else [])]
 
 
 # Words for rules ------------------------------------------------------------------------------------------------------
@@ -159,7 +155,7 @@ def write_setting(row: Mapping[str, Any]) -> Sequence[object] | Status:
 _FIELDS = {each.key: each for each in FIELDS}
 
 
-def format_plain(value: Value) -> str:
+def format_plain(value: RuleValue) -> str:
     """Write a value of a rule as a form does: a rule that is left out is empty."""
     return "" if value is None else str(value)
 
@@ -169,7 +165,7 @@ def label_key(key: str) -> str:
     return _FIELDS[key].label
 
 
-def label_value(key: str, value: Value) -> str:
+def label_value(key: str, value: RuleValue) -> str:
     """Return the words for a value of a rule, as in the form for your own rules."""
     if value is None:
         return _FIELDS[key].placeholder

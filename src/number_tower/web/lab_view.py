@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
+from number_tower.lab.rows import Status
 from number_tower.text import format_count
-from number_tower.web.lab import LabMap, Setting, Status, describe_place, label_key, label_value
+from number_tower.web.lab import LabMap, Setting, describe_place, label_key, label_value
 
 SHADES = 6
 """Shades of a cell, from none to the strongest; its text is readable on each of them."""

@@ -1,0 +1,246 @@
+"""The graph of all positions of a game, and what happens in the games of every pair of players on a ladder."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, NamedTuple
+
+from number_tower.lab import kernel
+from number_tower.lab.rows import ENDINGS
+from number_tower.position import Position
+from number_tower.rules import Rules
+from number_tower.solve import jit
+from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_position, encode_rules
+from number_tower.solve.kernel import FRAME_SIZE
+from number_tower.solve.limits import MIB, NotSolvedError, SearchLimits
+from number_tower.solve.worth import Value
+
+MAX_POSITIONS = 1_000_000
+MAX_MEMORY = 1024
+"""The usual limits of one study, in positions and in MiB; a million positions take about 300 MiB."""
+
+_VALUES: tuple[Value, ...] = ("loss", "draw", "win")
+_STEPS = kernel.SIGHT_COUNT
+_STEP_BYTES = 8 * 2 * _STEPS
+"""Memory of a position for the games of one first player."""
+
+_BUDGET = 20_000
+_COMPILED_BUDGET = 2_000_000
+"""Moves between two looks at the limits."""
+
+_COMPILE_AFTER = 3_000
+"""Positions that the interpreter studies in the time that loading the compiler takes."""
+
+_FIRST_SLOTS = 1 << 8
+_FIRST_POSITIONS = 1 << 7
+_FIRST_EDGES = 1 << 10
+_FIRST_FRAMES = 64
+
+
+class NotMeasuredError(Exception):
+    """The rules have more positions than the limits allow: nothing is measured, and nothing guessed."""
+
+
+class Games(NamedTuple):
+    """What happens on average in the games of two players: shares of games, and means."""
+
+    result: float
+    """The result of the first player: a win counts 1, a draw 1/2."""
+    draws: float
+    endings: dict[str, float]
+    """The share of games that end by each reason."""
+    length: float
+    """The plies of a game."""
+    swings: float
+    """How often a move gives the value away: from a win to a loss counts 1, to a draw 1/2."""
+
+
+class PositionGraph:
+    """All positions that can be reached, with their moves and values; those with the same future are one.
+
+    Numbers begin at the end of the game, and the start has the highest. The work is the same whether it is compiled
+    or interpreted, and so is the result.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        positions: int = MAX_POSITIONS,
+        memory: int = MAX_MEMORY,
+        compiled: bool | None = None,
+    ) -> None:
+        start = Position.start(rules)
+        self._max_positions, self._max_memory = positions, memory
+        self._rules: Any
+        try:
+            self._rules, bits = encode_rules(start, SearchLimits(memory=memory), plies=True)
+        except NotSolvedError:
+            raise self._exceed_memory() from None
+        if rules.most_plies >= MAX_PLIES >> 2:
+            raise self._exceed_memory()
+        self._may_compile = bits <= WORD_BITS and compiled is not False and jit.is_available()
+        self._compiled = False
+        self._explore: Any = kernel.explore
+        self._rehash: Any = kernel.rehash
+        self._play_first: Any = kernel.play_first
+        frame = encode_position(start, self._rules)
+        frame[kernel.EDGES_START] = 0
+        self._memory = kernel.Memory(
+            stack=frame + self._zeros(FRAME_SIZE * (_FIRST_FRAMES - 1), wide=True),
+            pending=self._zeros(_FIRST_EDGES),
+            table=self._zeros(kernel.SLOT_WORDS * _FIRST_SLOTS, wide=True),
+            starts=self._zeros(_FIRST_POSITIONS),
+            edges=self._zeros(_FIRST_EDGES, "i"),
+            marks=self._zeros(_FIRST_EDGES, "h"),
+            words=self._zeros(_FIRST_POSITIONS),
+        )
+        self._state: Any = [0] * (kernel.DONE + 1)
+        self._set_sizes()
+        if compiled or (compiled is None and jit.is_loaded()):
+            self._compile()
+        self._number_all()
+
+    @property
+    def positions(self) -> int:
+        """The number of positions in which the game is not over."""
+        return int(self._state[kernel.COUNT])
+
+    @property
+    def decisions(self) -> int:
+        """The number of positions with moves of different values."""
+        return int(self._state[kernel.DECISIONS])
+
+    @property
+    def value(self) -> Value:
+        """The value of the start."""
+        return _VALUES[self._start_word >> kernel.TRUE_VALUE & 3]
+
+    @property
+    def plies(self) -> int:
+        """The plies of the game with best play."""
+        return self._start_word >> kernel.PLIES_SHIFT & kernel.PLIES_MASK
+
+    @property
+    def longest(self) -> int:
+        """The plies of the longest game."""
+        return self._start_word >> kernel.LONGEST_SHIFT
+
+    @property
+    def openings(self) -> list[Value]:
+        """The value of each opening for the first player, from the highest block down."""
+        memory = self._memory
+        places = range(memory.starts[self.positions - 1], memory.starts[self.positions])
+        values = (kernel.get_move_values(int(memory.edges[place]), memory.words) for place in places)
+        return [_VALUES[int(packed) >> kernel.TRUE_VALUE & 3] for packed in values]
+
+    def play_pairs(self) -> tuple[tuple[Games, ...], ...]:
+        """Return the games of every pair: by the first player's step of the ladder, then by the second's."""
+        return tuple(self._play_with_first(step) for step in range(_STEPS))
+
+    def _play_with_first(self, step: int) -> tuple[Games, ...]:
+        sizes = kernel.Tallies(2 * _STEPS * self.positions, _STEPS * kernel.ENDING_COUNT, _STEPS, _STEPS)
+        tallies = kernel.Tallies(*(self._zeros(size, "d") for size in sizes))
+        for second in range(_STEPS):
+            tallies.weights[2 * _STEPS * (self.positions - 1) + second] = 1.0
+        self._play_first(step, self.positions, self._memory, tallies)
+        return tuple(_make_games(tallies, second) for second in range(_STEPS))
+
+    @property
+    def _start_word(self) -> int:
+        return int(self._memory.words[self.positions - 1])
+
+    def _number_all(self) -> None:
+        """Find and number all positions, within the limits."""
+        while True:
+            budget = _COMPILED_BUDGET if self._compiled else _BUDGET
+            self._explore(budget, self._rules, self._memory, self._state)
+            if self._state[kernel.DONE]:
+                return
+            if self.positions >= self._max_positions:
+                raise NotMeasuredError(f"too large, not measured: more than {self._max_positions:,} positions")
+            if not self._compiled and self._may_compile and self.positions >= _COMPILE_AFTER:
+                self._compile()
+            self._grow()
+
+    def _compile(self) -> None:
+        """Continue with compiled kernels, if there is a compiler."""
+        if not self._may_compile or not jit.load_compiler():
+            self._may_compile = False
+            return
+        self._explore = jit.compile_kernel(kernel.explore)
+        self._rehash = jit.compile_kernel(kernel.rehash)
+        self._play_first = jit.compile_kernel(kernel.play_first)
+        to_array = jit.load_numpy().asarray
+        self._rules, self._state = to_array(self._rules), to_array(self._state)
+        self._memory = kernel.Memory(*map(to_array, self._memory))
+        self._compiled = True
+
+    # Memory -----------------------------------------------------------------------------------------------------
+
+    def _grow(self) -> None:
+        """Enlarge what is full, within the limit of memory."""
+        memory, state = self._memory, self._state
+        if state[kernel.DEPTH] + 1 >= state[kernel.MAX_FRAMES]:
+            self._enlarge("stack", wide=True)
+        if state[kernel.PENDING] >= state[kernel.MAX_PENDING]:
+            self._enlarge("pending")
+        if state[kernel.EDGES] + state[kernel.PENDING] > state[kernel.MAX_EDGES]:
+            self._enlarge("edges", "i")
+            self._enlarge("marks", "h")
+        if self.positions + 1 >= len(memory.words):
+            self._enlarge("starts")
+            self._enlarge("words")
+        if self.positions >= self._max_stored:
+            self._enlarge("table", wide=True, copy=False)
+            self._rehash(memory.table, self._memory.table)
+        self._set_sizes()
+
+    def _set_sizes(self) -> None:
+        """Tell the kernel how large everything is."""
+        memory, state = self._memory, self._state
+        state[kernel.MAX_FRAMES], state[kernel.MAX_PENDING] = len(memory.stack) // FRAME_SIZE, len(memory.pending)
+        state[kernel.MAX_EDGES] = len(memory.edges)
+        state[kernel.MAX_COUNT] = min(len(memory.words) - 1, self._max_stored, self._max_positions)
+
+    @property
+    def _max_stored(self) -> int:
+        """The positions with which the table is half full."""
+        return len(self._memory.table) // (2 * kernel.SLOT_WORDS)
+
+    def _enlarge(self, name: str, kind: str = "q", *, wide: bool = False, copy: bool = True) -> None:
+        """Double the size of a sequence, if there is memory for it and for the games that follow.
+
+        All numbers count as if compiled, so that the limit does not depend on whether they are.
+        """
+        memory = self._memory
+        small = len(memory.edges)
+        words = sum(map(len, memory)) - 2 * small
+        used = 8 * words + 6 * small + _STEP_BYTES * len(memory.words)
+        numbers = getattr(memory, name)
+        if used + 2 * len(numbers) * array(kind).itemsize > self._max_memory * MIB:
+            raise self._exceed_memory()
+        larger = self._zeros(2 * len(numbers), kind, wide=wide)
+        if copy:
+            larger[: len(numbers)] = numbers
+        self._memory = memory._replace(**{name: larger})
+
+    def _zeros(self, size: int, kind: str = "q", *, wide: bool = False) -> Any:
+        """Return zeros: compiled, in an array; interpreted, in a list if numbers can be larger than a machine word."""
+        if self._compiled:
+            return jit.load_numpy().zeros(size, kind)
+        if wide:
+            return [0] * size
+        return array(kind, bytes(size * array(kind).itemsize))
+
+    def _exceed_memory(self) -> NotMeasuredError:
+        return NotMeasuredError(f"too large, not measured: more than {self._max_memory:,} MiB of memory")
+
+
+def _make_games(tallies: kernel.Tallies, second: int) -> Games:
+    """Make the games of a pair from the share of every ending: for each reason, lost, drawn and won games."""
+    first_place = kernel.ENDING_COUNT * second
+    shares = [float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]]
+    won, drawn = sum(shares[2::3]), sum(shares[1::3])
+    by_reason = {reason: sum(shares[3 * place : 3 * place + 3]) for place, reason in enumerate(ENDINGS)}
+    return Games(won + drawn / 2, drawn, by_reason, float(tallies.lengths[second]), float(tallies.swings[second]))
