@@ -1,7 +1,6 @@
 """Makes the maps of the rule lab that the browser shows: files of `tower lab` in, files of `web/lab_maps` out.
 
-    python tools/lab_maps.py draft.jsonl race.jsonl
-    python tools/lab_maps.py climb.jsonl --only 'opening=1-5;1-6' --across blocks
+For example: `python tools/lab_maps.py draft.jsonl race.jsonl`.
 """
 
 from __future__ import annotations
@@ -51,9 +50,7 @@ def read_rows(lines: Iterable[str], source: str) -> Iterator[LabRow]:
         yield row
 
 
-def make_map(
-    game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None
-) -> dict[str, Any]:
+def make_map(game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None) -> dict[str, Any]:
     """Make the map of a game: of each setting its value and its figures, as whole numbers."""
     ordered = sorted(rows, key=lambda row: row.index)
     keys = _order_keys(ordered, across, down)

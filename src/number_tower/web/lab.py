@@ -39,7 +39,7 @@ SCALES: Mapping[str, int] = {
     "reach": 1000,
     "draws": 1000,
 }
-"""The figures of a setting, in their order in a file, and what each is multiplied by to be written as a whole number."""
+"""The figures of a setting in their order in a file, and what each is multiplied by to be a whole number there."""
 
 VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 """The values of a start for the first player; a file has their places in this list."""
@@ -130,14 +130,14 @@ def read_map(table: Mapping[str, Any]) -> LabMap:
     return LabMap(table["game"], keys, values, settings)
 
 
-def _read_setting(place: Place, rules: Rules, cell: Sequence[Any] | Status) -> Setting:
+def _read_setting(place: Place, rules: Rules, cell: Status | list[int | None]) -> Setting:
     """Make a setting of a cell: the status of rules that were not measured, or the value and the figures."""
-    if isinstance(cell, str):
+    if not isinstance(cell, list):
         return Setting(place, rules, cell)
     value, *numbers = cell
-    status: Status = "measured" if len(numbers) == len(SCALES) else "estimated"
     pairs = zip(SCALES.items(), numbers, strict=False)
     figures = {name: number / scale for (name, scale), number in pairs if number is not None}
+    status: Status = "measured" if len(numbers) == len(SCALES) else "estimated"
     return Setting(place, rules, status, None if value is None else VALUES[value], figures)
 
 
@@ -174,6 +174,8 @@ def label_value(key: str, value: RuleValue) -> str:
 
 def describe_place(keys: Sequence[str], values: Place) -> str:
     """Describe a setting by the values of some rules: "Target height 15, blocks 1-9"."""
-    parts = [f"{label_key(key).lower()} {label_value(key, value).lower()}" for key, value in zip(keys, values, strict=True)]
+    parts = [
+        f"{label_key(key).lower()} {label_value(key, value).lower()}" for key, value in zip(keys, values, strict=True)
+    ]
     text = ", ".join(parts)
     return f"{text[:1].upper()}{text[1:]}"

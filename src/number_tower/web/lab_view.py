@@ -8,11 +8,14 @@ from itertools import count
 from typing import NamedTuple
 
 from number_tower.lab.rows import Status
-from number_tower.text import format_count
+from number_tower.text import format_count, format_list
 from number_tower.web.lab import LabMap, Setting, describe_place, label_key, label_value
 
 SHADES = 6
 """Shades of a cell, from none to the strongest; its text is readable on each of them."""
+
+_COLUMN_WIDTH = 30
+"""Pixels of the narrowest column of a map: room for three digits, and for a finger."""
 
 MISSING: Mapping[Status, str] = {
     "too large": "too large to measure",
@@ -21,9 +24,9 @@ MISSING: Mapping[Status, str] = {
 """Why a setting has no figures."""
 
 _WINNERS = {
-    "win": ("1st", "first", "the first player wins"),
-    "draw": ("=", "even", "a draw"),
-    "loss": ("2nd", "second", "the second player wins"),
+    "win": ("1st", "first", "the first player"),
+    "draw": ("=", "even", "nobody, a draw"),
+    "loss": ("2nd", "second", "the second player"),
 }
 """For each value of a start: what a cell shows, its class, and the words."""
 
@@ -78,6 +81,11 @@ class DrawnMap(NamedTuple):
     columns: tuple[str, ...]
     panels: tuple[DrawnPanel, ...]
 
+    @property
+    def column_width(self) -> int:
+        """The width of a column in pixels: room for its heading."""
+        return max(_COLUMN_WIDTH, 8 + 7 * max(map(len, self.columns)))
+
 
 def format_percent(share: float) -> str:
     """Write a part of a whole in hundredths."""
@@ -92,7 +100,7 @@ def format_average(number: float) -> str:
 def describe_winner(setting: Setting) -> str:
     """Say who wins if both play their best, and how soon."""
     plies = setting.figures.get("plies")
-    soon = "" if plies is None or setting.value == "draw" else f" in {format_count(int(plies), 'move')}"
+    soon = "" if plies is None or setting.value == "draw" else f", in {format_count(int(plies), 'move')}"
     return f"{_WINNERS[setting.value or 'draw'][2]}{soon}"
 
 
@@ -188,11 +196,16 @@ def describe_setting(lab_map: LabMap, setting: Setting) -> str:
 def summarize_map(lab_map: LabMap) -> str:
     """Say how many settings a map has, and who wins in how many of them."""
     settings = lab_map.settings.values()
-    wins = Counter(setting.value for setting in settings)
-    words = f"{format_count(len(settings), 'setting')}: the first player wins in {wins['win']:,}, "
-    words += f"the second in {wins['loss']:,}, and {wins['draw']:,} {'is a draw' if wins['draw'] == 1 else 'are draws'}."
-    missing = sum(setting.status in MISSING for setting in settings)
-    return f"{words} {missing:,} could not be measured." if missing else words
+    values = Counter(setting.value for setting in settings)
+    missing = sum(setting.value is None for setting in settings)
+    parts = (
+        (values["win"], "the first player wins in {:,}"),
+        (values["loss"], "the second player wins in {:,}"),
+        (values["draw"], "{:,} end in a draw"),
+        (missing, "{:,} are too large to solve"),
+    )
+    found = format_list(words.format(number) for number, words in parts if number)
+    return f"{format_count(len(settings), 'setting')}: {found}."
 
 
 def draw_map(lab_map: LabMap, measure: Measure) -> DrawnMap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -20,7 +21,6 @@ from number_tower.web.lab_view import (
     MEASURES,
     MISSING,
     Measure,
-    describe_setting,
     draw_map,
     list_figures,
     list_measures,
@@ -40,7 +40,7 @@ MOST_DRAWN = 40
 @router.get("/lab")
 async def show_lab(request: Request) -> Response:
     """Show what is measured, and all games with what was found out about their settings."""
-    maps = {name: load_map(name) for name in catalogue.list_names()}
+    maps = {name: await asyncio.to_thread(load_map, name) for name in catalogue.list_names()}
     summaries = {name: summarize_map(found) for name, found in maps.items() if found}
     return render_page(request, "lab.html", measures=MEASURES.values(), summaries=summaries)
 
@@ -50,12 +50,11 @@ async def show_map(request: Request, name: str, measure: str = "") -> Response:
     """Show the map of a game's settings, coloured by a measure."""
     if name not in catalogue.list_names():
         return render_unknown_game(request, name)
-    book, lab_map = catalogue.load_named(name), load_map(name)
-    known = [] if lab_map is None else [each.name for each in list_measures(lab_map)]
-    if measure and lab_map is not None and measure not in known:
+    book, lab_map = catalogue.load_named(name), await asyncio.to_thread(load_map, name)
+    if measure and lab_map is not None and not _has_measure(lab_map, measure):
         wrong = f"There is nothing called “{format_text(measure, 40)}” on this map. Choose what to see."
-        return _render_map(request, book, lab_map, "", wrong, 400)
-    return _render_map(request, book, lab_map, measure)
+        return await _render_map(request, book, lab_map, wrong=wrong, status=400)
+    return await _render_map(request, book, lab_map, measure)
 
 
 @router.get("/lab/{name}/setting")
@@ -63,11 +62,13 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
     """Show one setting of a game: its rules, its figures, and ways to play and to analyse it."""
     if name not in catalogue.list_names():
         return render_unknown_game(request, name)
-    book, lab_map = catalogue.load_named(name), load_map(name)
-    setting = lab_map and lab_map.find_setting(request.query_params, book.rules.written())
-    if lab_map is None or setting is None:
-        wrong = "" if lab_map is None else "These rules are not on this map. Choose one of its cells."
-        return _render_map(request, book, lab_map, "", wrong, 404)
+    book, lab_map = catalogue.load_named(name), await asyncio.to_thread(load_map, name)
+    if lab_map is None:
+        return await _render_map(request, book, None, status=404)
+    setting = lab_map.find_setting(request.query_params, book.rules.written())
+    if setting is None:
+        wrong = "These rules are not on this map. Choose one of its cells."
+        return await _render_map(request, book, lab_map, wrong=wrong, status=404)
     table = Table.start(GameChoice(book, setting.rules))
     context: dict[str, Any] = {
         "book": book,
@@ -77,7 +78,7 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
         "missing": MISSING.get(setting.status, ""),
         "figures": list_figures(setting),
         "is_usual": setting.rules == book.rules,
-        "map_url": f"/lab/{name}" + (f"?measure={measure}" if measure in MEASURES else ""),
+        "map_url": f"/lab/{name}" + (f"?measure={measure}" if _has_measure(lab_map, measure) else ""),
         "play_url": build_play_url(book, lab_map, setting),
         "analysis_url": build_analysis_url(record.to_line(table)),
     }
@@ -97,7 +98,7 @@ def list_presets(book: Rulebook) -> Mapping[str, Any]:
 
 @lru_cache(MOST_DRAWN)
 def render_drawing(lab_map: LabMap, measure: Measure) -> Markup:
-    """Render a map and its tables; cached, since they are large and always the same."""
+    """Render a map and its tables: large, always the same, and too slow for the event loop the first time."""
     book = catalogue.load_named(lab_map.game)
     usual = lab_map.by_rules.get(book.rules)
     drawing = draw_map(lab_map, measure)
@@ -105,8 +106,12 @@ def render_drawing(lab_map: LabMap, measure: Measure) -> Markup:
     return Markup(template.render(drawing=drawing, game=lab_map.game, usual=usual))  # noqa: S704 - a template escapes
 
 
-def _render_map(
-    request: Request, book: Rulebook, lab_map: LabMap | None, measure: str, wrong: str = "", status: int = 200
+def _has_measure(lab_map: LabMap, name: str) -> bool:
+    return any(measure.name == name for measure in list_measures(lab_map))
+
+
+async def _render_map(
+    request: Request, book: Rulebook, lab_map: LabMap | None, measure: str = "", *, wrong: str = "", status: int = 200
 ) -> Response:
     """Show a map with a measure, by default the first that it has; or say that there is no map of this game."""
     context: dict[str, Any] = {"book": book, "wrong": wrong, "presets": {}}
@@ -117,7 +122,7 @@ def _render_map(
         measures = {each.name: each for each in list_measures(lab_map)}
         chosen = measures.get(measure) or next(iter(measures.values()), None)
         context |= {"measures": measures.values(), "chosen": chosen, "summary": summarize_map(lab_map)}
-        context["drawing"] = chosen and render_drawing(lab_map, chosen)
-        usual = lab_map.by_rules.get(book.rules)
-        context["usual"] = usual and describe_setting(lab_map, usual)
+        context["drawing"] = chosen and await asyncio.to_thread(render_drawing, lab_map, chosen)
+        context["usual"] = lab_map.by_rules.get(book.rules)
+        context["has_gaps"] = any(setting.status in MISSING for setting in lab_map.settings.values())
     return render_page(request, "lab_game.html", status=status, **context)
