@@ -65,7 +65,7 @@ class Rules:
     def __post_init__(self) -> None:
         for field in fields(self):
             if (value := getattr(self, field.name)) is not field.default or field.name == "blocks":
-                object.__setattr__(self, field.name, _parse_value(field.name, value))
+                object.__setattr__(self, field.name, parse_rule(field.name, value))
         if self.step is not None and self.fit != "ascending":
             raise RulesError("step", f'expected only with fit "ascending"; this fit is "{self.fit}"')
         if self.opening is not None:
@@ -99,8 +99,7 @@ class Rules:
         mistakes, values = [], dict[str, Any]()
         for key, value in table.items():
             try:
-                _check_key(str(key))
-                values[key] = _parse_value(key, value)
+                values[key] = parse_rule(str(key), value)
             except RulesError as error:
                 mistakes.append(error)
             if len(mistakes) >= MOST_MISTAKES:
@@ -306,8 +305,9 @@ def _check_key(key: str) -> None:
         raise RulesError(format_text(key, 40), problem)
 
 
-def _parse_value(key: str, value: object) -> object:
-    """Return a checked value of one key, as far as it can be checked alone."""
+def parse_rule(key: str, value: object) -> object:
+    """Return the checked value of one rule, as far as it can be checked alone."""
+    _check_key(key)
     if key in {"blocks", "opening"}:
         return None if value is None and key == "opening" else _parse_blocks(key, value)
     if key in _VOCABULARIES:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console, JustifyMethod
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -172,6 +172,15 @@ def number_names(players: Sequence[str], longest_name: int) -> list[str]:
     return [f"{place:3}  {format_path(player, max(longest_name, MIN_NAME))}" for place, player in enumerate(players, 1)]
 
 
+class _RateColumn(ProgressColumn):
+    """How many things are done in a second, once that is known."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate of a task."""
+        rate = task.finished_speed or task.speed
+        return Text("" if rate is None else f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+
+
 @contextmanager
 def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar on standard error until the work is done; yields the function that updates it.
@@ -182,6 +191,7 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
         TextColumn(f"  {{task.completed:,.0f}} of {{task.total:,.0f}} {unit}"),
         BarColumn(20),
         TaskProgressColumn(),
+        _RateColumn(),
         TimeRemainingColumn(),
         TextColumn(f"(Ctrl-C {interrupt_hint})"),
         console=Console(stderr=True),

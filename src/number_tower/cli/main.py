@@ -37,6 +37,7 @@ COMMANDS = {
     "solve": ("solve", "show the exact value of a position and of each move"),
     "arena": ("arena", "let players play each other, and compare how strong they are"),
     "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
+    "lab": ("lab", "measure many settings of a game: who wins, how fair and how deep each is"),
     "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
     "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),

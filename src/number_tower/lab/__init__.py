@@ -1,3 +1,23 @@
-"""The rule lab: measure whole spaces of rules exactly, rank the settings, and show them as maps."""
+"""The rule lab: measure whole spaces of rules exactly, rank the settings, and show them as maps.
+
+`study` measures one set of rules, `sweep` every setting of a space that `make_space` makes. docs/lab.md says what is
+measured.
+"""
 
 from __future__ import annotations
+
+from number_tower.lab.measures import NotMeasuredError, Study, study
+from number_tower.lab.runner import LabJournal, StudyLimits, sweep
+from number_tower.lab.space import Space, SpaceError, make_space
+
+__all__ = [
+    "LabJournal",
+    "NotMeasuredError",
+    "Space",
+    "SpaceError",
+    "Study",
+    "StudyLimits",
+    "make_space",
+    "study",
+    "sweep",
+]

@@ -72,7 +72,12 @@ def compile_kernel(kernel: Function) -> Function:
 @cache
 def _compile_module(module: str) -> dict[str, Any]:
     namespace = dict(vars(sys.modules[module]))
-    kernels = {name: thing for name, thing in namespace.items() if isinstance(thing, FunctionType)}
+    package = module.partition(".")[0] + "."
+    kernels = {
+        name: thing
+        for name, thing in namespace.items()
+        if isinstance(thing, FunctionType) and thing.__module__.startswith(package)
+    }
     others = sorted({kernel.__module__ for kernel in kernels.values()} - {module})
     suffix = "_" + _hash_sources(others) if others else ""
     for name, kernel in kernels.items():

@@ -1,0 +1,134 @@
+"""`tower lab`: measure many settings of a game exactly."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+from number_tower.batch import BatchError
+from number_tower.blocks import parse_number
+from number_tower.cli import arena
+from number_tower.cli.console import show_progress
+from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seed
+from number_tower.cli.terminal import Terminal
+from number_tower.lab import LabJournal, Space, StudyLimits, make_space, sweep
+from number_tower.lab.rows import Status
+from number_tower.lab.runner import write_csv
+from number_tower.lab.space import KEYS
+from number_tower.text import format_count, format_path
+
+FILE = "lab.jsonl"
+"""Where rows are written, unless the call names another file."""
+
+_EXAMPLES = {
+    "blocks": ("1-5..1-12", "the sets of blocks; several: 1-5;1,3,5 or a range of sets: 1-5..1-12"),
+    "supply": ("own,shared", "own, shared, endless"),
+    "towers": ("own,shared", "own, shared"),
+    "fit": ("any,related", "any, descending, ascending, related, unrelated"),
+    "step": ("3..7", "the largest step up, with fit ascending, or none"),
+    "target": ("5..60", "the heights to reach: 15,20 or 5..60 or 5..60/5, or none"),
+    "stuck": ("loses,skips", "loses, skips"),
+    "opening": ("none;1-3", "the blocks that may start a tower, or none for any block"),
+}
+"""An example of the values of each rule, and their meaning."""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower lab`."""
+    parser.add_examples(
+        ("tower lab draft", "measure the usual settings of a game"),
+        ("tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any", "measure a grid of settings"),
+        ("tower lab show lab.jsonl", "list the best settings"),
+    )
+    parse_large = make_number_parser(parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000)
+    limits = StudyLimits()
+    parser.add_game_argument()
+    for key in KEYS:
+        example, meaning = _EXAMPLES[key]
+        parser.add_value(f"--{key}", example, meaning, action="append")
+    parser.add_value("--sample", "N", "draw N settings at random, instead of all of them", type=parse_count)
+    parser.add_value(
+        "--seed", "N", "the random seed: the same number draws the same settings (1)", type=parse_seed, default=1
+    )
+    parser.add_value(
+        "--positions",
+        "N",
+        f"the most positions of a setting; larger ones are not measured ({limits.positions:,})",
+        type=parse_large,
+        default=limits.positions,
+    )
+    parser.add_value(
+        "--memory",
+        "MIB",
+        f"the most memory for one setting ({limits.memory:,})",
+        type=parse_count,
+        default=limits.memory,
+    )
+    parser.add_value("--out", "FILE", "save the rows in FILE, as lines of JSON, or of CSV if it ends in .csv")
+    parser.add_flag("--resume", "resume the experiment in FILE")
+    parser.add_value("--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count)
+
+
+def run(args: Namespace, terminal: Terminal) -> None:
+    """Measure the settings and say where the rows are; finished ones are kept, whatever stops the others."""
+    if args.game is None:
+        raise CommandError("expected a game, such as draft, or a rule file (see: tower lab --help)")
+    with report_as("", BatchError):
+        space = make_space(args.game, _get_axes(args), sample=args.sample, seed=args.seed)
+    out = arena.choose_journal_file(args, FILE)
+    table = Path(out) if out.endswith(".csv") else None
+    args.out = out if table is None else str(table.with_suffix(".jsonl"))
+    limits = StudyLimits(args.positions, args.memory)
+    with (
+        arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
+        LabJournal(args.out, space, limits, resume=args.resume) as journal,
+        arena.report_interruption(journal, len(space), format_resume_command(args)),
+        show_progress("settings", arena.INTERRUPT_HINT) as update,
+        closing(sweep(space, limits=limits, log=journal, jobs=args.jobs, progress=update)) as rows,
+    ):
+        counts = Counter(row.status for row in rows)
+    if table is not None:
+        with report_as(f"{format_path(str(table))} cannot be written: ", OSError, code=FAILED):
+            write_csv(sorted(journal.read(), key=lambda row: row.index), table)
+    terminal.show(_describe_rows(space, counts, args.out, table))
+
+
+def _get_axes(args: Namespace) -> dict[str, list[str]] | None:
+    """Return the rules that the call varies; None where it names none."""
+    return {key: getattr(args, key) for key in KEYS if getattr(args, key) is not None} or None
+
+
+def format_resume_command(args: Namespace) -> str:
+    """Return the command that resumes an experiment."""
+    axes = _get_axes(args) or {}
+    words = [word for key, texts in axes.items() for text in texts for word in (f"--{key}", text)]
+    usual = StudyLimits()
+    return arena.format_call(
+        "lab",
+        args.game,
+        *words,
+        sample=args.sample,
+        seed=None if args.seed == 1 else args.seed,
+        positions=None if args.positions == usual.positions else args.positions,
+        memory=None if args.memory == usual.memory else args.memory,
+        out=None if args.out == FILE else args.out,
+        jobs=args.jobs,
+        resume=True,
+    )
+
+
+def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path | None) -> str:
+    """Say how many settings were measured, how many were not and why, and where the rows are."""
+    lines = [f"{format_count(counts['measured'], 'setting')} measured."]
+    if counts["too large"]:
+        lines.append(f"{format_count(counts['too large'], 'setting')} too large, not measured.")
+    if counts["crashed"]:
+        lines.append(f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice.")
+    missing = space.combinations - len(space)
+    if space.sample is None and missing:
+        lines.append(f"{format_count(missing, 'combination')} left out: not valid rules.")
+    kept = format_path(out) if table is None else f"{format_path(str(table))} and {format_path(out)}"
+    return "\n".join(lines) + f"\n\nThe rows are in {kept}. The best settings: tower lab show {format_path(out)}\n"
