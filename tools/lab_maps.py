@@ -10,12 +10,13 @@ import json
 import re
 import sys
 from collections import defaultdict
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
 from number_tower.lab.rows import LabRow, LabRowError, RuleValue
-from number_tower.web.lab import MAP_DIRECTORY, Place, format_plain, list_places, write_cell
+from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ HEADER = "number_tower_lab"
 """The key of the first line of a file of rows."""
 
 MOST_CELLS = 1_000
-"""Settings of a map: each is a link of the page, which a phone has to load."""
+"""Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some are left out."""
 
 MOST_COLUMNS = 36
 """Cells of a row that a wide window shows without scrolling."""
@@ -52,12 +53,10 @@ def read_rows(lines: Iterable[str], source: str) -> Iterator[LabRow]:
 
 def make_map(game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None) -> dict[str, Any]:
     """Make the map of a game: of each setting its value and its figures, as whole numbers."""
-    ordered = sorted(rows, key=lambda row: row.index)
+    ordered = thin_rows(sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.written())
     keys = _order_keys(ordered, across, down)
     values = [_list_values(ordered, key) for key in keys]
     places = list(list_places(values))
-    if len(places) > MOST_CELLS:
-        raise MapError(f"{game}: expected at most {MOST_CELLS:,} settings; got {len(places):,}; choose with --only")
     by_place: dict[Place, LabRow] = {tuple(row.rules.get(key) for key in keys): row for row in ordered}
     return {
         "game": game,
@@ -66,6 +65,21 @@ def make_map(game: str, rows: Iterable[LabRow], across: str | None = None, down:
         "values": values,
         "cells": [write_cell(by_place[place]) if place in by_place else None for place in places],
     }
+
+
+def thin_rows(rows: Sequence[LabRow], usual: Mapping[str, RuleValue]) -> Sequence[LabRow]:
+    """Leave out every second value of the rule with the most values, and again, until the rest fits a map.
+
+    The values of the rulebook stay.
+    """
+    while True:
+        values = {key: _list_values(rows, key) for key in _list_keys(rows)}
+        if prod(map(len, values.values())) <= MOST_CELLS:
+            return rows
+        key = max(values, key=lambda key: len(values[key]))
+        longest = values[key]
+        first = longest.index(usual.get(key)) % 2 if usual.get(key) in longest else 0
+        rows = [row for row in rows if row.rules.get(key) in longest[first::2]]
 
 
 def write_map(content: Mapping[str, Any], folder: Path) -> Path:
@@ -79,7 +93,7 @@ def write_map(content: Mapping[str, Any], folder: Path) -> Path:
 
 def _order_keys(rows: Sequence[LabRow], across: str | None, down: str | None) -> list[str]:
     """Return all rules that vary: across the most values that fit a window, down the most of the others."""
-    counts = {key: len(_list_values(rows, key)) for row in rows for key in (*row.options, *row.rules)}
+    counts = {key: len(_list_values(rows, key)) for key in _list_keys(rows)}
     for key in (across, down):
         if key is not None and key not in counts:
             raise MapError(f"expected one of {', '.join(counts)}; got {key}")
@@ -90,19 +104,15 @@ def _order_keys(rows: Sequence[LabRow], across: str | None, down: str | None) ->
     return [first, second, *(key for key in keys if key not in {first, second})]
 
 
+def _list_keys(rows: Sequence[LabRow]) -> list[str]:
+    """Return all rules that rows have, first those that the sweep varies."""
+    return list(dict.fromkeys(key for row in rows for key in (*row.options, *row.rules)))
+
+
 def _list_values(rows: Sequence[LabRow], key: str) -> list[RuleValue]:
     """Return the values of a rule: first none, then numbers and blocks rising, and words as they come."""
     values: list[RuleValue] = list(dict.fromkeys(row.rules.get(key) for row in rows))
     return sorted(values, key=lambda value: (value is not None, [int(part) for part in re.findall(r"\d+", f"{value}")]))
-
-
-def _is_wanted(row: LabRow, only: Mapping[str, Sequence[str]]) -> bool:
-    return all(format_plain(row.rules.get(key)) in wanted for key, wanted in only.items())
-
-
-def _parse_only(text: str) -> tuple[str, list[str]]:
-    key, _, values = text.partition("=")
-    return key, values.split(";")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,10 +121,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="rows that `tower lab` wrote")
     parser.add_argument("--across", metavar="KEY", help="the rule whose values go across")
     parser.add_argument("--down", metavar="KEY", help="the rule whose values go down")
-    parser.add_argument(
-        "--only", type=_parse_only, action="append", default=[], metavar="KEY=VALUE;VALUE",
-        help="only settings with one of these values; an empty value means that the rule is left out",
-    )  # fmt: skip
     parser.add_argument("--out", type=Path, default=MAP_DIRECTORY, metavar="DIR", help="where the maps are written")
     chosen = parser.parse_args(arguments)
     games: dict[str, list[LabRow]] = defaultdict(list)
@@ -122,11 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for file in chosen.files:
             with file.open() as lines:
                 for row in read_rows(lines, str(file)):
-                    if _is_wanted(row, dict(chosen.only)):
-                        games[row.game].append(row)
+                    games[row.game].append(row)
         for game, rows in games.items():
-            path = write_map(make_map(game, rows, chosen.across, chosen.down), chosen.out)
-            print(f"{path}: {len(rows):,} settings, {path.stat().st_size:,} bytes")
+            content = make_map(game, rows, chosen.across, chosen.down)
+            path = write_map(content, chosen.out)
+            shown = sum(cell is not None for cell in content["cells"])
+            print(f"{path}: {shown:,} of {len(rows):,} settings, {path.stat().st_size:,} bytes")
     except (MapError, OSError) as error:
         print(f"lab_maps: {error}", file=sys.stderr)
         return 1

@@ -13,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lab_maps
+from number_tower import Game, catalogue, solve
+from number_tower.lab.measures import study
 from number_tower.lab.rows import LabRow, Status
-from number_tower.web.lab import SCALES, LabMap, describe_place, load_map, read_map
+from number_tower.web.lab import MAP_DIRECTORY, SCALES, LabMap, describe_place, load_map, read_map
 from support.lab_rows import make_grid, make_row, write_rows
+from support.sizes import size
 
 BLOCKS = [f"1-{most}" for most in range(3, 12)]
 STATUSES: tuple[Status, ...] = ("measured", "estimated", "too large", "crashed")
@@ -99,7 +102,7 @@ def test_one_setting_is_a_map_too() -> None:
 def test_the_tool_writes_a_file_for_each_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*make_grid("draft", target=[9, 10]), *make_grid("race", target=[9, 10], blocks=["1-5", "1-9"])]
     assert run_tool(tmp_path, rows) == 0
-    assert "draft.json: 2 settings" in capsys.readouterr().out
+    assert "draft.json: 2 of 2 settings" in capsys.readouterr().out
     draft, race, missing = (load_map(name, tmp_path) for name in ("draft", "race", "climb"))
     assert draft is not None
     assert race is not None
@@ -107,14 +110,12 @@ def test_the_tool_writes_a_file_for_each_game(tmp_path: Path, capsys: pytest.Cap
     assert (len(draft.settings), len(race.settings)) == (2, 4)
 
 
-def test_some_settings_can_be_chosen(tmp_path: Path) -> None:
-    rows = make_grid("climb", blocks=["1-20", "1-30", "1-40"], opening=[None, "1-5", "1-6"])
-    assert run_tool(tmp_path, rows, "--only", "opening=;1-6", "--only", "blocks=1-30") == 0
-    found = load_map("climb", tmp_path)
-    assert found is not None
-    assert {(setting.rules.opening, len(setting.rules.blocks)) for setting in found.settings.values()} == {
-        (None, 30), (range(1, 7), 30),
-    }  # fmt: skip
+def test_of_too_many_settings_every_second_stays_and_the_rulebook_s_among_them() -> None:
+    blocks = [f"1-{most}" for most in range(5, 61)]
+    found = make_map(make_grid("climb", blocks=blocks, step=[*range(2, 9)], opening=[None, "1-3", "1-5"]))
+    assert found.keys == ("blocks", "step", "opening")
+    assert found.values == (tuple(blocks[1::2]), (*range(2, 9),), (None, "1-3", "1-5"))
+    assert catalogue.load_named("climb").rules in found.by_rules
 
 
 def test_a_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None:
@@ -140,10 +141,41 @@ def test_a_wrong_row_is_told(tmp_path: Path, line: str, told: str, capsys: pytes
     assert list(tmp_path.glob("*.json")) == []
 
 
-def test_a_map_that_is_too_large_or_has_no_such_side_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_tool(tmp_path, make_grid("draft", blocks=BLOCKS, target=[*range(1, 200)])) == 1
-    assert "expected at most 1,000 settings; got 1,791; choose with --only" in capsys.readouterr().err
+def test_a_side_that_no_row_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_tool(tmp_path, make_grid("draft", target=[9, 10]), "--across", "colour") == 1
     assert "expected one of target, blocks, supply, towers, fit, stuck; got colour" in capsys.readouterr().err
+
+
+# The maps that come with the program ----------------------------------------------------------------------------------
+
+SHIPPED = sorted(path.stem for path in MAP_DIRECTORY.glob("*.json"))
+SAMPLE = size(3, 60)
+SMALL = 3_000
+"""Positions of a setting that is measured again."""
+
+
+def load_shipped(name: str) -> LabMap:
+    found = load_map(name)
+    assert found is not None
+    return found
+
+
+def test_every_map_is_small_and_has_the_rules_of_its_rulebook() -> None:
+    assert SHIPPED
+    assert set(SHIPPED) <= set(catalogue.list_names())
+    for name in SHIPPED:
+        assert (MAP_DIRECTORY / f"{name}.json").stat().st_size < 40_000
+        assert catalogue.load_named(name).rules in load_shipped(name).by_rules
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_figures_of_a_map_are_those_that_are_measured_now(name: str) -> None:
+    settings = [each for each in load_shipped(name).settings.values() if each.figures.get("positions", SMALL) < SMALL]
+    for setting in Random(name).sample(settings, SAMPLE):  # noqa: S311 - not a secret
+        found = study(setting.rules)
+        assert setting.value == found.value == solve(Game(setting.rules)).value
+        for key, scale in SCALES.items():
+            expected = getattr(found, key)
+            assert setting.figures.get(key) == (
+                None if expected is None else pytest.approx(expected, abs=0.501 / scale)
+            )

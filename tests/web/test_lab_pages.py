@@ -19,8 +19,8 @@ import lab_maps
 from number_tower import catalogue, record
 from number_tower.lab.rows import LabRow
 from number_tower.rules import Rules
-from number_tower.web.lab import LabMap, Setting, load_map
-from number_tower.web.lab_view import MEASURES, describe_setting, list_measures
+from number_tower.web.lab import LabMap, MeasuredSetting, load_map, read_map
+from number_tower.web.lab_view import MEASURES, describe_setting, list_measures, summarize_map
 from number_tower.web.pages import lab as lab_pages
 from support.lab_rows import make_grid, make_row, write_rows
 
@@ -84,7 +84,7 @@ def list_links(html: str) -> list[tuple[str, str]]:
     return [(unescape(address), re.sub(r"–<.*", "", text)) for address, text in found]
 
 
-def list_settings(maps: dict[str, LabMap]) -> Iterator[tuple[str, Setting, str]]:
+def list_settings(maps: dict[str, LabMap]) -> Iterator[tuple[str, MeasuredSetting, str]]:
     """Yield all settings, each with its game and address."""
     for name, found in maps.items():
         for setting in found.settings.values():
@@ -168,7 +168,7 @@ def test_what_was_not_measured_is_blank_with_the_reason_and_an_estimate_is_marke
     assert "estimated" in estimate.title
     assert "These rules are too large to measure." in show(client, large.address)
     assert "so the figures are estimates" in show(client, estimate.address)
-    assert "too large to solve" in show(client, "/lab")
+    assert "and 3 are too large to solve." in show(client, "/lab")
 
 
 # Each setting ---------------------------------------------------------------------------------------------------------
@@ -286,6 +286,18 @@ def test_the_lab_is_linked_from_home_and_from_each_game(client: TestClient) -> N
         assert f'href="/lab/{name}"' in show(client, f"/games/{name}")
     for measure in MEASURES.values():
         assert measure.about in unescape(index)
+
+
+def test_a_map_is_summed_up_by_who_wins() -> None:
+    def sum_up(*values: str) -> str:
+        rows = [
+            make_row("draft", place, target=place + 9, figures={"value": each}) for place, each in enumerate(values)
+        ]
+        return summarize_map(read_map(lab_maps.make_map("draft", rows)))
+
+    assert sum_up("win", "win") == "2 settings: the first player wins in all of them."
+    assert sum_up("win", "loss", "loss") == "3 settings: the first player wins in 1 and the second player wins in 2."
+    assert sum_up("draw", "draw", "loss") == "3 settings: the second player wins in 1 and 2 end in a draw."
 
 
 def test_recommended_settings_are_offered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

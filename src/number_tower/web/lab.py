@@ -46,7 +46,7 @@ VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 
 
 @dataclass(frozen=True)
-class Setting:
+class MeasuredSetting:
     """One setting of a game: its rules, and what was measured of them."""
 
     place: Place
@@ -57,11 +57,11 @@ class Setting:
     """The figures that are known; none if the rules were not measured."""
 
 
-class Panel(NamedTuple):
+class MapPanel(NamedTuple):
     """A part of a map: the values of the rules that neither go across nor down, and the settings row by row."""
 
     values: Place
-    rows: tuple[tuple[Setting | None, ...], ...]
+    rows: tuple[tuple[MeasuredSetting | None, ...], ...]
     """None where the values make no valid rules."""
 
 
@@ -73,33 +73,33 @@ class LabMap:
     keys: tuple[str, ...]
     """The rule that goes across, the one that goes down, and those with a panel for each combination of values."""
     values: tuple[tuple[RuleValue, ...], ...]
-    settings: Mapping[Place, Setting]
+    settings: Mapping[Place, MeasuredSetting]
 
     @cached_property
-    def panels(self) -> tuple[Panel, ...]:
+    def panels(self) -> tuple[MapPanel, ...]:
         """The parts of the map, in the order of their values."""
         across, down, *others = self.values
         return tuple(
-            Panel(rest, tuple(tuple(self.settings.get((x, y, *rest)) for x in across) for y in down))
+            MapPanel(rest, tuple(tuple(self.settings.get((x, y, *rest)) for x in across) for y in down))
             for rest in product(*others)
         )
 
     @cached_property
-    def by_rules(self) -> Mapping[Rules, Setting]:
+    def by_rules(self) -> Mapping[Rules, MeasuredSetting]:
         """The settings by their rules."""
         return {setting.rules: setting for setting in self.settings.values()}
 
-    def find_setting(self, given: Mapping[str, str], usual: Mapping[str, RuleValue]) -> Setting | None:
+    def find_setting(self, given: Mapping[str, str], usual: Mapping[str, RuleValue]) -> MeasuredSetting | None:
         """Return the setting with the values given as text; keys that are left out have their usual value."""
         place = (given.get(key, format_plain(usual.get(key))) for key in self.keys)
         return self._by_text.get(tuple(place))
 
-    def build_query(self, setting: Setting) -> str:
+    def build_query(self, setting: MeasuredSetting) -> str:
         """Return the part of an address that `find_setting` reads."""
         return urlencode(dict(zip(self.keys, map(format_plain, setting.place), strict=True)), safe=",")
 
     @cached_property
-    def _by_text(self) -> Mapping[tuple[str, ...], Setting]:
+    def _by_text(self) -> Mapping[tuple[str, ...], MeasuredSetting]:
         return {tuple(map(format_plain, place)): setting for place, setting in self.settings.items()}
 
 
@@ -130,15 +130,15 @@ def read_map(table: Mapping[str, Any]) -> LabMap:
     return LabMap(table["game"], keys, values, settings)
 
 
-def _read_setting(place: Place, rules: Rules, cell: Status | list[int | None]) -> Setting:
+def _read_setting(place: Place, rules: Rules, cell: Status | list[int | None]) -> MeasuredSetting:
     """Make a setting of a cell: the status of rules that were not measured, or the value and the figures."""
     if not isinstance(cell, list):
-        return Setting(place, rules, cell)
+        return MeasuredSetting(place, rules, cell)
     value, *numbers = cell
     pairs = zip(SCALES.items(), numbers, strict=False)
     figures = {name: number / scale for (name, scale), number in pairs if number is not None}
     status: Status = "measured" if len(numbers) == len(SCALES) else "estimated"
-    return Setting(place, rules, status, None if value is None else VALUES[value], figures)
+    return MeasuredSetting(place, rules, status, None if value is None else VALUES[value], figures)
 
 
 def write_cell(row: LabRow) -> Sequence[object] | Status:

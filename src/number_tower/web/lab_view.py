@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from number_tower.lab.rows import Status
 from number_tower.text import format_count, format_list
-from number_tower.web.lab import LabMap, Setting, describe_place, label_key, label_value
+from number_tower.web.lab import LabMap, MeasuredSetting, describe_place, label_key, label_value
 
 SHADES = 6
 """Shades of a cell, from none to the strongest; its text is readable on each of them."""
@@ -37,11 +37,11 @@ class Measure(NamedTuple):
     name: str
     title: str
     about: str
-    write: Callable[[Setting], str]
-    describe: Callable[[Setting], str]
+    write: Callable[[MeasuredSetting], str]
+    describe: Callable[[MeasuredSetting], str]
     ends: tuple[str, str] | None = None
     """What the weakest and the strongest shade mean; None if there are no shades."""
-    find_share: Callable[[Setting], float] = lambda _: 0.0
+    find_share: Callable[[MeasuredSetting], float] = lambda _: 0.0
     """Returns the part of the strongest shade that a setting has."""
     relative: bool = False
     """Whether the largest figure on the map has the strongest shade."""
@@ -55,7 +55,7 @@ class Cell(NamedTuple):
     shade: str
     query: str
     title: str
-    setting: Setting
+    setting: MeasuredSetting
 
 
 class Row(NamedTuple):
@@ -97,14 +97,14 @@ def format_average(number: float) -> str:
     return f"{number:.1f}" if number < 99.95 else f"{number:.0f}"
 
 
-def describe_winner(setting: Setting) -> str:
+def describe_winner(setting: MeasuredSetting) -> str:
     """Say who wins if both play their best, and how soon."""
     plies = setting.figures.get("plies")
     soon = "" if plies is None or setting.value == "draw" else f", in {format_count(int(plies), 'move')}"
     return f"{_WINNERS[setting.value or 'draw'][2]}{soon}"
 
 
-def describe_openings(setting: Setting) -> str:
+def describe_openings(setting: MeasuredSetting) -> str:
     """Say how many first moves win."""
     winning, openings = (int(setting.figures[name]) for name in ("winning_openings", "openings"))
     return f"{winning:,} of {openings:,}"
@@ -177,12 +177,12 @@ def list_measures(lab_map: LabMap) -> list[Measure]:
     return [measure for measure in MEASURES.values() if any(_knows(setting, measure) for setting in settings)]
 
 
-def list_figures(setting: Setting) -> list[tuple[Measure, str]]:
+def list_figures(setting: MeasuredSetting) -> list[tuple[Measure, str]]:
     """Return the measures that are known of a setting, each with its figure in words."""
     return [(measure, measure.describe(setting)) for measure in MEASURES.values() if _knows(setting, measure)]
 
 
-def describe_setting(lab_map: LabMap, setting: Setting) -> str:
+def describe_setting(lab_map: LabMap, setting: MeasuredSetting) -> str:
     """Say in one line which setting this is, and all its figures."""
     place = describe_place(lab_map.keys, setting.place)
     if setting.status in MISSING:
@@ -199,12 +199,13 @@ def summarize_map(lab_map: LabMap) -> str:
     values = Counter(setting.value for setting in settings)
     missing = sum(setting.value is None for setting in settings)
     parts = (
-        (values["win"], "the first player wins in {:,}"),
-        (values["loss"], "the second player wins in {:,}"),
-        (values["draw"], "{:,} end in a draw"),
-        (missing, "{:,} are too large to solve"),
+        (values["win"], "the first player wins in {}"),
+        (values["loss"], "the second player wins in {}"),
+        (values["draw"], "{} end in a draw"),
+        (missing, "{} are too large to solve"),
     )
-    found = format_list(words.format(number) for number, words in parts if number)
+    numbers = {len(settings): "all of them"}
+    found = format_list(words.format(numbers.get(number, f"{number:,}")) for number, words in parts if number)
     return f"{format_count(len(settings), 'setting')}: {found}."
 
 
@@ -214,7 +215,7 @@ def draw_map(lab_map: LabMap, measure: Measure) -> DrawnMap:
     most = max(shares, default=0) if measure.relative else 1
     across, down, *others = lab_map.keys
 
-    def draw_cell(column: int, setting: Setting | None) -> Cell | None:
+    def draw_cell(column: int, setting: MeasuredSetting | None) -> Cell | None:
         if setting is None:
             return None
         text, shade = _write_cell(setting, measure, most or 1)
@@ -234,7 +235,7 @@ def draw_map(lab_map: LabMap, measure: Measure) -> DrawnMap:
     return DrawnMap(measure, label_key(across), label_key(down), columns, tuple(panels))
 
 
-def _write_cell(setting: Setting, measure: Measure, most: float) -> tuple[str, str]:
+def _write_cell(setting: MeasuredSetting, measure: Measure, most: float) -> tuple[str, str]:
     """Return the text of a cell and the class of its shade; an estimate has a ~ before it."""
     if not _knows(setting, measure):
         return "", "blank"
@@ -244,5 +245,5 @@ def _write_cell(setting: Setting, measure: Measure, most: float) -> tuple[str, s
     return text, f"shade-{min(int(measure.find_share(setting) / most * SHADES), SHADES - 1)}"
 
 
-def _knows(setting: Setting, measure: Measure) -> bool:
+def _knows(setting: MeasuredSetting, measure: Measure) -> bool:
     return setting.value is not None if measure.name == "value" else measure.name in setting.figures

@@ -16,7 +16,7 @@ from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.table import Table
 from number_tower.text import format_text
 from number_tower.voice import get_voice
-from number_tower.web.lab import LabMap, Setting, describe_place, load_map
+from number_tower.web.lab import LabMap, MeasuredSetting, describe_place, load_map
 from number_tower.web.lab_view import (
     MEASURES,
     MISSING,
@@ -85,7 +85,7 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
     return render_page(request, "lab_setting.html", **context)
 
 
-def build_play_url(book: Rulebook, lab_map: LabMap, setting: Setting) -> str:
+def build_play_url(book: Rulebook, lab_map: LabMap, setting: MeasuredSetting) -> str:
     """Return the address of the form for a new game with exactly these rules."""
     place = describe_place(lab_map.keys, setting.place)
     return build_new_game_url(book, setting.rules, f"{book.short_title}: {place[:1].lower()}{place[1:]}")
