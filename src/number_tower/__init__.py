@@ -12,7 +12,13 @@ from number_tower.solve import solve
 if TYPE_CHECKING:
     import os
 
-    from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGameError
+    from number_tower.catalogue import (
+        CatalogueError,
+        OptionError,
+        RuleFileError,
+        UnknownGameError,
+        UnknownPresetError,
+    )
     from number_tower.game import Event, Game
     from number_tower.match import Match
     from number_tower.position import IllegalMoveError, MoveError, NotABlockError, Outcome, Position
@@ -45,6 +51,7 @@ __all__ = [
     "Table",
     "TableError",
     "UnknownGameError",
+    "UnknownPresetError",
     "Worth",
     "rules",
     "solve",
@@ -58,7 +65,13 @@ _MODULES = {
     "number_tower.solve.limits": ("NotSolvedError", "Progress"),
     "number_tower.solve.solution": ("Solution",),
     "number_tower.solve.worth": ("Worth",),
-    "number_tower.catalogue": ("CatalogueError", "OptionError", "RuleFileError", "UnknownGameError"),
+    "number_tower.catalogue": (
+        "CatalogueError",
+        "OptionError",
+        "RuleFileError",
+        "UnknownGameError",
+        "UnknownPresetError",
+    ),
 }
 
 _RENAMED = {
@@ -72,11 +85,11 @@ _RENAMED = {
 
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
-def rules(source: "str | os.PathLike[str] | Rules", **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with options."""
+def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
+    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options."""
     from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 
-    return choose(source, options).rules
+    return choose(source, options, preset=None if preset is None else str(preset)).rules
 
 
 def __getattr__(name: str) -> object:

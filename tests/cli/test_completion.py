@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from number_tower import catalogue
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 
@@ -31,6 +32,14 @@ def test_commands_games_files_and_options_are_completed(tmp_path: Path) -> None:
     assert completed("tower play dr", tmp_path) == {"draft"}
     assert {"--target", "--blocks", "--opening", "--names", "--first"} <= completed("tower play draft --", tmp_path)
     assert completed("tower play draft --first ", tmp_path) == {"1", "2", "random"}
+
+
+def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
+    (tmp_path / "mygame.toml").write_text('[rules]\n[presets.tall]\nblocks = "1-20"\n[presets.low]\nopening = "1"\n')
+    assert completed("tower play mygame.toml --preset ", tmp_path) == {"tall", "low"}
+    assert completed("tower solve mygame.toml --preset t", tmp_path) == {"tall"}
+    assert completed("tower match mygame.toml,draft --preset t", tmp_path) == {"tall"}
+    assert set(catalogue.load("draft").presets) == completed("tower draft --preset ", tmp_path)
 
 
 @pytest.fixture(scope="module", name="database")

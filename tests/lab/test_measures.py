@@ -127,7 +127,7 @@ def test_played_games_agree_with_the_expected_ones(name: str) -> None:
         expected = found.get_games(first, second)
         outcomes = [positions[-1].outcome for positions in games]
         results = [0.5 if each.winner is None else float(each.winner == 0) for each in outcomes if each is not None]
-        reasons = Counter(each.reason for each in outcomes if each is not None)
+        reasons = Counter[str](each.reason for each in outcomes if each is not None)
         assert abs(sum(results) / number - expected.result) < 5 * sqrt(0.25 / number)
         for reason in ENDINGS:
             assert abs(reasons[reason] / number - expected.endings[reason]) < 5 * sqrt(0.25 / number)

@@ -122,6 +122,26 @@ def test_every_tool_is_described_and_says_what_it_does_to_games() -> None:
     playing(play)
 
 
+def test_presets_are_listed_and_played_and_options_count_before_them() -> None:
+    async def play(ask: Player) -> None:
+        listed = {game["name"]: game["presets"] for game in (await ask("list_games"))["games"]}
+        told = await ask.text("list_games")
+        for book in catalogue.load_all():
+            assert [preset["name"] for preset in listed[book.name]] == list(book.presets)
+            for name, preset in book.presets.items():
+                assert f"preset {name}: {preset.describe()}" in told
+                same(await ask("start_game", game=book.name, preset=name), Game(book.apply_options(preset.options)))
+                other = book.apply_options({**preset.options, "blocks": "1-20"})
+                rules = await ask("read_rules", game=book.name, preset=name, blocks="1-20")
+                assert rules["rules"] == other.written()
+        assert "draft has no preset 'depe'" in await ask.refused("start_game", game="draft", preset="depe")
+        assert "preset: expected a name" in await ask.refused("start_game", game="draft", preset=3)
+        own = await ask.refused("start_game", rules={"blocks": "1-3"}, preset="deep")
+        assert "preset: an option of a named game" in own
+
+    playing(play)
+
+
 def test_random_games_go_as_in_the_engine_though_they_are_played_at_once() -> None:
     rng = random.Random(4)  # noqa: S311 - play
 

@@ -16,7 +16,7 @@ from number_tower import Rules, __version__, catalogue, voice
 from number_tower.catalogue import load
 from number_tower.cli.main import create_parser
 from number_tower.voice import Voice
-from reference import PAGE, page
+from reference import PAGE, insert_presets, page
 from support.command import ROOT, TOWER, plain_environment
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -93,9 +93,17 @@ def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
         assert row in text
     for option in load(name).options:
         assert f"`--{option}`" in text
-    for heading in ("## Rules", "## Rulings", "## Numbers"):
+    for heading in ("## Rules", "## Rulings", "## Presets", "## Numbers"):
         assert heading in text
     assert f"(docs/games/{name}.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", catalogue.list_names())
+def test_every_preset_is_on_the_page_of_its_game(name: str) -> None:
+    text = (ROOT / f"docs/games/{name}.md").read_text()
+    assert insert_presets(text, name) == text, "run `make docs`"
+    for preset in load(name).presets.values():
+        assert f"| `--preset {preset.name}` | {preset.format_options()} | {preset.about} |" in text
 
 
 def test_every_moment_and_field_of_a_voice_is_documented() -> None:
@@ -126,8 +134,8 @@ def test_every_rule_is_documented_with_its_default() -> None:
 
 
 def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
-    small, head, words, readers = blocks(ROOT / "docs/how-to/add-a-game.md", "toml")
-    for text in (small, head, head + words, head + readers + words):
+    small, head, presets, words, readers = blocks(ROOT / "docs/how-to/add-a-game.md", "toml")
+    for text in (small, head, small + presets, head + words, head + presets + readers + words):
         path = tmp_path / "stairs.toml"
         path.write_text(text)
         assert Voice(load(path)).noun == ("step" if text.endswith(words) else "block")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
-from number_tower import catalogue, record, store
+from number_tower import Rules, catalogue, record, store
 from number_tower.coach import quiz
 from number_tower.coach.quiz import PuzzleSource
 from number_tower.table import Table
+from number_tower.tui import start
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
+from number_tower.tui.choice import Choice
 from number_tower.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
 from number_tower.tui.review import ReviewScreen
 from support.pilots import Visit, visit
@@ -83,6 +86,69 @@ def test_options_of_the_rules_and_a_coin_toss_make_another_game() -> None:
         assert at.board.table.game.first == 1
 
     visit(choose)
+
+
+PRESETS = """
+[rules]
+blocks = "1-9"
+target = 15
+[presets.tall]
+target = 30
+blocks = "1-12"
+about = "A long way up."
+[presets.low]
+opening = "1-3"
+"""
+
+
+def open_new_game(text: str) -> TowerApp:
+    """Return the app with the screen for a new game by a rule file."""
+    book = catalogue.parse_rulebook(text.encode(), "mygame", "mygame.toml")
+    return TowerApp(AppSettings(database="none"), start.create_new_game(book))
+
+
+def read_rules_choice(at: Visit) -> str:
+    return next(choice.text.plain for choice in at.screen.query(Choice) if choice.key == "r")
+
+
+def read_fields(at: Visit) -> dict[str | None, str]:
+    return {field.id: field.value for field in at.screen.query(Input)}
+
+
+def test_a_preset_fills_in_the_options_which_can_still_be_changed() -> None:
+    async def choose(at: Visit) -> None:
+        assert read_rules_choice(at) == "rules: as in the rulebook"
+        await at.press("r")
+        assert read_rules_choice(at) == "rules: tall. A long way up."
+        assert read_fields(at) == {"target": "30", "blocks": "1-12", "opening": ""}
+        assert "exactly 30" in at.seen
+        at.screen.query_one("#target", Input).value = "20"
+        at.find("a person").focus()
+        await at.press("enter")
+        assert at.board.table.game.rules == Rules(range(1, 13), target=20)
+
+    visit(choose, app=open_new_game(PRESETS))
+
+
+def test_after_the_last_preset_the_rulebook_is_chosen_again() -> None:
+    async def choose(at: Visit) -> None:
+        await at.press("r", "r")
+        assert read_fields(at) == {"target": "", "blocks": "", "opening": "1-3"}
+        await at.press("r")
+        assert read_rules_choice(at) == "rules: as in the rulebook"
+        assert read_fields(at) == {"target": "", "blocks": "", "opening": ""}
+        at.find("a person").focus()
+        await at.press("enter")
+        assert at.board.table.game.rules == Rules(target=15)
+
+    visit(choose, app=open_new_game(PRESETS))
+
+
+def test_a_game_without_presets_has_no_choice_of_them() -> None:
+    async def look(at: Visit) -> None:
+        assert "r" not in {choice.key for choice in at.screen.query(Choice)}
+
+    visit(look, app=open_new_game("[rules]\n"))
 
 
 async def answer(at: Visit, block: int) -> None:

@@ -64,6 +64,10 @@ def test_the_catalogue_is_listed_with_rules_and_options(client: TestClient) -> N
         book = catalogue.load_named(each["name"])
         assert each["rules"] == book.rules.written()
         assert each["options"] == list(book.options)
+        assert {preset["name"]: preset["options"] for preset in each["presets"]} == {
+            name: dict(preset.options) for name, preset in book.presets.items()
+        }
+        assert all(preset["about"] for preset in each["presets"])
         assert each["how"]
         assert client.get(f"/api/rulebooks/{book.name}").json() == each
 
@@ -133,6 +137,25 @@ def test_options_names_and_who_begins_are_as_wished(client: TestClient) -> None:
     state = made["state"]
     assert state["record"] == "draft(target=21,blocks=1-12,first=2,names=Ann,Ben):"
     assert state["to_move"] == 2
+
+
+def test_a_preset_gives_options_which_others_override(client: TestClient) -> None:
+    book = catalogue.load("draft")
+    for name, preset in book.presets.items():
+        _, made = begun(client, preset=name)
+        assert made["state"]["rules"] == book.apply_options(preset.options).written()
+        _, made = begun(client, preset=name, options={"blocks": "1-20"})
+        assert made["state"]["rules"] == book.apply_options({**preset.options, "blocks": "1-20"}).written()
+    mine = "[rules]\n[presets.small]\nblocks = '1-3'\n"
+    _, made = begun(client, game=None, rulefile=mine, preset="small")
+    assert made["state"]["rules"]["blocks"] == "1-3"
+
+
+def test_a_preset_that_there_is_not_is_refused_with_those_there_are(client: TestClient) -> None:
+    problem = refused(client.post("/api/games", json={"game": "draft", "preset": "nothing"}), 422, "bad_rules")
+    assert ", ".join(catalogue.load("draft").presets) in problem.detail
+    refused(client.post("/api/games", json={"rules": {"blocks": "1-4"}, "preset": "deep"}), 422, "bad_rules")
+    refused(client.post("/api/games", json={"record": "draft:9", "preset": "deep"}), 422, "bad_request")
 
 
 def test_a_coin_chooses_who_begins(client: TestClient) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.testclient import TestClient
 
+from number_tower import catalogue
 from support.lessons import Lesson
 
 FORM = {
@@ -117,6 +118,28 @@ def test_changing_the_game_keeps_everything_else(client: TestClient) -> None:
     assert back["carried-openings"] == "1-5"
     assert follow(client, client.post("/new/change", data={**back, "change": "climb"}))["openings"] == "1-5"
     assert (back["game"], back["target"], back["name_2"]) == ("race", "21", "李")
+
+
+def test_a_preset_is_remembered_with_its_game(client: TestClient) -> None:
+    name, *_ = catalogue.load("race").presets
+    client.post("/new", data={**FORM, "preset": name})
+    assert shown(client, "/new?game=race")["preset"] == name
+    assert shown(client, "/new?game=draft")["preset"] == ""
+    own = follow(client, client.post("/new/change", data={**FORM, "preset": name, "change": "own"}))
+    assert (own.get("preset"), own["carried-preset"]) == (None, name)
+    assert follow(client, client.post("/new/change", data={**own, "change": "race"}))["preset"] == name
+
+
+def test_a_link_to_a_preset_means_the_whole_preset(client: TestClient) -> None:
+    name, *_ = catalogue.load("race").presets
+    client.post("/new", data=FORM)
+    form = shown(client, f"/new?game=race&preset={name}")
+    assert (form["preset"], form["target"], form["blocks"]) == (name, "", "")
+    assert form["opponent"] == FORM["opponent"]
+
+
+def test_a_preset_that_there_is_not_leaves_the_rules_of_the_rulebook(client: TestClient) -> None:
+    assert shown(client, "/new?game=race&preset=nothing")["preset"] == ""
 
 
 def test_what_was_emptied_in_the_form_stays_empty_when_the_game_is_changed(client: TestClient) -> None:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import record
+from number_tower import catalogue, record
 from number_tower.class_actions import ACTIONS, RIGHTS, Role
 from number_tower.pairing import Encounter, compute_standings
 from number_tower.store import classrooms
@@ -46,6 +46,7 @@ def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> 
         ({"games": ["chess"]}, "there is no game called"),
         ({"games": ["draft"], "target": "high"}, "A target is a whole number"),
         ({"games": ["draft", "race"], "target": "9"}, "Options are for one game"),
+        ({"games": ["draft", "race"], "preset-race": "nothing-like-it"}, "race has no preset"),
         ({"games": ["draft"], "odd": "computer", "level": "godlike"}, "Choose one of the levels"),
         ({"games": ["draft"], "best_of": "2"}, "A match has 1, 3, 5, 7 games"),
         ({"games": ["draft"], "claim": "77"}, "or never"),
@@ -120,6 +121,18 @@ def test_a_class_plays_its_own_rules(client: TestClient) -> None:
     wrong = Visitor(client).post("/class/new", games=["own"], rules_text="[rules]\ntarget = 'x'")
     assert wrong.status_code == 422
     assert "rules.target" in wrong.text
+
+
+def test_each_game_of_a_class_can_have_a_preset(client: TestClient) -> None:
+    books = [catalogue.load(name) for name in ("draft", "race")]
+    chosen = {f"preset-{book.name}": next(iter(book.presets)) for book in books}
+    page = Visitor(client).get("/class/new").text
+    assert all(f'name="{field}"' in page for field in chosen)
+    for book, other in (books, books[::-1]):
+        lesson = Lesson(client, 2, games=[book.name, other.name], **chosen)
+        lesson.start()
+        preset = book.presets[chosen[f"preset-{book.name}"]]
+        assert find_room(client, lesson, "Ann").table.game.rules == book.apply_options(preset.options)
 
 
 def test_rounds_take_the_games_in_turn(client: TestClient) -> None:

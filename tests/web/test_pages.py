@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from html import escape, unescape
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import Game, catalogue
+from number_tower import Game, Rules, catalogue
 from number_tower.position import Position
 from number_tower.record import from_json, from_line
 from number_tower.web.live import stream_room
@@ -100,6 +100,7 @@ def test_the_form_offers_the_options_that_a_game_takes(client: TestClient, name:
         ({"blocks": "1-x"}, "blocks"),
         ({"blocks": "1-5000"}, "blocks"),
         ({"opening": "77"}, "opening"),
+        ({"preset": "nothing-like-it"}, "preset"),
         ({"name_1": "x" * 41}, "name_1"),
         ({"name_1": "Ann", "name_2": "ann"}, "name_2"),
         ({"best_of": "many"}, "best_of"),
@@ -147,6 +148,50 @@ def test_where_the_first_move_can_win_a_longer_game_is_offered(client: TestClien
     room = begun(client, game="climb", openings="1-5", opening="7")
     assert from_line(client.get(f"{room}/record.txt").text).game.rules.opening == range(7, 8)
     assert client.post("/new", data={"game": "climb", "openings": "x"}).status_code == 422
+
+
+WITH_PRESETS = """
+title = "Ours"
+[rules]
+blocks = "1-9"
+target = 15
+[presets.low-start]
+opening = "1-3"
+about = "Everybody starts <low>."
+"""
+
+
+def read_rules(client: TestClient, room: str) -> Rules:
+    """Return the rules of a game as its record says them."""
+    return from_line(client.get(f"{room}/record.txt").text).game.rules
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_presets_are_a_choice_in_the_form_and_their_options_can_be_changed(client: TestClient, name: str) -> None:
+    book, page = catalogue.load_named(name), shown(client, f"/new?game={name}")
+    assert page.count('name="preset"') == 1 + len(book.presets)
+    assert 'name="preset" value="" checked' in page, "the rulebook is the default"
+    for preset in book.presets.values():
+        assert escape(preset.about) in page
+        assert read_rules(client, begun(client, game=name, preset=preset.name)) == book.apply_options(preset.options)
+        assert f'name="preset" value="{preset.name}" checked' in shown(client, f"/new?game={name}&preset={preset.name}")
+        mixed = begun(client, game=name, preset=preset.name, blocks="1-20")
+        assert read_rules(client, mixed) == book.apply_options({**preset.options, "blocks": "1-20"})
+    assert read_rules(client, begun(client, game=name, preset="")) == book.rules
+
+
+def test_presets_of_a_rule_file_of_ones_own_can_be_chosen(client: TestClient) -> None:
+    page = shown(client, f"/new?{urlencode({'game': 'own', 'rules_text': WITH_PRESETS})}")
+    assert "Everybody starts &lt;low&gt;." in page
+    room = begun(client, game="own", rules_text=WITH_PRESETS, preset="low-start")
+    assert read_rules(client, room) == Rules(target=15, opening=range(1, 4))
+
+
+def test_the_page_of_a_game_leads_to_its_presets(client: TestClient) -> None:
+    for book in catalogue.load_all():
+        page = shown(client, f"/games/{book.name}")
+        for name in book.presets:
+            assert f'href="/new?game={book.name}&amp;preset={name}"' in page
 
 
 def test_a_game_that_is_dismissed_is_not_listed_and_not_lost(client: TestClient) -> None:

@@ -50,6 +50,7 @@ WRITINGS = {
     "quoted": '"title" = "Quotes"\n["rules"]\n"blocks" = "1-3"\n',
     "no rules": 'title = "Nothing"\n',
     "windows": 'title = "Lines"\r\n[rules]\r\nblocks = "1-3"\r\n',
+    "presets": '[rules]\n[presets.low] # easier\nopening = "1-3"\nabout = "Low."\n[presets.few]\nblocks = "1-4"\n',
     "empty": "",
 }
 
@@ -110,6 +111,31 @@ def test_comments_stay_when_a_field_is_changed() -> None:
         assert comment in changed
     assert 'blocks = "1-9"   # few' in changed
     assert "target = 20" in changed
+
+
+def test_presets_stay_when_a_field_is_changed() -> None:
+    changed = write_fields(WRITINGS["presets"], {"target": "20"})
+    assert WRITINGS["presets"].partition("[presets")[2] in changed
+    book = check_text(changed).book
+    assert book is not None
+    assert {name: dict(preset.options) for name, preset in book.presets.items()} == {
+        "low": {"opening": "1-3"},
+        "few": {"blocks": "1-4"},
+    }
+
+
+def test_a_preset_that_no_longer_fits_is_reported_at_the_text() -> None:
+    sheet = check_text(write_fields(WRITINGS["presets"], {"blocks": "5-9"}))
+    assert sheet.mistakes == {TEXT: ("presets.low.opening: expected blocks of this game (5-9); got 1.",)}
+
+
+def test_a_preset_that_is_too_large_for_a_server_is_refused() -> None:
+    for preset, said in (
+        ("blocks = '1-1001'", "A game may have at most 1,000 blocks"),
+        ("target = 10001", "The preset large is too large: the target may be at most 10,000; this one is 10,001."),
+    ):
+        sheet = check_text(f"[rules]\nblocks = '1-9'\ntarget = 9\n[presets.large]\n{preset}\n")
+        assert [words.startswith(said) for mistakes in sheet.mistakes.values() for words in mistakes] == [True]
 
 
 def test_an_empty_field_removes_its_rule() -> None:

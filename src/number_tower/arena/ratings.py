@@ -26,17 +26,17 @@ class Rating(NamedTuple):
     margin: float
 
 
-def compute_interval(points: float, games: float) -> tuple[float, float]:
-    """Return the 95 % interval of the true share of points, after `points` in `games`.
+def compute_interval(points: float, games: float, deviations: float = Z_95) -> tuple[float, float]:
+    """Return the interval of the true share of points, after `points` in `games`; the usual deviations are for 95 %.
 
     Wilson's interval: it stays within 0 and 1 and is informative even if every game was won. A draw counts as half a
     point; since its variance is less than that of a win and a loss, the interval is then slightly too wide.
     """
     if not games:
         return 0.0, 1.0
-    share, square = points / games, Z_95**2
+    share, square = points / games, deviations**2
     centre = (share + square / (2 * games)) / (1 + square / games)
-    reach = Z_95 * sqrt(share * (1 - share) / games + square / (4 * games**2)) / (1 + square / games)
+    reach = deviations * sqrt(share * (1 - share) / games + square / (4 * games**2)) / (1 + square / games)
     return max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach))
 
 

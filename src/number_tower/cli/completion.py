@@ -14,6 +14,7 @@ import argcomplete
 from argcomplete.completers import BaseCompleter, FilesCompleter
 from argcomplete.shell_integration import shellcode
 
+from number_tower import catalogue
 from number_tower.cli.config import SETTINGS, list_levels
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
@@ -83,6 +84,17 @@ def _attach_completers(parser: ArgumentParser) -> None:
 def _complete_games(prefix: str, **_: object) -> Completions:
     """List the games and rule files; after a comma, another game of a list."""
     return (*_extend_list(prefix, list_games()), *FilesCompleter(["toml"])(prefix))
+
+
+def _complete_presets(parsed_args: Namespace, **_: object) -> Completions:
+    """List the presets of the game of the call; of several games, or of none yet, those of each."""
+    games = str(getattr(parsed_args, "game", None) or ",".join(list_games())).split(",")
+    found: dict[str, str] = {}
+    for game in games:
+        with suppress(catalogue.CatalogueError):
+            presets = catalogue.load(game.strip()).presets.values()
+            found |= {preset.name: preset.describe() if len(games) == 1 else "" for preset in presets}
+    return found
 
 
 def _complete_levels(prefix: str, **_: object) -> Completions:
@@ -159,6 +171,7 @@ def _complete_files(prefix: str, **_: object) -> Completions:
 
 _COMPLETERS: dict[str, Callable[..., Completions]] = {
     "GAME": _complete_games,
+    "PRESET": _complete_presets,
     "LEVEL": _complete_levels,
     "PLAYER": _complete_players,
     "A,B,C": _complete_players,

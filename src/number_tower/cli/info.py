@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from textwrap import fill
 
+from number_tower import catalogue
 from number_tower.brief import describe_rules
 from number_tower.cli.menu import ask_for_game, show_games
 from number_tower.cli.options import CommandParser
@@ -34,6 +35,13 @@ def add_levels_arguments(parser: CommandParser) -> None:
 def run_games(_: Namespace, terminal: Terminal) -> None:
     """List the games."""
     show_games(terminal)
+    books = [book for book in catalogue.load_all() if book.presets]
+    if books:
+        terminal.show("\nSome settings are worth trying. Play them with, for example, ")
+        terminal.show(f"`tower play {books[0].name} --preset {next(iter(books[0].presets))}`:\n\n")
+        terminal.show_list(
+            {f"{book.name} {name}": each.describe() for book in books for name, each in book.presets.items()}
+        )
     terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
 
 
@@ -72,4 +80,8 @@ def run_rules(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"\n{fill(book.about, min(80, terminal.columns))}\n")
     terminal.show("\n" + "".join(f"- {line}\n" for line in lines))
     call = f"tower play {format_argument(book.source)}{format_rule_options(book, choice.rules)}"
-    terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
+    terminal.show(f"\nOptions: {format_options(book.options)}\n")
+    if book.presets:
+        terminal.show("Presets, which are settings worth trying:\n")
+        terminal.show_list({f"--preset {name}": preset.describe() for name, preset in book.presets.items()})
+    terminal.show(f"Play it with: {call}\n")

@@ -67,6 +67,13 @@ def add_arguments(parser: CommandParser) -> None:
         type=parse_count,
         default=limits.memory,
     )
+    parser.add_value(
+        "--estimate",
+        "GAMES",
+        "estimate what is too large, from GAMES games of each pair of players (not at all)",
+        type=parse_count,
+        default=0,
+    )
     parser.add_value("--out", "FILE", "save the rows in FILE, as lines of JSON, or of CSV if it ends in .csv")
     parser.add_flag("--resume", "resume the experiment in FILE")
     parser.add_value("--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count)
@@ -81,7 +88,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     out = arena.choose_journal_file(args, FILE)
     table = Path(out) if out.endswith(".csv") else None
     args.out = out if table is None else str(table.with_suffix(".jsonl"))
-    limits = StudyLimits(args.positions, args.memory)
+    limits = StudyLimits(args.positions, args.memory, args.estimate)
     with (
         arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
         LabJournal(args.out, space, limits, resume=args.resume) as journal,
@@ -114,6 +121,7 @@ def format_resume_command(args: Namespace) -> str:
         seed=None if args.seed == 1 else args.seed,
         positions=None if args.positions == usual.positions else args.positions,
         memory=None if args.memory == usual.memory else args.memory,
+        estimate=args.estimate or None,
         out=None if args.out == FILE else args.out,
         jobs=args.jobs,
         resume=True,
@@ -123,6 +131,8 @@ def format_resume_command(args: Namespace) -> str:
 def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path | None) -> str:
     """Say how many settings were measured, how many were not and why, and where the rows are."""
     lines = [f"{format_count(counts['measured'], 'setting')} measured."]
+    if counts["estimated"]:
+        lines.append(f"{format_count(counts['estimated'], 'setting')} too large: estimated from sampled games.")
     if counts["too large"]:
         lines.append(f"{format_count(counts['too large'], 'setting')} too large, not measured.")
     if counts["crashed"]:

@@ -121,8 +121,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_game_options(
         self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
     ) -> None:
-        """Add a game and the options of its rules."""
+        """Add a game, its presets and the options of its rules."""
         self.add_game_argument(name, meaning)
+        self.add_value(
+            "--preset", "PRESET", "recommended settings of the game (see `rules GAME`); options count before them"
+        )
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
         self.add_value("--opening", "1-5", "the blocks that may start a tower")

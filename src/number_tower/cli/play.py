@@ -89,19 +89,30 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
-        return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
+        return catalogue.choose(
+            source, options, preset=args.preset, hidden=hidden, first=first, seed=getattr(args, "seed", None)
+        )
     except catalogue.OptionError as error:
         raise CommandError(
             f"{error.game} has no option --{error.option}; it has {format_options(error.taken)}"
         ) from None
+    except catalogue.UnknownPresetError as error:
+        raise CommandError(f"--preset: {error}") from None
     except RulesError as error:
-        conflict = f"; the game's own {error.key} does not fit that, so add --{error.key} too"
+        preset = {} if args.preset is None else catalogue.load(source).get_preset(args.preset).options
+        whose = "preset" if error.key in preset else "game"
+        conflict = f"; the {whose}'s own {error.key} does not fit that, so add --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
 
 
 def read_rule_options(args: Namespace) -> dict[str, Any]:
     """Return the options of the rules that a call has."""
     return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
+
+
+def list_rule_options(args: Namespace) -> list[str]:
+    """Return the names of the options of the rules that a call has, also of a preset."""
+    return [*(["preset"] if args.preset is not None else []), *read_rule_options(args)]
 
 
 def format_rule_options(book: catalogue.Rulebook, rules: Rules) -> str:

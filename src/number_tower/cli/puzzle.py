@@ -23,7 +23,7 @@ from number_tower.cli.input import (
     parse_input,
 )
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
-from number_tower.cli.play import choose_game, read_rule_options
+from number_tower.cli.play import choose_game, list_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
 from number_tower.coach.patterns import LargestBlockPlan, find_ending
@@ -108,7 +108,7 @@ def _choose_game(args: Namespace) -> GameChoice | None:
     """Return the game of the call; None for puzzles of all games."""
     if args.game is not None:
         return choose_game(args, args.game)
-    for option in read_rule_options(args):
+    for option in list_rule_options(args):
         raise CommandError(f"--{option} needs a game: tower puzzle GAME --{option} ...")
     return None
 

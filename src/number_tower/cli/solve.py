@@ -12,7 +12,7 @@ from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import NOT_SOLVED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
-from number_tower.cli.play import choose_game, read_rule_options
+from number_tower.cli.play import choose_game, list_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
 from number_tower.session.game import GameSession
@@ -94,7 +94,7 @@ def _find_table(args: Namespace) -> Table:
         return Table.start(choose_game(args, source))
     known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
     table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
-    for option in read_rule_options(args):
+    for option in list_rule_options(args):
         raise CommandError(f"--{option} is only for a game; a record has its own rules")
     return table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from number_tower import __version__
 from number_tower.batch.executor import run_journaled
 from number_tower.batch.journal import Journal
 from number_tower.files import replace_file
+from number_tower.lab.estimates import Estimate, estimate
 from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
 from number_tower.lab.measures import Study, study
 from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
@@ -29,10 +30,13 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class StudyLimits:
-    """The limits of each study of a sweep: positions, and MiB of memory."""
+    """The limits of each study of a sweep, and what follows when they are reached."""
 
     positions: int = MAX_POSITIONS
     memory: int = MAX_MEMORY
+    """MiB of memory."""
+    games: int = 0
+    """Games of each pair of players to estimate the measures from; 0 if what is too large is not estimated."""
 
 
 class LabJournal(Journal[LabRow]):
@@ -50,6 +54,7 @@ class LabJournal(Journal[LabRow]):
         "seed": "its seed is",
         "positions": "its limit of positions is",
         "memory": "its limit of memory is",
+        "games": "its number of games for estimates is",
     }
 
     def __init__(
@@ -64,8 +69,7 @@ class LabJournal(Journal[LabRow]):
             "axes": space.axes,
             "sample": space.sample,
             "seed": space.seed,
-            "positions": limits.positions,
-            "memory": limits.memory,
+            **asdict(limits),
         }
         super().__init__(path, space, settings, resume=resume)
 
@@ -106,11 +110,13 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
     try:
         found = study(setting.rules, positions=limits.positions, memory=limits.memory)
     except NotMeasuredError:
-        return make_empty_row(setting, space, "too large")
-    return make_row(setting, space, found)
+        if not limits.games:
+            return make_empty_row(setting, space, "too large")
+        return _make_estimated_row(setting, space, estimate(setting.rules, limits.games, seed=space.seed))
+    return _make_row(setting, space, found)
 
 
-def make_row(setting: Setting, space: Space, found: Study) -> LabRow:
+def _make_row(setting: Setting, space: Space, found: Study) -> LabRow:
     """Return the row of a setting that was measured."""
     return LabRow(
         setting.index,
@@ -133,6 +139,26 @@ def make_row(setting: Setting, space: Space, found: Study) -> LabRow:
         draws=_round(found.draws),
         endings={reason: _round(share) for reason, share in found.endings.items()},
         results=[[_round(result) for result in row] for row in found.results],
+        version=__version__,
+    )
+
+
+def _make_estimated_row(setting: Setting, space: Space, found: Estimate) -> LabRow:
+    """Return the row of a setting whose measures are estimates."""
+    return LabRow(
+        setting.index,
+        space.game,
+        setting.options,
+        setting.rules.written(),
+        "estimated",
+        openings=found.openings,
+        length=_round(found.length),
+        fairness=_round(found.fairness),
+        depth=found.depth,
+        reach=None if found.reach is None else _round(found.reach),
+        draws=_round(found.draws),
+        endings={reason: _round(share) for reason, share in found.endings.items()},
+        intervals={name: [_round(end) for end in interval] for name, interval in found.intervals.items()},
         version=__version__,
     )
 

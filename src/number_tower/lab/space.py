@@ -31,7 +31,7 @@ NO_VALUE = "none"
 MAX_SETTINGS = 1_000_000
 """The most settings of one sweep; a larger space can be sampled."""
 
-_RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)(?:/(\d+))?")
+_RANGE = re.compile(r"(.*?)([0-9]{1,18})\.\.(.*?)([0-9]{1,18})(?:/([0-9]{1,4}))?")
 _TRIES_PER_SETTING = 200
 
 

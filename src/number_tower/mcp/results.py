@@ -29,13 +29,21 @@ _MAX_MOVES_LISTED = 60
 
 def build_games_result() -> CallToolResult:
     """List the games and the levels of the computer."""
-    offer = {"games": catalogue.load_all(), "opponents": list(ALL_LEVELS.values())}
+    books = catalogue.load_all()
+    offer = {"games": [_describe_book(book) for book in books], "opponents": list(ALL_LEVELS.values())}
     result = schemas.GamesResult.model_validate(offer, from_attributes=True)
     lines = ["The games:"]
-    lines += [f"- {game.name}: {game.summary} Options: {', '.join(game.options) or 'none'}." for game in result.games]
+    for book in books:
+        lines += [f"- {book.name}: {book.summary} Options: {', '.join(book.options) or 'none'}."]
+        lines += [f"  - preset {preset.name}: {preset.describe()}" for preset in book.presets.values()]
     lines += ["You can also play by your own rules. The computer's levels:"]
     lines += [f"- {level.name}: {level.about}." for level in result.opponents]
     return _make_result(result, lines)
+
+
+def _describe_book(book: catalogue.Rulebook) -> schemas.GameInfo:
+    described = {**vars(book), "presets": list(book.presets.values())}
+    return schemas.GameInfo.model_validate(described, from_attributes=True)
 
 
 def build_rules_result(table: Table) -> CallToolResult:

@@ -157,6 +157,7 @@ _RULE_SCHEMAS = {
 }
 _RULES_SCHEMA = {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False}
 _RULES = _Kind('an object such as {"blocks": "1-9", "target": 15}', _read_rules, _RULES_SCHEMA)
+_WORD = _Kind("a name", _read_name, {"type": "string"})
 _GAME_NAMES = catalogue.list_names()
 _GAME = _Kind(f"one of {', '.join(_GAME_NAMES)}", _read_name, {"type": "string", "enum": _GAME_NAMES})
 _LEVEL = _one_of(f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}", NO_OPPONENT, *ALL_LEVELS, type="string")
@@ -166,6 +167,9 @@ _SECONDS = _Kind(f"a number above 0, at most {MAX_SECONDS:g}", _read_seconds, _T
 
 GameName = Annotated[str | None, _GAME.optional("A game's name; see list_games.")]
 RulesGiven = Annotated[dict[str, object] | None, _RULES.optional("Rules of your own, instead of a game's name.")]
+PresetName = Annotated[
+    str | None, _WORD.optional("Recommended settings of a named game, see list_games; options count before them.")
+]
 Target = Annotated[int | None, _POSITIVE.optional("Option of a named game: the height to reach exactly.")]
 Blocks = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.")]
 Opening = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks that may lie on an empty tower.")]
@@ -195,6 +199,14 @@ Seconds = Annotated[float, _SECONDS.optional("How long to search at most.")]
 # Results --------------------------------------------------------------------------------------------------------------
 
 
+class PresetInfo(BaseModel):
+    """Recommended settings of a game."""
+
+    name: str
+    options: dict[str, str | int]
+    about: str
+
+
 class GameInfo(BaseModel):
     """A game of the catalogue."""
 
@@ -202,6 +214,7 @@ class GameInfo(BaseModel):
     title: str
     summary: str
     options: list[str] = Field(description="the options that start_game takes for it")
+    presets: list[PresetInfo] = Field(description="recommended settings, which start_game takes by their names")
 
 
 class LevelInfo(BaseModel):

@@ -69,19 +69,20 @@ class Tools:
         """One computer at a time for the same rules, since they share what is known of the game."""
 
     async def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
-        """List the games, their options, and the levels of the computer."""
+        """List the games, their options and presets, and the levels of the computer."""
         return results.build_games_result()
 
     async def read_rules(
         self,
         game: schemas.GameName = None,
         rules: schemas.RulesGiven = None,
+        preset: schemas.PresetName = None,
         target: schemas.Target = None,
         blocks: schemas.Blocks = None,
         opening: schemas.Opening = None,
     ) -> Annotated[CallToolResult, schemas.RulesResult]:
-        """Show the rules of a game: one of list_games with its options, or your own rules."""
-        choice = choose_game(game, rules, {"target": target, "blocks": blocks, "opening": opening})
+        """Show the rules of a game: one of list_games with a preset and options, or your own rules."""
+        choice = choose_game(game, rules, {"target": target, "blocks": blocks, "opening": opening}, preset=preset)
         return results.build_rules_result(Table.start(choice))
 
     async def start_game(  # noqa: PLR0913 - the arguments of the tool
@@ -89,6 +90,7 @@ class Tools:
         *,
         game: schemas.GameName = None,
         rules: schemas.RulesGiven = None,
+        preset: schemas.PresetName = None,
         target: schemas.Target = None,
         blocks: schemas.Blocks = None,
         opening: schemas.Opening = None,
@@ -99,13 +101,13 @@ class Tools:
         seed: schemas.Seed = None,
         legal: schemas.ListsLegal = True,
     ) -> Annotated[CallToolResult, schemas.StateResult]:
-        """Start a game and return its id: by a name of list_games and options, or by your own rules.
+        """Start a game and return its id: by a name of list_games with a preset and options, or by your own rules.
 
         Files cannot be named. Without an opponent you move for both sides; a computer that starts has already moved.
         """
         seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
-        choice = choose_game(game, rules, options, hidden=hidden, first=first, seed=seed)
+        choice = choose_game(game, rules, options, preset=preset, hidden=hidden, first=first, seed=seed)
         level = ALL_LEVELS.get(opponent)
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)

@@ -30,26 +30,28 @@ _MAX_IDS_LISTED = 20
 """Ids that an error lists."""
 
 
-def choose_game(
+def choose_game(  # noqa: PLR0913 - the arguments of the tools
     game: str | None,
     rules: Mapping[str, object] | None,
     options: Mapping[str, object],
     *,
+    preset: str | None = None,
     hidden: bool = False,
     first: First = 1,
     seed: int | None = None,
 ) -> GameChoice:
-    """Return the game of a name and options, or of rules; no name is ever looked up as a file."""
+    """Return the game of a name, a preset and options, or of rules; no name is ever looked up as a file."""
     given = {key: value for key, value in options.items() if value is not None}
     source = rules if game is None else game
     if source is None or (game is not None and rules is not None):
         names = ", ".join(catalogue.list_names())
         raise ToolRequestError(f"expected either a game ({names}) or your own rules, and not both or neither")
-    if given and game is None:
-        keys = ", ".join(given)
+    named = given if preset is None else {"preset": preset, **given}
+    if named and game is None:
+        keys = ", ".join(named)
         raise ToolRequestError(f"{keys}: an option of a named game; with your own rules, put it there")
     try:
-        choice = choose(source, given, hidden=hidden, first=first, seed=seed, find=load_named)
+        choice = choose(source, given, preset=preset, hidden=hidden, first=first, seed=seed, find=load_named)
     except OptionError as error:
         raise ToolRequestError(f"{error}; give your own rules for anything else") from None
     if len(choice.rules.blocks) > MAX_BLOCKS:

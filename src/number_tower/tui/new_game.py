@@ -12,7 +12,7 @@ from textual.widgets import Footer, Input, Static
 
 from number_tower import catalogue
 from number_tower.brief import describe_rules
-from number_tower.catalogue import RULE_OPTIONS, CatalogueError, First, GameChoice, Rulebook
+from number_tower.catalogue import RULE_OPTIONS, CatalogueError, First, GameChoice, Preset, Rulebook
 from number_tower.match import Match, Series
 from number_tower.players import LEVELS
 from number_tower.rules import RulesError
@@ -45,13 +45,13 @@ class NewGameScreen(ChoiceScreen):
         self._first: First = 1
         self._length = 1
         self._hidden = False
+        self._preset: Preset | None = None
 
     def compose(self) -> ComposeResult:
         """Show the rules, the opponents and the options."""
         yield Static(Content(self._book.title), id="title")
         with VerticalScroll(id="choices", can_focus=False):
-            rules = describe_rules(self._book.rules, get_voice(self._book).noun)
-            yield Static(Content("\n".join(f"- {line}" for line in rules)), classes="about")
+            yield Static("", id="rules", classes="about")
             yield Static("Against whom? Choose one to start.", classes="section")
             with ItemGrid(min_column_width=36):
                 yield Choice(Content.assemble((_PERSON, "bold"), ": two at this keyboard"), _PERSON, key="1")
@@ -63,6 +63,8 @@ class NewGameScreen(ChoiceScreen):
             yield Choice("", self._change_length, key="m")
             if "hidden" in self._book.options:
                 yield Choice("", self._change_hidden, key="h")
+            if self._book.presets:
+                yield Choice("", self._change_preset, key="r")
             for option in RULE_OPTIONS:
                 if option in self._book.options:
                     given = self._book.rules.written().get(option, "")
@@ -87,11 +89,21 @@ class NewGameScreen(ChoiceScreen):
             self._change_starter: f"who starts: {STARTERS[self._first]}",
             self._change_length: f"how many games: {LENGTHS[self._length]}",
             self._change_hidden: f"remaining blocks: {'hidden' if self._hidden else 'shown'}",
+            self._change_preset: f"rules: {self._format_preset()}",
         }
         for choice in self.query(Choice):
             for change, text in texts.items():
                 if choice.value == change:
                     choice.set_text(text)
+        rules = self._book.apply_options({} if self._preset is None else self._preset.options)
+        lines = describe_rules(rules, get_voice(self._book).noun)
+        self.query_one("#rules", Static).update(Content("\n".join(f"- {line}" for line in lines)))
+
+    def _format_preset(self) -> str:
+        """Describe the settings that were chosen, or say that nothing was changed."""
+        if self._preset is None:
+            return "as in the rulebook"
+        return f"{self._preset.name}. {self._preset.about}".rstrip()
 
     def _change_starter(self) -> None:
         self._first = _follow(list(STARTERS), self._first)
@@ -103,6 +115,14 @@ class NewGameScreen(ChoiceScreen):
 
     def _change_hidden(self) -> None:
         self._hidden = not self._hidden
+        self._show_options()
+
+    def _change_preset(self) -> None:
+        """Choose the next preset, and fill in its options; they can still be changed."""
+        self._preset = _follow([None, *self._book.presets.values()], self._preset)
+        options = {} if self._preset is None else self._preset.options
+        for field in self.query(Input):
+            field.value = str(options.get(field.id or "", ""))
         self._show_options()
 
     def choose(self, choice: Choice) -> None:

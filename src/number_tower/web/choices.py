@@ -16,7 +16,7 @@ from number_tower.web.middleware.browser_cookie import set_cookie
 GENERAL_FIELDS = ("name_1", "name_2", "opponent", "level", "first", "hints", "best_of")
 """Fields of the form for a new game that are the same for every game."""
 
-GAME_FIELDS = (*OPTIONS, "openings")
+GAME_FIELDS = (*OPTIONS, "openings", "preset")
 """Fields that each game has its own values of."""
 
 _COOKIE = "choices"

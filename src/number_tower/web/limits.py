@@ -16,7 +16,7 @@ from time import monotonic
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
-from number_tower.catalogue import Rulebook
+from number_tower.catalogue import Preset, Rulebook
 from number_tower.rules import Rules
 from number_tower.text import format_count, format_duration
 from number_tower.voice import get_voice
@@ -90,24 +90,26 @@ def _check_size(what: str, most: int, but: str, size: int, key: str = "") -> Non
         raise TooLargeError(f"{what} at most {most:,}{but} {size:,}", key)
 
 
-def check_text(text: str, key: str = "blocks") -> str:
+def check_text(text: str, key: str = "blocks", most: int = MAX_WRITTEN_BLOCKS) -> str:
     """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
 
     Time and memory grow with the length of the text alone.
     """
     # The values of options such as `rules(target=9,blocks=1-5)`, without their keys.
     values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
-    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > MAX_WRITTEN_BLOCKS:
-        raise TooLargeError(f"a game may have at most {MAX_BLOCKS:,} blocks; these are far more", key)
+    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > most:
+        raise TooLargeError(
+            f"a game may have at most {MAX_BLOCKS:,} blocks; these are {'far ' * (most > MAX_BLOCKS)}more", key
+        )
     return text
 
 
-def check_rule_table(rules: object) -> None:
+def check_rule_table(rules: object, most: int = MAX_WRITTEN_BLOCKS) -> None:
     """Check that a table of rules, as in a file or a record, stands for no more blocks than a server can make."""
     if isinstance(rules, Mapping):
         for key, value in rules.items():
             if isinstance(value, str):
-                check_text(value, key)
+                check_text(value, key, most)
 
 
 def check_voice(book: Rulebook) -> None:
@@ -126,6 +128,14 @@ def check_voice(book: Rulebook) -> None:
         _check_size(f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{"))
 
 
+def check_preset(book: Rulebook, preset: Preset) -> None:
+    """Check that a server can play by the rules of a preset."""
+    try:
+        check_rules(book.apply_options(preset.options))
+    except TooLargeError as error:
+        raise TooLargeError(f"the preset {preset.name} is too large: {error}") from None
+
+
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
     """Return the rulebook in a rule file that a client sent; raise if it is too large or wrong."""
     return make_rulebook(parse_rule_file(content, source), content, name, source)
@@ -141,10 +151,17 @@ def parse_rule_file(content: bytes, source: str) -> dict[str, object]:
 
 def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
     """Return the rulebook in a client's parsed rule file; raise if it is too large or wrong."""
-    check_rule_table(table.get("rules"))
+    presets = table.get("presets")
+    # The rules are made again for every preset, so a file with presets gets no blocks that would be refused later.
+    check_rule_table(table.get("rules"), MAX_BLOCKS if presets else MAX_WRITTEN_BLOCKS)
+    for settings in presets.values() if isinstance(presets, Mapping) else ():
+        if isinstance(settings, Mapping):
+            check_rule_table({option: settings.get(option) for option in catalogue.RULE_OPTIONS}, MAX_BLOCKS)
     book = catalogue.make_rulebook(table, content, name, source)
     check_voice(book)
     check_rules(book.rules)
+    for preset in book.presets.values():
+        check_preset(book, preset)
     get_voice(book)
     return book
 

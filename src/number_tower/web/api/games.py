@@ -97,6 +97,7 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
         noun=voice.noun,
         players=list(voice.players),
         options=list(book.options),
+        presets=[schemas.PresetResponse.model_validate(each, from_attributes=True) for each in book.presets.values()],
         rules=book.rules.written(),
         how=list(describe_rules(book.rules, voice.noun)),
     )
@@ -288,13 +289,14 @@ async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
     options = wanted.options.model_dump(exclude_none=True)
     limits.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
-        if options or wanted.hidden:
+        if options or wanted.hidden or wanted.preset is not None:
             expected = "A record contains its own options, so send no others with it."
             raise ProblemError(422, "bad_request", expected)
         limits.check_text(wanted.record.rpartition(":")[0])
         return await read_record(request, wanted.record)
     first: First = "random" if wanted.first == "toss" else wanted.first
-    return Table.start(catalogue.choose(_read_rulebook(wanted), options, hidden=wanted.hidden, first=first))
+    book = _read_rulebook(wanted)
+    return Table.start(catalogue.choose(book, options, preset=wanted.preset, hidden=wanted.hidden, first=first))
 
 
 def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:

@@ -98,6 +98,9 @@ class NewGame(RequestModel):
         None, description="The text of your own rule file, in TOML."
     )
     record: Line | None = Field(None, description="A game on one line, to continue from there.")
+    preset: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9-]*$")] | None = Field(
+        None, description="Recommended settings of the game, by their name; `options` count before them."
+    )
     options: GameOptions = GameOptions()
     hidden: bool = Field(
         default=False, strict=True, description="Whether the remaining blocks are hidden from both players."
@@ -203,6 +206,14 @@ class RulebookSummary(ResponseModel):
     noun: str = Field(description="What a block is called in this game.")
 
 
+class PresetResponse(ResponseModel):
+    """Recommended settings of a game."""
+
+    name: str
+    options: dict[str, str | int] = Field(description="The options as in a rule file.")
+    about: str
+
+
 class RulebookResponse(RulebookSummary):
     """A game of the catalogue."""
 
@@ -210,6 +221,7 @@ class RulebookResponse(RulebookSummary):
     about: str
     players: Pair[str] = Field(description="The default names of the players.")
     options: list[str] = Field(description="The options that players may choose.")
+    presets: list[PresetResponse] = Field(description="Recommended settings, for `preset` of a new game.")
     rules: dict[str, str | int] = Field(description="The rules as in a rule file.")
     how: list[str] = Field(description="The rules in a few plain sentences.")
 

@@ -37,7 +37,7 @@ async def make_class(request: Request) -> Response:
         settings = await _read_settings(form, given, chosen)
     except FormError as error:
         wrong = error
-    except (catalogue.UnknownGameError, catalogue.OptionError) as error:
+    except (catalogue.UnknownGameError, catalogue.UnknownPresetError, catalogue.OptionError) as error:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     else:
         session = get_browser_session(request)
@@ -79,8 +79,9 @@ async def _read_settings(form: FormData, given: Mapping[str, str], chosen: list[
 async def _read_games(form: FormData, given: Mapping[str, str], chosen: list[str]) -> tuple[GameChoice, ...]:
     if not chosen:
         raise FormError("games", "Choose at least one game.")
-    if len(chosen) == 1:
-        return (await read_choice(form, {**given, "game": chosen[0], "first": ""}),)
+    games = [{"game": name, "preset": given.get(f"preset-{name}", "")} for name in dict.fromkeys(chosen)]
+    if len(games) == 1:
+        return (await read_choice(form, {**given, **games[0], "first": ""}),)
     if any(given.get(option, "").strip() for option in (*catalogue.OPTIONS, "rules_text")):
         raise FormError("games", "Options are for one game. Choose just one game, or leave the options empty.")
-    return tuple([await read_choice(form, {"game": name}) for name in dict.fromkeys(chosen)])
+    return tuple([await read_choice(form, game) for game in games])

@@ -52,9 +52,15 @@ class FormError(ValueError):
 
 @router.get("/new")
 async def show_form(request: Request) -> Response:
-    """Show the form, filled in from the address, and otherwise as this visitor chose before."""
+    """Show the form, filled in from the address, and otherwise as this visitor chose before.
+
+    An address with a preset means the whole preset, so options that were chosen before do not count then.
+    """
     given = {name: value for name, value in request.query_params.items() if len(value) <= _find_limit(name)}
-    return render_form(request, {**read_choices(request, given.get("game")), **given})
+    before = read_choices(request, given.get("game"))
+    if "preset" in given:
+        before = {field: value for field, value in before.items() if field not in GAME_FIELDS}
+    return render_form(request, {**before, **given})
 
 
 @router.post("/new/change")
@@ -78,7 +84,7 @@ async def start_game(request: Request) -> Response:
         return await _open_and_remember(request, await _read_room(form, given), given)
     except FormError as error:
         wrong = error
-    except (catalogue.UnknownGameError, catalogue.OptionError) as error:
+    except (catalogue.UnknownGameError, catalogue.UnknownPresetError, catalogue.OptionError) as error:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     except TableError:
         wrong = FormError("name_1", "The other player has that name. Choose another one.")
@@ -192,7 +198,8 @@ async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
     hidden = bool(given.get("hidden")) and "hidden" in book.options
     try:
         limits.check_text(",".join(map(str, options.values())))
-        choice = catalogue.choose(book, options, hidden=hidden, first=starters.get(given.get("first", ""), 1))
+        first = starters.get(given.get("first", ""), 1)
+        choice = catalogue.choose(book, options, preset=given.get("preset") or None, hidden=hidden, first=first)
         limits.check_rules(choice.rules)
     except RulesError as error:
         raise FormError(error.key, make_sentence(error.problem)) from None

@@ -1,0 +1,188 @@
+"""Presets: recommended settings in a rule file, checked like options."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import RuleFileError, Rules, RulesError, UnknownPresetError, catalogue
+from number_tower.catalogue import Preset, load
+from support.sizes import examples
+from support.strategies import any_rules
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mygame.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+PRESETS = """
+options = ["target", "blocks", "opening"]
+[rules]
+blocks = "1-9"
+target = 15
+[presets.long]
+blocks = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+target = 30
+about = "A longer game.\\nIt takes some time."
+[presets.low-start]
+opening = "1-3"
+"""
+
+
+def test_a_rule_file_can_recommend_settings(tmp_path: Path) -> None:
+    book = load(written(tmp_path, PRESETS))
+    assert list(book.presets) == ["long", "low-start"]
+    assert book.presets["long"] == Preset(
+        "long", {"target": 30, "blocks": "1-12"}, "A longer game. It takes some time."
+    )
+    assert book.presets["low-start"] == Preset("low-start", {"opening": "1-3"})
+    assert book.presets["long"].describe() == "target 30, blocks 1-12. A longer game. It takes some time."
+    assert book.rules == Rules(target=15), "the rules of the file stay the default"
+
+
+def test_presets_cannot_be_changed_and_survive_a_copy(tmp_path: Path) -> None:
+    book = load(written(tmp_path, PRESETS))
+    with pytest.raises(TypeError):
+        book.presets["other"] = Preset("other", {})  # type: ignore[index]
+    with pytest.raises(TypeError):
+        book.presets["long"].options["target"] = 3  # type: ignore[index]
+    copied = pickle.loads(pickle.dumps(book))  # noqa: S301 - our own
+    assert copied == book
+    assert copied.presets["long"].options == book.presets["long"].options
+
+
+def test_a_preset_is_chosen_by_name_and_options_beside_it_count_first(tmp_path: Path) -> None:
+    path = written(tmp_path, PRESETS)
+    assert catalogue.choose(path, preset="long").rules == Rules(range(1, 13), target=30)
+    assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(range(1, 13), target=20)
+    assert catalogue.choose(load(path), {"blocks": "1-5"}, preset="low-start").rules == Rules(
+        range(1, 6), target=15, opening=range(1, 4)
+    )
+    assert nt.rules(path, preset="low-start", opening="2") == Rules(target=15, opening=[2])
+
+
+def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    path = written(tmp_path, PRESETS)
+    with pytest.raises(UnknownPresetError, match=r"mygame has no preset 'lnog'; it has long, low-start; did you mean"):
+        catalogue.choose(path, preset="lnog")
+    with pytest.raises(UnknownPresetError, match="there are no presets for mygame"):
+        catalogue.choose(written(tmp_path, "[rules]\n"), preset="long")
+    with pytest.raises(UnknownPresetError, match="there are no presets for rules") as refused:
+        catalogue.choose(Rules(), preset="long")
+    assert refused.value.field == "preset"
+
+
+@pytest.mark.parametrize(
+    ("presets", "key", "said"),
+    [
+        ("presets = 3", "presets", "expected tables such as [presets.deep]; got 3"),
+        ("presets.deep = 3", "presets.deep", "expected a table of options"),
+        ("presets.Deep.target = 9", "presets.Deep", "small letters, digits and hyphens, such as deep; got 'Deep'"),
+        ('presets."a\\u001bb".target = 9', "presets.a\\x1bb", "small letters, digits and hyphens"),
+        (f"presets.{'x' * 21}.target = 9", f"presets.{'x' * 21}", "at most 20"),
+        ("presets.a--b.target = 9", "presets.a--b", "small letters"),
+        ("presets.deep = {}", "presets.deep", "expected at least one option (target, blocks, opening)"),
+        ("presets.deep.about = 'long'", "presets.deep", "expected at least one option"),
+        ("presets.deep = {target = 9, about = 3}", "presets.deep.about", "expected text; got 3"),
+        ('presets.deep = {target = 9, about = "\\u001b[2J"}', "presets.deep.about", "without control characters"),
+        ("presets.deep.target = 'high'", "presets.deep.target", "expected a whole number from 1 to"),
+        (
+            "presets.deep.targt = 9",
+            "presets.deep.targt",
+            "unknown; expected target, blocks, opening, about; did you mean",
+        ),
+        ("presets.deep = {target = 9, fit = 'any'}", "presets.deep.fit", "unknown; expected target"),
+        ("presets.deep.hidden = true", "presets.deep.hidden", "cannot be set by a preset of this game"),
+        ("presets.deep.blocks = '5-1'", "presets.deep.blocks", "expected the smaller number first"),
+        ("presets.deep.opening = '12'", "presets.deep.opening", "expected blocks of this game (1-9); got 12"),
+        ("presets.deep = {blocks = '1-5', opening = '6'}", "presets.deep.opening", "(1-5); got 6"),
+        ("".join(f"presets.p{n}.target = 9\n" for n in range(21)), "presets", "expected at most 20 presets; got 21"),
+    ],
+)
+def test_a_wrong_preset_is_refused_by_key_and_what_was_expected(
+    tmp_path: Path, presets: str, key: str, said: str
+) -> None:
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, f"{presets}\n[rules]\ntarget = 15\n"))
+    assert [each for each, _ in refused.value.mistakes] == [key]
+    assert said in refused.value.problem
+    assert str(refused.value).isprintable()
+
+
+def test_an_option_that_a_game_does_not_take_is_no_part_of_its_presets(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, "[rules]\n[presets.deep]\ntarget = 9\n"))
+    assert refused.value.mistakes == (
+        ("presets.deep.target", "this cannot be set by a preset of this game; expected blocks, opening, about"),
+    )
+    with pytest.raises(RuleFileError, match="this game takes none"):
+        load(written(tmp_path, "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n"))
+
+
+def test_a_preset_has_to_fit_the_other_rules(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, "[rules]\nopening = '7-9'\n[presets.small]\nblocks = '1-5'\n"))
+    ((key, problem),) = refused.value.mistakes
+    assert key == "presets.small.opening"
+    assert "the game's own opening does not fit that, so give opening here too" in problem
+    endless = "[rules]\nblocks = [4, 6]\nsupply = 'endless'\nfit = 'unrelated'\nopening = [4]\n"
+    with pytest.raises(RuleFileError, match=r"rules\.supply.*could never end"):
+        load(written(tmp_path, endless))
+    ends = endless.replace("[4, 6]", "[4, 8]")
+    with pytest.raises(RuleFileError, match=r"presets\.odd: supply.*could never end"):
+        load(written(tmp_path, f"{ends}[presets.odd]\nblocks = [4, 6]\n"))
+
+
+def test_mistakes_of_all_presets_are_reported_beside_all_others(tmp_path: Path) -> None:
+    text = """
+    titel = "x"
+    options = ["targt"]
+    [rules]
+    blocks = "5-1"
+    [presets.one]
+    opening = "7"
+    target = 0
+    colour = "red"
+    [presets.two]
+    blocks = "1-x"
+    """
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, text))
+    assert [key for key, _ in refused.value.mistakes] == [
+        "titel", "rules.blocks", "options", "presets.one.colour", "presets.one.target", "presets.two.blocks",
+    ]  # fmt: skip
+
+
+@given(any_rules(), st.data())
+@settings(max_examples=examples(100))
+def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(rules: Rules, data: st.DataObject) -> None:
+    other = data.draw(any_rules())
+    options = {key: value for key, value in other.written().items() if key in catalogue.RULE_OPTIONS}
+    table = {"options": list(catalogue.RULE_OPTIONS), "rules": rules.written(), "presets": {"other": options}}
+    try:
+        expected = rules.changed(options)
+    except RulesError:
+        with pytest.raises(RuleFileError, match=r"presets\.other"):
+            catalogue.make_rulebook(table, b"", "mygame", "mygame.toml")
+        return
+    book = catalogue.make_rulebook(table, b"", "mygame", "mygame.toml")
+    assert catalogue.choose(book, preset="other").rules == expected
+    assert book.presets["other"].options == options
+
+
+def test_every_preset_of_the_catalogue_is_explained_and_its_game_starts() -> None:
+    for book in catalogue.load_all():
+        assert book.presets
+        for name, preset in book.presets.items():
+            choice = catalogue.choose(book, preset=name)
+            assert nt.Table.start(choice).game.legal
+            assert choice.rules != book.rules, "a preset changes something"
+            assert 20 < len(preset.about) < 160, "a sentence or two"
+            assert preset.about.endswith(".")
