@@ -8,7 +8,6 @@ from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -101,7 +100,7 @@ def test_each_setting_is_a_cell_with_a_link_and_all_its_figures(
     found = maps[name]
     for measure in list_measures(found):
         cells = list_cells(show(client, f"/lab/{name}?measure={measure.name}"))
-        assert {cell.title.removesuffix(" (as in the rulebook)") for cell in cells} == {
+        assert {re.sub(r", (as in the rulebook|recommended: \w+)$", "", cell.title) for cell in cells} == {
             describe_setting(found, setting) for setting in found.settings.values()
         }
         assert len({cell.address for cell in cells}) == len(cells) == len(found.settings)
@@ -129,7 +128,7 @@ def test_every_figure_is_written_and_not_only_coloured(client: TestClient, maps:
     for measure in list_measures(found):
         written: dict[str, set[str]] = {}
         for cell in list_cells(show(client, f"/lab/{name}?measure={measure.name}")):
-            written.setdefault(cell.shade.removesuffix(" usual"), set()).add(cell.text)
+            written.setdefault(cell.shade.split()[0], set()).add(cell.text)
         assert written.pop("blank", {""}) == {""}
         assert "" not in set().union(*written.values())
         if measure.name == "value":
@@ -153,7 +152,7 @@ def test_figures_are_those_of_the_rows(client: TestClient) -> None:
         (usual,) = [cell for cell in cells if cell.shade.endswith(" usual")]
         assert usual.text == text
         assert usual.title.startswith("Blocks 1-9, target height 15, fit equal or smaller (fairness: ")
-        assert usual.title.endswith("(as in the rulebook)")
+        assert usual.title.endswith("), as in the rulebook")
 
 
 def test_what_was_not_measured_is_blank_with_the_reason_and_an_estimate_is_marked(client: TestClient) -> None:
@@ -300,11 +299,20 @@ def test_a_map_is_summed_up_by_who_wins() -> None:
     assert sum_up("draw", "draw", "loss") == "3 settings: the second player wins in 1 and 2 end in a draw."
 
 
-def test_recommended_settings_are_offered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Recommended" not in show(client, "/lab/draft")
-    preset = SimpleNamespace(options={"target": 21}, about="A longer game.")
-    monkeypatch.setattr(lab_pages, "list_presets", lambda _: {"deep": preset})
-    html = show(client, "/lab/draft")
-    assert "A longer game." in html
-    (link,) = re.findall(r'href="([^"]+)" aria-label="Play deep"', html)
-    assert play(client, show(client, unescape(link))) == catalogue.load_named("draft").rules.changed({"target": 21})
+@pytest.mark.parametrize("name", MAPPED)
+def test_recommended_settings_can_be_played_and_are_marked_on_the_map(
+    client: TestClient, maps: dict[str, LabMap], name: str
+) -> None:
+    book, html = catalogue.load_named(name), show(client, f"/lab/{name}")
+    marked = [cell.title for cell in list_cells(html) if cell.shade.endswith(" preset")]
+    assert book.presets
+    for preset in book.presets.values():
+        rules = book.apply_options(preset.options)
+        assert preset.about in unescape(html)
+        (link,) = re.findall(rf'href="([^"]+)" aria-label="Play {preset.name}"', html)
+        assert play(client, show(client, unescape(link))) == rules
+        is_shown = rules in maps[name].by_rules
+        assert any(title.endswith(f", recommended: {preset.name}") for title in marked) == is_shown
+        figures = re.findall(rf'href="([^"]+)" aria-label="Figures of {preset.name}"', html)
+        assert len(figures) == is_shown
+        assert all(f", recommended: {preset.name}" in show(client, unescape(address)) for address in figures)

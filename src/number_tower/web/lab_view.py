@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
+from number_tower.catalogue import Rulebook
 from number_tower.lab.rows import Status
+from number_tower.rules import Rules
 from number_tower.text import format_count, format_list
 from number_tower.web.lab import LabMap, MeasuredSetting, describe_place, label_key, label_value
 
@@ -48,14 +50,15 @@ class Measure(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of a map: its place, its text and shade, its setting in an address, and all figures in words."""
+    """A cell of a map: its place, its text and classes, its setting in an address, and all figures in words."""
 
     column: int
     text: str
     shade: str
+    edge: str
+    """The class of its edge; "" if it has the usual one."""
     query: str
     title: str
-    setting: MeasuredSetting
 
 
 class Row(NamedTuple):
@@ -209,7 +212,22 @@ def summarize_map(lab_map: LabMap) -> str:
     return f"{format_count(len(settings), 'setting')}: {found}."
 
 
-def draw_map(lab_map: LabMap, measure: Measure) -> DrawnMap:
+class Note(NamedTuple):
+    """What is special about some rules, and the class of the edge that says so on a map."""
+
+    words: str
+    edge: str
+
+
+def list_notes(book: Rulebook) -> dict[Rules, Note]:
+    """Return the rules of a game that are special: the recommended ones, and those of the rulebook."""
+    notes = {
+        book.apply_options(each.options): Note(f"recommended: {each.name}", "preset") for each in book.presets.values()
+    }
+    return {**notes, book.rules: Note("as in the rulebook", "usual")}
+
+
+def draw_map(lab_map: LabMap, measure: Measure, notes: Mapping[Rules, Note]) -> DrawnMap:
     """Lay a map out for one measure."""
     shares = [measure.find_share(setting) for setting in lab_map.settings.values() if _knows(setting, measure)]
     most = max(shares, default=0) if measure.relative else 1
@@ -219,7 +237,11 @@ def draw_map(lab_map: LabMap, measure: Measure) -> DrawnMap:
         if setting is None:
             return None
         text, shade = _write_cell(setting, measure, most or 1)
-        return Cell(column, text, shade, lab_map.build_query(setting), describe_setting(lab_map, setting), setting)
+        title, query = describe_setting(lab_map, setting), lab_map.build_query(setting)
+        if setting.rules in notes:
+            note = notes[setting.rules]
+            return Cell(column, text, shade, note.edge, query, f"{title}, {note.words}")
+        return Cell(column, text, shade, "", query, title)
 
     panels = (
         DrawnPanel(

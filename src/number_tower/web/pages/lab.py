@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,7 +11,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from number_tower import catalogue, record
-from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.catalogue import GameChoice, Preset, Rulebook
 from number_tower.table import Table
 from number_tower.text import format_text
 from number_tower.voice import get_voice
@@ -24,6 +23,7 @@ from number_tower.web.lab_view import (
     draw_map,
     list_figures,
     list_measures,
+    list_notes,
     summarize_map,
 )
 from number_tower.web.pages import render_page, templates
@@ -77,7 +77,7 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
         "place": describe_place(lab_map.keys, setting.place),
         "missing": MISSING.get(setting.status, ""),
         "figures": list_figures(setting),
-        "is_usual": setting.rules == book.rules,
+        "note": list_notes(book).get(setting.rules),
         "map_url": f"/lab/{name}" + (f"?measure={measure}" if _has_measure(lab_map, measure) else ""),
         "play_url": build_play_url(book, lab_map, setting),
         "analysis_url": build_analysis_url(record.to_line(table)),
@@ -91,19 +91,18 @@ def build_play_url(book: Rulebook, lab_map: LabMap, setting: MeasuredSetting) ->
     return build_new_game_url(book, setting.rules, f"{book.short_title}: {place[:1].lower()}{place[1:]}")
 
 
-def list_presets(book: Rulebook) -> Mapping[str, Any]:
-    """Return the recommended settings of a game by their names; none if its rulebook has none."""
-    return getattr(book, "presets", {})
-
-
 @lru_cache(MOST_DRAWN)
 def render_drawing(lab_map: LabMap, measure: Measure) -> Markup:
     """Render a map and its tables: large, always the same, and too slow for the event loop the first time."""
-    book = catalogue.load_named(lab_map.game)
-    usual = lab_map.by_rules.get(book.rules)
-    drawing = draw_map(lab_map, measure)
+    drawing = draw_map(lab_map, measure, list_notes(catalogue.load_named(lab_map.game)))
     template = templates.get_template("lab_map.html")
-    return Markup(template.render(drawing=drawing, game=lab_map.game, usual=usual))  # noqa: S704 - a template escapes
+    return Markup(template.render(drawing=drawing, game=lab_map.game))  # noqa: S704 - a template escapes
+
+
+def _find_setting_url(book: Rulebook, lab_map: LabMap, preset: Preset) -> str | None:
+    """Return the address of a recommended setting; None if it is not on the map."""
+    setting = lab_map.by_rules.get(book.apply_options(preset.options))
+    return None if setting is None else f"/lab/{book.name}/setting?{lab_map.build_query(setting)}"
 
 
 def _has_measure(lab_map: LabMap, name: str) -> bool:
@@ -114,15 +113,13 @@ async def _render_map(
     request: Request, book: Rulebook, lab_map: LabMap | None, measure: str = "", *, wrong: str = "", status: int = 200
 ) -> Response:
     """Show a map with a measure, by default the first that it has; or say that there is no map of this game."""
-    context: dict[str, Any] = {"book": book, "wrong": wrong, "presets": {}}
-    for name, preset in list_presets(book).items():
-        rules = book.apply_options(preset.options)
-        context["presets"][name] = (preset.about, build_new_game_url(book, rules, name))
+    context: dict[str, Any] = {"book": book, "wrong": wrong}
     if lab_map is not None:
         measures = {each.name: each for each in list_measures(lab_map)}
         chosen = measures.get(measure) or next(iter(measures.values()), None)
         context |= {"measures": measures.values(), "chosen": chosen, "summary": summarize_map(lab_map)}
         context["drawing"] = chosen and await asyncio.to_thread(render_drawing, lab_map, chosen)
-        context["usual"] = lab_map.by_rules.get(book.rules)
+        context["edges"] = {note.edge for rules, note in list_notes(book).items() if rules in lab_map.by_rules}
+        context["find_setting_url"] = partial(_find_setting_url, book, lab_map)
         context["has_gaps"] = any(setting.status in MISSING for setting in lab_map.settings.values())
     return render_page(request, "lab_game.html", status=status, **context)
