@@ -246,4 +246,5 @@ def _make_games(tallies: kernel.Tallies, second: int) -> Games:
     shares = [float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]]
     won, drawn = sum(shares[2::3]), min(1.0, sum(shares[1::3]))
     by_reason = {reason: min(1.0, sum(shares[3 * at : 3 * at + 3])) for at, reason in enumerate(ENDINGS)}
-    return Games(min(1.0, won + drawn / 2), drawn, by_reason, float(tallies.lengths[second]), float(tallies.swings[second]))
+    length, swings = float(tallies.lengths[second]), float(tallies.swings[second])
+    return Games(min(1.0, won + drawn / 2), drawn, by_reason, length, swings)
