@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs reasons eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs reasons eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -82,6 +82,12 @@ eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved 
 screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them
 	$(BIN)/python tools/screenshots.py
 	$(BIN)/python tools/app_screenshots.py
+
+lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for the maps in the browser
+	mkdir -p build/lab
+	for file in src/number_tower/catalogue/*.toml; do game=$$(basename $$file .toml); \
+	  $(BIN)/tower lab $$game --out build/lab/$$game.jsonl --resume || exit 1; done
+	$(BIN)/python tools/lab_maps.py build/lab/*.jsonl
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(SCRIPT) tests/support/command.py

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import keeping
+import labs
 import startup
 import works
 from machine import facts
@@ -27,6 +28,9 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 
 FOLLOWED = {"climb": {"blocks": "1-15"}}
 """Smaller sizes, where the others cannot follow: at its own, `climb` has 727 million positions."""
+
+FOLLOWED_STUDIES = {"climb": {"blocks": "1-12"}}
+"""Likewise for the expected games of every pair."""
 
 GIB = 1 << 30
 
@@ -148,6 +152,27 @@ def keeping_games() -> Iterator[Row]:
         yield at_most("tower history, the first page of 100,000 games", took, (startup.NOTHING.name, own), 50)
 
 
+def studies() -> Iterator[Row]:
+    """Measure the rule lab: a study beside the plain computation, the usual sweeps, and two large ones."""
+    for name in catalogue.list_names():
+        options = FOLLOWED_STUDIES.get(name, {})
+        duel = alone(labs.compare_with_plain, name, **options)
+        rate = f"from the rules alone, {duel.positions / duel.other:,.0f} positions/s"
+        work = " ".join(["study", name, *options.values()]) + f", {duel.positions / duel.ours:,.0f} positions/s"
+        yield faster(work, duel.ours, (rate, duel.other), 20)
+    for name in catalogue.list_names():
+        yield _sweep(name, None, 120)
+    yield _sweep("climb", labs.CLIMBS, 600)
+    yield _sweep("draft", labs.DRAFTS, 600)
+
+
+def _sweep(name: str, axes: dict[str, str] | None, limit: float) -> Row:
+    took = alone(labs.run_sweep, name, axes)
+    what = "the usual settings" if axes is None else "a large sweep"
+    work = f"tower lab {name}, {what}: {took.settings:,}, {took.too_large:,} of them too large"
+    return within(work, took.seconds, limit)
+
+
 def compiling() -> Iterator[Row]:
     """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
     for work, first in (("a compiled search", works.first_search), ("a compiled matching", works.first_matching)):
@@ -166,6 +191,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "theories": ("theories", theories),
     "opponents": ("opponents and hints", opponents),
     "keeping": ("saved games", keeping_games),
+    "lab": ("the rule lab, on all cores", studies),
     "compiling": ("the first use of compiled code in a process", compiling),
 }
 """What can be measured, under which heading; what takes long only if asked for."""

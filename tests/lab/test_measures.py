@@ -199,3 +199,11 @@ def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(book: cata
         found = study(book.apply_options(preset.options))
         assert found.fairness > usual.fairness + 0.1
         assert found.depth > usual.depth
+
+
+@given(any_rules(most_blocks=6, largest=12, highest=24))
+def test_shares_and_results_are_never_beyond_0_and_1(rules: Rules) -> None:
+    found = study(rules)
+    for games in (games for row in found.games for games in row):
+        assert all(0 <= share <= 1 for share in (games.result, games.draws, *games.endings.values()))
+    assert all(0 <= measure <= 1 for measure in (found.fairness, found.decisions, found.draws, found.reach or 0))

@@ -82,13 +82,10 @@ def test_a_full_disk_is_reported_and_what_was_written_can_be_resumed(
         results = sweep(space, limits=LIMITS, log=journal, jobs=1)
         for _ in range(5):
             next(results)
-        with (
-            open("/dev/full", "wb", buffering=0) as full,
-            monkeypatch.context() as patch,
-            pytest.raises(BatchError, match="No space left on device"),
-        ):
+        with open("/dev/full", "wb", buffering=0) as full, monkeypatch.context() as patch:
             patch.setattr(journal, "_stream", full)
-            list(results)
+            with pytest.raises(BatchError, match="No space left on device"):
+                list(results)
     assert write_rows(path, space, resume=True) == whole
 
 

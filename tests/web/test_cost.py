@@ -196,6 +196,9 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/share.{form}"): Inputs(query=("game",)),
     ("GET", "/games"): Inputs(),
     ("GET", "/games/{name}"): Inputs(),
+    ("GET", "/lab"): Inputs(),
+    ("GET", "/lab/{name}"): Inputs(query=("measure",)),
+    ("GET", "/lab/{name}/setting"): Inputs(query=("blocks", "target", "measure")),
 }  # fmt: skip
 
 HEADERS = (

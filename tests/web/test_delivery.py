@@ -13,10 +13,12 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
+from number_tower import catalogue
 from number_tower.web.static_files import STATIC_DIRECTORY, build_static_url, hash_files
 from support import apps
 
 LARGEST_FIRST_PAGE = 70_000
+LARGEST_MAP = 40_000
 YEAR = "public, max-age=31536000, immutable"
 FILES = sorted(str(path.relative_to(STATIC_DIRECTORY)) for path in STATIC_DIRECTORY.rglob("*") if path.is_file())
 
@@ -43,6 +45,11 @@ def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestC
     sizes = {address: measure(client, address) for address in ("/", *list_assets(client, "/"))}
     assert {Path(address).name for address in sizes} >= {"tower.css", "tower.js", "nunito-ascii-wght-normal.woff2"}
     assert sum(sizes.values()) <= LARGEST_FIRST_PAGE, sizes
+
+
+@pytest.mark.parametrize("name", catalogue.list_names())
+def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(client: TestClient, name: str) -> None:
+    assert measure(client, f"/lab/{name}") <= LARGEST_MAP
 
 
 @pytest.mark.parametrize(

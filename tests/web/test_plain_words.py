@@ -18,6 +18,8 @@ PAGES = (
     "/puzzles?grade=9", "/analysis", "/analysis?game=draft:9,8,6", "/analysis?game=x", "/share?game=draft:9,8,6",
     "/share?game=draft:9", "/offline", "/join", "/join?code=x", "/class/new", "/class/BCDFG", "/rules",
     "/rules?game=climb", "/rules?rules_text=x", "/rules/verdict", "/docs", "/nothing", "/g/nowhere",
+    "/lab", "/lab/draft", "/lab/draft?measure=nothing", "/lab/nothing", "/lab/draft/setting",
+    "/lab/draft/setting?target=x",
 )  # fmt: skip
 
 

@@ -238,9 +238,13 @@ class PositionGraph:
 
 
 def _make_games(tallies: kernel.Tallies, second: int) -> Games:
-    """Make the games of a pair from the share of every ending: for each reason, lost, drawn and won games."""
+    """Make the games of a pair from the share of every ending: for each reason, lost, drawn and won games.
+
+    Sums can be above 1 by rounding errors, which are cut off.
+    """
     first_place = kernel.ENDING_COUNT * second
     shares = [float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]]
-    won, drawn = sum(shares[2::3]), sum(shares[1::3])
-    by_reason = {reason: sum(shares[3 * place : 3 * place + 3]) for place, reason in enumerate(ENDINGS)}
-    return Games(won + drawn / 2, drawn, by_reason, float(tallies.lengths[second]), float(tallies.swings[second]))
+    won, drawn = sum(shares[2::3]), min(1.0, sum(shares[1::3]))
+    by_reason = {reason: min(1.0, sum(shares[3 * at : 3 * at + 3])) for at, reason in enumerate(ENDINGS)}
+    length, swings = float(tallies.lengths[second]), float(tallies.swings[second])
+    return Games(min(1.0, won + drawn / 2), drawn, by_reason, length, swings)

@@ -12,10 +12,8 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -93,8 +91,11 @@ def _compile_module(module: str) -> dict[str, Any]:
 
 def _hash_sources(modules: list[str]) -> str:
     """Return a short digest of the sources of some modules."""
-    sources = (Path(str(sys.modules[module].__file__)).read_bytes() for module in modules)
-    return blake2b(b"\0".join(sources), digest_size=6).hexdigest()
+    digest = import_module("hashlib").blake2b(digest_size=6)  # only where something is compiled
+    for module in modules:
+        with open(str(sys.modules[module].__file__), "rb") as source:
+            digest.update(source.read())
+    return str(digest.hexdigest())
 
 
 def load_numpy() -> Any:

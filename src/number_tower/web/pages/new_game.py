@@ -16,7 +16,7 @@ from number_tower.blocks import parse_number
 from number_tower.catalogue import First, GameChoice, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
-from number_tower.rules import RulesError
+from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import format_runs, make_sentence, summarize_numbers
 from number_tower.web import limits, rule_form
@@ -110,6 +110,20 @@ async def open_room(request: Request, room: NewRoom) -> Response:
     session.renew()
     await lobby.wait_for_computer(cached)
     return RedirectResponse(f"/g/{cached.address}", 303)
+
+
+def build_new_game_url(book: Rulebook, rules: Rules, title: str) -> str:
+    """Return the address of the form filled in with these rules: as options of the game, or else as your own rules.
+
+    It has every option, since the form remembers those of the last game; `title` is that of your own rules.
+    """
+    fields: dict[str, object] = dict.fromkeys(GAME_FIELDS, "")
+    options = book.find_options(rules)
+    if options is None:
+        fields |= {"game": OWN_RULES, rule_form.TEXT: rule_form.make_text(title, rules)}
+    else:
+        fields |= {"game": book.name, **options}
+    return f"/new?{urlencode(fields)}"
 
 
 @cache

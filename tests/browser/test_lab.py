@@ -1,0 +1,46 @@
+"""The rule lab: from a cell of a map to a game by its rules, with a mouse, a finger or the keyboard."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from serving import PHONE
+from support.browsers import Visitor
+from visits import game_on
+
+pytest_plugins = ["support.browsers"]
+
+
+def play_shown_rules(page: Page) -> None:
+    """Go from the page of a setting to a game for two at one table."""
+    page.get_by_role("link", name="Play these rules").click()
+    page.get_by_text("Two at this table").click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_url("**/g/*")
+
+
+def test_a_cell_of_the_drawing_leads_to_a_game_by_its_rules_without_javascript(visitor: Visitor) -> None:
+    page = visitor("/lab/draft?measure=value", scripts=False)
+    page.locator("svg a").filter(has_text="Target height 20, blocks 1-9, first blocks all").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Target height 20, blocks 1-9, first blocks all")
+    page.get_by_role("link", name="Play these rules").click()
+    expect(page.get_by_label("Target height")).to_have_value("20")
+
+
+def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(visitor: Visitor) -> None:
+    page = visitor("/lab/draft", size=PHONE, touch=True)
+    page.locator("svg a").filter(has_text="Target height 40, blocks 1-9, first blocks all").tap()
+    play_shown_rules(page)
+    assert (game_on(page).rules.target, game_on(page).rules.opening) == (40, None)
+
+
+def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(visitor: Visitor) -> None:
+    page = visitor("/lab/climb")
+    table = page.get_by_role("table", name="Fairness: first blocks 1-6")
+    cell = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name="3", exact=True)).get_by_role("link")
+    expect(page.get_by_role("link", name="Fairness", exact=True)).to_have_attribute("aria-current", "page")
+    cell.first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("largest step 3, first blocks 1-6")
+    play_shown_rules(page)
+    assert (game_on(page).rules.step, game_on(page).rules.opening) == (3, range(1, 7))
