@@ -266,7 +266,7 @@ def test_forfeits_are_counted_for_those_who_gave_them() -> None:
     ("name", "problem"),
     [
         ("broken", "a worker process failed: ZeroDivisionError: it cannot count"),
-        ("deadly", "a worker process ended (exit code 3)"),
+        ("deadly", "a worker process ended (exit code 3) at game "),
     ],
 )
 def test_a_worker_that_fails_is_an_error_and_no_silence(name: str, problem: str, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from multiprocessing import active_children
 
 import pytest
 
-from number_tower.batch.executor import WorkerError, run_parallel
+from number_tower.batch.executor import WorkerError, run_chunks
+from number_tower.batch.processes import WorkerProcesses
 
 
 def test_every_job_runs_once_however_long_it_takes() -> None:
