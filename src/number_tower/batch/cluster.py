@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from functools import partial
 from math import inf
 from queue import Empty, SimpleQueue
@@ -31,6 +32,9 @@ CONNECT_SECONDS = 10.0
 
 _POLL_SECONDS = 2.0
 """How often the workers are counted where no event says that there are others."""
+
+_START_SECONDS = 0.1
+"""The same, while a worker is starting: no event says when it is ready."""
 
 _REPLACEMENT_SECONDS = 5.0
 """How long a cluster may take to replace its last worker before there is a message."""
@@ -56,6 +60,9 @@ class ClusterExecutor(Executor):
     another version of this package is refused: at the beginning by a `ClusterError`, later with a message.
     """
 
+    chunk_seconds = 0.2
+    """How long a worker should run jobs before it returns their results: a call costs Dask some 10 ms, in all."""
+
     def __init__(
         self,
         cluster: str | Client,
@@ -73,17 +80,18 @@ class ClusterExecutor(Executor):
         self._idle_since = -inf
         """When the last worker has gone."""
         self._has_told = False
+        self._poll_seconds = _POLL_SECONDS
         self._closed = False
         self._lost: str | None = None
         self._actions: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         """What the thread has to do: all of the above is changed only there."""
+        self._client.subscribe_topic("all", self._receive_event)
         try:
             self._find_workers()
             self._raise_refusal()
         except BaseException:
             self._close_client()
             raise
-        self._client.subscribe_topic("all", self._receive_event)
         self._thread = Thread(target=self._serve, name="cluster", daemon=True)
         self._thread.start()
 
@@ -101,12 +109,12 @@ class ClusterExecutor(Executor):
         return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - its interface
-        """Drop all calls and close the connection; a job that has begun is finished by its worker, for nobody."""
+        """Drop all calls and close the connection; a worker still finishes the job that it has begun."""
         if self._closed:
             return
         self._closed = True
         self._actions.put(None)
-        self._thread.join()
+        self._thread.join(CONNECT_SECONDS)
         for call in self._list_calls():
             call.cancel()
         self._close_client()
@@ -119,7 +127,8 @@ class ClusterExecutor(Executor):
         if self._client.status == "running":
             self._client.unsubscribe_topic("all")
         if self._owns_client:
-            self._client.close(CONNECT_SECONDS)
+            with suppress(OSError):  # a scheduler that does not answer
+                self._client.close(CONNECT_SECONDS)
 
     def _list_calls(self) -> list[_Call]:
         return [*self._waiting, *(call for worker in self._workers.values() for call in worker.calls)]
@@ -130,7 +139,7 @@ class ClusterExecutor(Executor):
         """Do what is asked for; look for workers when an event or the time says so."""
         while True:
             try:
-                action = self._actions.get(timeout=_POLL_SECONDS)
+                action = self._actions.get(timeout=self._poll_seconds)
             except Empty:
                 action = self._find_workers
             if action is None:
@@ -140,7 +149,7 @@ class ClusterExecutor(Executor):
                 self._send_calls()
             except ClusterError as error:
                 self._lose_cluster(str(error))
-            except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
+            except Exception as error:  # noqa: BLE001 - the calls must not wait for ever
                 self._lose_cluster(format_text(f"{type(error).__name__}: {error}"))
 
     def _receive_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -155,29 +164,33 @@ class ClusterExecutor(Executor):
         """Learn which workers there are, and check those that are new."""
         if self._client.status != "running":
             raise ClusterError("the scheduler does not answer")
-        found = {
-            address: worker["nthreads"]
-            for address, worker in self._client.scheduler_info(n_workers=-1)["workers"].items()
-            if worker["status"] == "running"
-        }
+        found = self._client.scheduler_info(n_workers=-1)["workers"]
         for address in [*self._workers]:
             if address not in found:
                 self._remove_worker(address, is_expected=False)
-        new = [address for address in found if address not in self._workers and address not in self._refused]
-        for address, problem in self._check_workers(new).items():
+        running = {address for address, worker in found.items() if worker["status"] == "running"}
+        for address, worker in self._workers.items():
+            worker.is_running = address in running
+        is_starting = any(worker["status"] == "init" for worker in found.values())
+        self._poll_seconds = _START_SECONDS if is_starting else _POLL_SECONDS
+        for address, problem in self._check_workers(running - {*self._workers, *self._refused}).items():
             if problem is None:
-                self._workers[address] = _Worker(address, found[address])
+                self._workers[address] = _Worker(address, found[address]["nthreads"])
                 self._has_told = False
             else:
                 self._refused[address] = problem
                 self._tell(problem)
 
     def _check_workers(self, addresses: Collection[str]) -> dict[str, str | None]:
-        """Return what is wrong with each of these workers, or None."""
+        """Return what is wrong with each of these workers, or None; those that are leaving are left out."""
         if not addresses:
             return {}
         versions = self._client.run(eval, _GET_VERSION, workers=[*addresses], on_error="return")
-        return {address: _compare_versions(address, version) for address, version in versions.items()}
+        return {
+            address: _compare_versions(address, version)
+            for address, version in versions.items()
+            if not isinstance(version, OSError)
+        }
 
     def _remove_worker(self, address: str, *, is_expected: bool) -> None:
         """Report the calls of a worker that has gone; if it was asked to go, send them to another one."""
@@ -202,7 +215,8 @@ class ClusterExecutor(Executor):
     def _send_calls(self) -> None:
         """Send waiting calls to the workers that have the fewest for each of their threads."""
         while self._waiting:
-            worker = min(self._workers.values(), key=_Worker.get_load, default=None)
+            running = (worker for worker in self._workers.values() if worker.is_running)
+            worker = min(running, key=_Worker.get_load, default=None)
             if worker is None:
                 self._tell_waiting()
                 return
@@ -245,6 +259,8 @@ class _Worker:
     def __init__(self, address: str, threads: int) -> None:
         self.address = address
         self.threads = threads
+        self.is_running = True
+        """Whether it takes calls: Dask pauses a worker that is short of memory."""
         self.calls: set[_Call] = set()
 
     def get_load(self) -> float:
@@ -273,7 +289,7 @@ class _Call(Future[Any]):
             running.cancel()
 
     def cancel(self) -> bool:
-        """Cancel the call; a job that has begun is finished by its worker, for nobody."""
+        """Cancel the call; a worker still finishes the job that it has begun."""
         with self._lock:
             if not self.done():
                 super().cancel()
@@ -333,7 +349,7 @@ def _make_client(outcome: Future[Client], address: str, seconds: float) -> None:
     """Make a client, in a thread: where something else than a scheduler listens, Dask waits for it without a limit."""
     try:
         outcome.set_result(Client(address, timeout=seconds, set_as_default=False, name="number-tower"))
-    except BaseException as error:  # noqa: BLE001 - raised by whoever waits
+    except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
         outcome.set_exception(error)
 
 

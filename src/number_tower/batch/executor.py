@@ -28,13 +28,16 @@ from number_tower.text import format_text
 ResultT = TypeVar("ResultT")
 
 _CHUNK_SECONDS = 0.05
-"""How long a worker runs jobs before it returns their results."""
+"""How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
 
-_MAX_CHUNK = 256
+_MAX_CHUNK = 4096
 """The largest number of jobs in one chunk."""
 
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
+
+_WAIT_SECONDS = 0.5
+"""How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
 
 _CACHED_FUNCTIONS = 4
 """How many functions a worker keeps unpickled; a worker of a cluster may work for several parents."""
@@ -164,6 +167,7 @@ class _Batch(Generic[ResultT]):
         self._suspects: deque[int] = deque()
         self._pending: dict[Future[_ChunkResult[ResultT]], _Chunk] = {}
         self._size = 1
+        self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
 
     def submit_chunks(self) -> bool:
         """Submit as many chunks as the workers need, and return whether any is running."""
@@ -182,7 +186,10 @@ class _Batch(Generic[ResultT]):
     def wait_for_chunks(self) -> _Outcome[ResultT]:
         """Wait until a chunk has finished, and return what all finished chunks came to."""
         outcome: _Outcome[ResultT] = _Outcome()
-        for future in wait(self._pending, return_when=FIRST_COMPLETED).done:
+        finished: set[Future[_ChunkResult[ResultT]]] = set()
+        while not finished:
+            finished = wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done
+        for future in finished:
             chunk = self._pending.pop(future)
             error = None if future.cancelled() else future.exception()
             if future.cancelled():
@@ -208,7 +215,7 @@ class _Batch(Generic[ResultT]):
 
     def _submit(self, chunk: _Chunk) -> None:
         try:
-            future = self._executor.submit(_run_chunk, self._run, chunk.indexes)
+            future = self._executor.submit(_run_chunk, self._run, chunk.indexes, self._seconds)
         except RuntimeError as error:  # it was shut down, or is broken
             raise WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}")) from error
         self._pending[future] = chunk
@@ -311,11 +318,11 @@ class _FunctionCache:
 _functions = _FunctionCache()
 
 
-def _run_chunk(run: SharedFunction[ResultT], indexes: list[int]) -> _ChunkResult[ResultT]:
+def _run_chunk(run: SharedFunction[ResultT], indexes: list[int], seconds: float) -> _ChunkResult[ResultT]:
     """Run jobs until the time of a chunk is over, or until one fails."""
     results: list[ResultT] = []
     error: BatchError | None = None
-    deadline = monotonic() + _CHUNK_SECONDS
+    deadline = monotonic() + seconds
     try:
         with run.use() as function:
             for index in indexes:
