@@ -40,6 +40,10 @@ class JournalDamagedError(BatchError):
     """The file is not a journal of this kind, or was changed."""
 
 
+class JournalWriteError(BatchError):
+    """The file cannot be written, for example because the disk is full; the entries in it can be resumed."""
+
+
 class JournalEntry(Protocol):
     """An entry of a journal."""
 
@@ -134,7 +138,7 @@ class Journal(ABC, Generic[EntryT]):
             self._stream.write(b"".join(lines))
             self._stream.flush()
         except OSError as error:
-            raise BatchError(f"{self.name} cannot be written: {error.strerror}") from None
+            raise self._explain_write(error) from None
         for entry, line in zip(entries, lines, strict=True):
             self._offsets[entry.index] = offset
             offset += len(line)
@@ -154,7 +158,7 @@ class Journal(ABC, Generic[EntryT]):
                     self._stream.seek(offset)
                     stream.write(self._stream.readline())
         except OSError as error:
-            raise BatchError(f"{self.name} cannot be repaired: {error.strerror}") from None
+            raise self._explain_write(error) from None
 
     def _begin(self, *, resume: bool) -> None:
         """Write the header into an empty file, or check that the file has the same one."""
@@ -170,10 +174,16 @@ class Journal(ABC, Generic[EntryT]):
         if header != self._header:
             if not self._header.startswith(header):
                 raise self._explain_mismatch(header)
-            if header:
-                self._stream.truncate(0)
-            self._stream.write(self._header)
-            self._stream.flush()
+            try:
+                if header:
+                    self._stream.truncate(0)
+                self._stream.write(self._header)
+                self._stream.flush()
+            except OSError as error:
+                raise self._explain_write(error) from None
+
+    def _explain_write(self, error: OSError) -> JournalWriteError:
+        return JournalWriteError(f"{self.name} cannot be written: {error.strerror}")
 
     def _unsuitable_file(self) -> BatchError:
         return BatchError(f"{self.name} is not a file that {self.entry_noun}s can be saved to")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from textwrap import fill
 
 from number_tower.arena import BatchError
@@ -76,6 +77,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)")
     parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
     parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
+    parser.add_cluster_option()
     parser.add_value("--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots")
     parser.add_flag("--json", "print the scores as one JSON document")
 
@@ -85,14 +87,15 @@ def run(args: Namespace, terminal: Terminal) -> None:
     check_report_folder(args.report)
     write_report = None if args.report is None else _load_report_writer()
     args.out = arena.choose_journal_file(args, FILE)
-    with closing(RespondentFactory()) as make:
+    with closing(RespondentFactory()) as make, arena.connect_cluster(args) as executor:
         suite = create_suite(args, make)
+        run = partial(run_tasks, suite, jobs=args.jobs, executor=executor, make=make, stop=args.stop)
         with (
             arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
             arena.report_interruption(journal, len(suite), format_resume_command(args)),
             show_progress("games and positions", arena.INTERRUPT_HINT) as update,
-            closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
+            closing(run(log=journal, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None and write_report is not None:
@@ -170,7 +173,7 @@ def format_command(suite: Suite) -> str:
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
-    own = {"jobs": args.jobs, "report": args.report, "stop": args.stop, "json": args.json}
+    own = {"jobs": args.jobs, "cluster": args.cluster, "report": args.report, "stop": args.stop, "json": args.json}
     return arena.format_call("eval", resume=True, out=args.out, **own)
 
 

@@ -27,6 +27,9 @@ _EXAMPLES = "examples:"
 _HELP_WIDTH = 96
 """Columns of the help where there is room for them."""
 
+CLUSTER_VARIABLE = "NUMBER_TOWER_CLUSTER"
+"""The environment variable with the address of a cluster."""
+
 _DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
 
 
@@ -183,6 +186,15 @@ class CommandParser(argparse.ArgumentParser):
         """Add the time that a program has for a move."""
         self.add_value(
             "--patience", "S", "seconds that a program has for a move (10)", type=parse_seconds, default=10.0
+        )
+
+    def add_cluster_option(self) -> None:
+        """Add the cluster that does the work."""
+        self.add_value(
+            "--cluster",
+            "ADDRESS",
+            "use the workers of the Dask scheduler at ADDRESS, such as tcp://host:8786, or none "
+            f"(default: {CLUSTER_VARIABLE}, or this machine)",
         )
 
     def add_hidden_option(self) -> None:
