@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.cli.errors import CommandError
-from number_tower.cli.lab_show import add_show_arguments, run_show
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
+from number_tower.cli.main import run_command
 from number_tower.installation import format_install_command
 from support.clocks import SLOW
 from support.lab_rows import make_grid, make_row, write_rows
@@ -43,9 +41,7 @@ To play the best:
 
 
 def show(*words: str) -> None:
-    parser = CommandParser(prog="tower lab show")
-    add_show_arguments(parser)
-    run_show(parser.parse_args(words), Terminal())
+    run_command(["lab", "show", *words])
 
 
 @pytest.fixture
@@ -138,13 +134,9 @@ WITHOUT_PACKAGES = """
 import sys
 sys.modules.update(dict.fromkeys(("matplotlib", "jinja2", "numpy", "numba")))
 from number_tower.cli.errors import CommandError
-from number_tower.cli.lab_show import add_show_arguments, run_show
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
-parser = CommandParser(prog="tower lab show")
-add_show_arguments(parser)
+from number_tower.cli.main import run_command
 try:
-    run_show(parser.parse_args(sys.argv[1:]), Terminal())
+    run_command(["lab", "show", *sys.argv[1:]])
 except CommandError as error:
     print(error)
 """

@@ -97,6 +97,13 @@ class Journal(ABC, Generic[EntryT]):
     def parse_entry(self, document: dict[str, Any]) -> EntryT:
         """Rebuild an entry from its line; any usual exception says that this is not possible."""
 
+    def describe_difference(self, key: str, ours: object, theirs: object) -> str:
+        """Say how a setting of the file differs from that of this run."""
+        here, there = _format_names(ours), _format_names(theirs)
+        if here == there:
+            return "the rules of its games have changed since"
+        return f"{self.setting_labels[key]} {there}, and not {here}"
+
     def __enter__(self) -> Self:
         return self
 
@@ -195,10 +202,7 @@ class Journal(ABC, Generic[EntryT]):
             if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
                 ours = json.loads(self._header)
                 key = next(key for key in ours if theirs.get(key) != ours[key])
-                here, there = _format_names(ours[key]), _format_names(theirs.get(key))
-                problem = f"{self.setting_labels[key]} {there}, and not {here}"
-                if here == there:
-                    problem = "the rules of its games have changed since"
+                problem = self.describe_difference(key, ours[key], theirs.get(key))
                 return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 

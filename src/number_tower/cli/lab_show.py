@@ -50,7 +50,7 @@ _COLUMNS = ("wins", "fairness", "depth", "reach", "length", "drama", "decisions"
 _FEWEST_COLUMNS = 3
 
 
-def add_show_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab show`."""
     weights = ",".join(f"{name}={weight:g}" for name, weight in DEFAULT_WEIGHTS.items())
     limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
@@ -91,7 +91,7 @@ def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
     return read
 
 
-def run_show(args: Namespace, terminal: Terminal) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Rank the settings of a file, print the best, and write the report."""
     check_report_folder(args.report)
     if args.report is None and (axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)):

@@ -94,7 +94,6 @@ class LabRow:
     results: Sequence[Sequence[float]] | None = None
     intervals: Mapping[str, Sequence[float]] | None = None
     """The 95 % intervals of estimated measures."""
-    seconds: float | None = None
     version: str = ""
 
     @property
@@ -244,7 +243,6 @@ _CHECKS: dict[str, _Check] = {
             isinstance(value, dict) and all(key in SAMPLED and _is_interval(each) for key, each in value.items())
         ),
     ),
-    "seconds": _NUMBER,
     "version": ("a version", lambda value: isinstance(value, str)),
 }
 
