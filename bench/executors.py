@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 WORKERS = 2
-JOBS = 800
+JOBS = 1200
 ROUNDS = 5
 
 

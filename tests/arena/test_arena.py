@@ -33,8 +33,7 @@ from number_tower.arena.playout import ArenaJournal, GameResult
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import ArenaResults, Score, compute_results
 from number_tower.arena.schedule import Contest, arrange
-from number_tower.batch import journal
-from number_tower.batch.executor import WorkerError
+from number_tower.batch import WorkerError, journal
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import arena as contesting
 from number_tower.cli import console

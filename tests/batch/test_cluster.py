@@ -21,9 +21,9 @@ from distributed import Client, LocalCluster
 
 from number_tower import __version__
 from number_tower.arena import arena
-from number_tower.batch import BatchError, cluster
+from number_tower.batch import BatchError, WorkerError, cluster
 from number_tower.batch.cluster import ClusterError, ClusterExecutor
-from number_tower.batch.executor import WorkerError, run_chunks
+from number_tower.batch.executor import run_chunks
 from number_tower.cli import arena as arena_command
 from number_tower.cli.main import create_parser, main
 from number_tower.evaluation import evaluate

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import pytest
 
-from number_tower.batch import BatchError
-from number_tower.batch.executor import StoppedError, WorkerError, run_chunks, run_journaled
+from number_tower.batch import BatchError, StoppedError, WorkerError
+from number_tower.batch.executor import run_chunks, run_journaled
 from number_tower.batch.processes import WorkerProcesses
 from support.batch_jobs import Counted, Entry, die_at, get_pid, kill_once, note_pid, refuse, return_function, square
 from support.clocks import wait_until

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from number_tower.batch.executor import StoppedError
+from number_tower.batch import StoppedError
 
 
 def square(index: int) -> tuple[int, int]:

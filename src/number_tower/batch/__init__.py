@@ -7,6 +7,14 @@ class BatchError(ValueError):
     """A batch of jobs cannot be run or resumed, and why."""
 
 
+class WorkerError(BatchError):
+    """A worker ended, or a job raised an unexpected exception."""
+
+
+class StoppedError(BatchError):
+    """A job asks to stop the whole batch, and says why."""
+
+
 class WorkerDiedError(Exception):
     """A worker ended while calls were waiting for it; the executor replaces it and can still be used.
 

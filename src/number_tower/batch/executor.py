@@ -8,24 +8,18 @@ the jobs that it had are run again one by one, and a job at which a worker dies 
 from __future__ import annotations
 
 import os
-import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from functools import cached_property
+from contextlib import ExitStack, closing
 from itertools import islice
-from threading import Lock, Timer
-from time import monotonic
-from traceback import format_exc
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple
 
-from number_tower.batch import BatchError, WorkerDiedError
+from number_tower.batch import BatchError, WorkerDiedError, WorkerError
+from number_tower.batch.chunks import ChunkResult, ResultT, SharedFunction, run_chunk
 from number_tower.batch.journal import EntryT, Journal
 from number_tower.batch.processes import WorkerProcesses
 from number_tower.text import format_text
-
-ResultT = TypeVar("ResultT")
 
 _CHUNK_SECONDS = 0.05
 """How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
@@ -33,25 +27,14 @@ _CHUNK_SECONDS = 0.05
 _MAX_CHUNK = 4096
 """The largest number of jobs in one chunk."""
 
+_GROWTH = 4
+"""By how much chunks may become longer or shorter at once."""
+
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
 
 _WAIT_SECONDS = 0.5
 """How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
-
-_CACHED_FUNCTIONS = 4
-"""How many functions a worker keeps unpickled; a worker of a cluster may work for several parents."""
-
-_KEEP_SECONDS = 60.0
-"""How long a worker keeps functions that no chunk uses."""
-
-
-class WorkerError(BatchError):
-    """A worker ended, or a job raised an unexpected exception."""
-
-
-class StoppedError(BatchError):
-    """A job asks to stop the whole batch, and says why."""
 
 
 def run_journaled(  # noqa: PLR0913 - all options are keywords
@@ -165,7 +148,7 @@ class _Batch(Generic[ResultT]):
         self._executor = executor
         self._returned: deque[int] = deque()
         self._suspects: deque[int] = deque()
-        self._pending: dict[Future[_ChunkResult[ResultT]], _Chunk] = {}
+        self._pending: dict[Future[ChunkResult[ResultT]], _Chunk] = {}
         self._size = 1
         self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
 
@@ -186,7 +169,7 @@ class _Batch(Generic[ResultT]):
     def wait_for_chunks(self) -> _Outcome[ResultT]:
         """Wait until a chunk has finished, and return what all finished chunks came to."""
         outcome: _Outcome[ResultT] = _Outcome()
-        finished: set[Future[_ChunkResult[ResultT]]] = set()
+        finished: set[Future[ChunkResult[ResultT]]] = set()
         while not finished:
             finished = wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done
         for future in finished:
@@ -199,11 +182,11 @@ class _Batch(Generic[ResultT]):
             elif error is not None:
                 outcome.error = WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}"))
             else:
-                results, rest, refusal = future.result()
-                outcome.results += results
-                self._returned += rest
-                self._size = max(self._size // 2, 1) if rest else min(2 * self._size, _MAX_CHUNK)
-                outcome.error = refusal or outcome.error
+                result = future.result()
+                outcome.results += result.results
+                self._returned += result.rest
+                self._adjust_size(result)
+                outcome.error = result.error or outcome.error
         return outcome
 
     def cancel(self) -> None:
@@ -213,9 +196,14 @@ class _Batch(Generic[ResultT]):
         if not isinstance(self._executor, WorkerProcesses):
             wait(self._pending)
 
+    def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
+        """Choose how many jobs fill the time of a chunk, by those of the last one; jobs may differ, so step by step."""
+        fitting = int(len(result.results) * self._seconds / max(result.seconds, 1e-6))
+        self._size = max(self._size // _GROWTH, min(fitting, self._size * _GROWTH, _MAX_CHUNK), 1)
+
     def _submit(self, chunk: _Chunk) -> None:
         try:
-            future = self._executor.submit(_run_chunk, self._run, chunk.indexes, self._seconds)
+            future = self._executor.submit(run_chunk, self._run, chunk.indexes, self._seconds)
         except RuntimeError as error:  # it was shut down, or is broken
             raise WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}")) from error
         self._pending[future] = chunk
@@ -239,100 +227,3 @@ def _count_slots(executor: Executor) -> int:
     """Return how many calls an executor can run at once: ours say so, those of the standard library nearly do."""
     slots: int = getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
     return slots
-
-
-# In the worker --------------------------------------------------------------------------------------------------------
-
-
-_ChunkResult = tuple[list[ResultT], list[int], BatchError | None]
-"""Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
-
-
-class SharedFunction(Generic[ResultT]):
-    """A function that is sent with every chunk, and unpickled only once in each worker.
-
-    It may hold much, and start programs that stay from job to job. In this process, it is the function itself.
-    """
-
-    def __init__(self, function: Callable[[int], ResultT] | bytes) -> None:
-        self._function = function
-
-    def __reduce__(self) -> tuple[type[SharedFunction[ResultT]], tuple[bytes]]:
-        """Pickle the function once; it is unpickled where an exception can be reported."""
-        return SharedFunction, (self._pickled,)
-
-    @cached_property
-    def _pickled(self) -> bytes:
-        return self._function if isinstance(self._function, bytes) else pickle.dumps(self._function)
-
-    def use(self) -> AbstractContextManager[Callable[[int], ResultT]]:
-        """Return a context that gives the function."""
-        return _functions.use(self._function) if isinstance(self._function, bytes) else nullcontext(self._function)
-
-
-class _FunctionCache:
-    """The functions that this worker has unpickled.
-
-    They are dropped, and with them what they have started, when no chunk has come for a while: a worker of a cluster
-    outlives its parents, and does not learn that one was killed.
-    """
-
-    def __init__(self) -> None:
-        self._functions: dict[bytes, Callable[[int], Any] | None] = {}
-        self._users = 0
-        self._timer: Timer | None = None
-        self._lock = Lock()
-
-    @contextmanager
-    def use(self, pickled: bytes) -> Iterator[Callable[[int], Any]]:
-        """Give a function for the time of the context."""
-        with self._lock:
-            self._users += 1
-            if self._timer is not None:
-                self._timer.cancel()
-        try:
-            yield self._load(pickled)
-        finally:
-            with self._lock:
-                self._users -= 1
-                if not self._users:
-                    self._timer = Timer(_KEEP_SECONDS, self._drop_unused)
-                    self._timer.daemon = True
-                    self._timer.start()
-
-    def _load(self, pickled: bytes) -> Callable[[int], Any]:
-        with self._lock:
-            cached = self._functions.pop(pickled, None)
-            function = pickle.loads(pickled) if cached is None else cached  # noqa: S301 - from our parent
-            self._functions[pickled] = function
-            for oldest in [*self._functions][:-_CACHED_FUNCTIONS]:
-                del self._functions[oldest]
-            return function
-
-    def _drop_unused(self) -> None:
-        with self._lock:
-            if not self._users:
-                self._functions.clear()
-
-
-_functions = _FunctionCache()
-
-
-def _run_chunk(run: SharedFunction[ResultT], indexes: list[int], seconds: float) -> _ChunkResult[ResultT]:
-    """Run jobs until the time of a chunk is over, or until one fails."""
-    results: list[ResultT] = []
-    error: BatchError | None = None
-    deadline = monotonic() + seconds
-    try:
-        with run.use() as function:
-            for index in indexes:
-                results.append(function(index))
-                if monotonic() > deadline:
-                    break
-    except BatchError as refused:
-        error = refused
-    except Exception as unexpected:  # noqa: BLE001 - raised in the parent
-        text = format_text(f"{type(unexpected).__name__}: {unexpected}")
-        error = WorkerError(f"a worker process failed: {text}")
-        error.add_note(format_exc())
-    return results, indexes[len(results) :], error

@@ -17,7 +17,7 @@ from number_tower.arena import BatchError, play_games
 from number_tower.arena.playout import ArenaJournal
 from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
 from number_tower.arena.schedule import arrange
-from number_tower.batch.executor import StoppedError, WorkerError
+from number_tower.batch import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, JournalWriteError
 from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, print_error, report_as, require_extra

@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import Unpack
 
-from number_tower.batch import BatchError
-from number_tower.batch.executor import StoppedError, run_journaled
+from number_tower.batch import BatchError, StoppedError
+from number_tower.batch.executor import run_journaled
 from number_tower.evaluation.players import Function, RespondentFactory
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
