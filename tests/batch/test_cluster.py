@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from number_tower import __version__
 from number_tower.arena import arena
@@ -29,21 +28,8 @@ from number_tower.cli.main import create_parser, main
 from number_tower.evaluation import evaluate
 from support.batch_jobs import Counted, die_at, kill_once, square
 from support.clocks import SLOW, wait_until
+from support.clusters import start_cluster
 from support.command import ROOT, TOWER, plain_environment
-
-QUIET: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": None}
-
-
-@contextmanager
-def start_cluster(workers: int, *, processes: bool) -> Iterator[LocalCluster]:
-    """Start a cluster whose log is left out; without processes its workers are threads of this one."""
-    logging.disable(logging.CRITICAL)
-    options = {**QUIET, "n_workers": workers, "threads_per_worker": 1, "processes": processes, "protocol": "tcp"}
-    try:
-        with LocalCluster(**options) as started:
-            yield started
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from number_tower.batch.cluster import ClusterExecutor
 from number_tower.lab import LabJournal, Space, StudyLimits, make_space, sweep
 from number_tower.lab.rows import LabRow
-from support.clocks import SLOW, wait_until
+from support.clocks import wait_until
 from support.clusters import start_cluster
 from support.command import TOWER, plain_environment, tower
 from support.lab_spaces import AXES, make_deadly_space
@@ -48,7 +48,9 @@ def test_the_rows_are_the_same_whichever_executor_measured_them(cluster: Cluster
 
 
 @pytest.mark.parametrize("where", ["processes", "cluster"])
-def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else(where: str, cluster: ClusterExecutor) -> None:
+def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else(
+    where: str, cluster: ClusterExecutor
+) -> None:
     space = make_deadly_space()
     rows = sorted(sweep(space, cluster if where == "cluster" else None, jobs=2), key=lambda row: row.index)
     assert [row.status for row in rows] == ["crashed" if index == space.deadly else "measured" for index in range(25)]
@@ -66,9 +68,9 @@ def test_a_sweep_whose_process_was_killed_is_resumed_to_the_same_rows(tmp_path: 
     call = ["lab", "climb", "--blocks", "1-5..1-40", "--opening", "none;1-2..1-9", "--jobs", "1"]
     file = tmp_path / "killed.jsonl"
     with subprocess.Popen(
-        [*TOWER, *call, "--out", str(file)], env=plain_environment(), stdout=subprocess.DEVNULL, start_new_session=True
+        [TOWER, *call, "--out", str(file)], env=plain_environment(), stdout=subprocess.DEVNULL, start_new_session=True
     ) as killed:
-        wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 20, SLOW)
+        wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 20)
         os.killpg(killed.pid, signal.SIGKILL)
     assert file.read_bytes().count(b"\n") < 300
     done = tower(*call, "--out", str(file), "--resume", cwd=tmp_path)
