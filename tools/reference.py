@@ -47,8 +47,9 @@ FOOT = """
 
 def page() -> str:
     """Return the whole page."""
+    anchors = {name: name.replace(" ", "-") for name in COMMANDS}
     listed = "".join(
-        f"| [`tower {name}`](#tower-{name.replace(' ', '-')}) | {summary} |\n" for name, (_, summary) in COMMANDS.items()
+        f"| [`tower {name}`](#tower-{anchors[name]}) | {summary} |\n" for name, (_, summary) in COMMANDS.items()
     )
     return HEAD + listed + "".join(_section(name, parser) for name, parser in _find_parsers().items()) + FOOT
 
