@@ -33,6 +33,7 @@ from number_tower.lab.stories import (
     FIGURES,
     describe_counts,
     describe_weights,
+    format_rule_value,
     format_score,
     make_play_command,
 )
@@ -172,7 +173,7 @@ def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: in
         rows = [
             [
                 str(place),
-                *(str(each.row.rules.get(key, "-")) for key in keys),
+                *(format_rule_value(key, each.row.rules.get(key)) for key in keys),
                 format_score(each),
                 "*" if each.on_front else "",
                 *(FIGURES[name].write(each.row) for name in columns),

@@ -90,7 +90,16 @@ def label_setting(row: LabRow, keys: Iterable[str]) -> str:
 
 def label_value(key: str, value: RuleValue) -> str:
     """Return a rule and its value."""
-    return f"no {key}" if value is None else f"{key} {value}"
+    if value is None:
+        return "any opening" if key == "opening" else f"no {key}"
+    return f"{key} {value}"
+
+
+def format_rule_value(key: str, value: RuleValue) -> str:
+    """Return the value of a rule alone; without a limit on openings any block may open."""
+    if value is None:
+        return "any" if key == "opening" else "none"
+    return str(value)
 
 
 def describe_figures(row: LabRow) -> str:

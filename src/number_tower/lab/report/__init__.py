@@ -13,7 +13,7 @@ from number_tower.document.page import render_html
 from number_tower.lab.ranking import GOALS, SCALES, RankedRow, Ranking, choose_recommended
 from number_tower.lab.report.maps import MapAxes, choose_axes, make_maps
 from number_tower.lab.results import LabResults
-from number_tower.lab.rows import write_table
+from number_tower.lab.rows import RuleValue, write_table
 from number_tower.lab.stories import (
     ESTIMATE,
     FIGURES,
@@ -22,6 +22,7 @@ from number_tower.lab.stories import (
     describe_counts,
     describe_figures,
     describe_weights,
+    format_rule_value,
     format_score,
     label_setting,
     make_play_command,
@@ -69,12 +70,12 @@ def _introduce(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece]
     yield describe_counts(results, ranking)
     if results.values:
         yield Items(
-            tuple((StrongText(key), f": {_summarize_values(values)}") for key, values in results.values.items())
+            tuple((StrongText(key), f": {_summarize_values(key, values)}") for key, values in results.values.items())
         )
 
 
-def _summarize_values(values: Sequence[object]) -> str:
-    texts = ["none" if value is None else str(value) for value in values]
+def _summarize_values(key: str, values: Sequence[RuleValue]) -> str:
+    texts = [format_rule_value(key, value) for value in values]
     return ", ".join(texts) if len(texts) <= 6 else f"{texts[0]}, {texts[1]}, ... {texts[-1]} ({len(texts)} values)"
 
 
@@ -150,7 +151,7 @@ def _show_table(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece
         tuple(
             (
                 str(place),
-                *(str(each.row.rules.get(key, "none")) for key in results.values),
+                *(format_rule_value(key, each.row.rules.get(key)) for key in results.values),
                 format_score(each),
                 "*" if each.on_front else "",
                 *(figure.write(each.row) for figure in FIGURES.values()),

@@ -11,7 +11,7 @@ from number_tower.charts.maps import Cell, Panel, draw_map
 from number_tower.lab.ranking import STEPS
 from number_tower.lab.results import LabFileError, LabResults
 from number_tower.lab.rows import LabRow, RuleValue
-from number_tower.lab.stories import FIGURES, MISSING, describe_figures, label_setting, label_value
+from number_tower.lab.stories import FIGURES, MISSING, describe_figures, format_rule_value, label_setting, label_value
 from number_tower.text import format_list, format_value
 
 MAX_COLUMNS, MAX_ROWS, MAX_PANELS = 40, 80, 12
@@ -133,8 +133,8 @@ def _make_chart(
     panels = [
         Panel(
             "" if axes.by is None else label_value(axes.by, value),
-            _label_values(shown.columns),
-            _label_values(shown.rows),
+            _label_values(axes.x, shown.columns),
+            _label_values(axes.y, shown.rows),
             {(column, line): cell for (place, column, line), cell in cells.items() if place == panel},
         )
         for panel, value in enumerate(shown.panels)
@@ -174,8 +174,8 @@ _WINNER_WORDS = {
 }
 
 
-def _label_values(values: Sequence[RuleValue]) -> list[str]:
-    return ["none" if value is None else str(value) for value in values]
+def _label_values(key: str | None, values: Sequence[RuleValue]) -> list[str]:
+    return [format_rule_value(key or "", value) for value in values]
 
 
 def _choose_range(results: LabResults, axes: MapAxes, best: LabRow) -> MapRange:
