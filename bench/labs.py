@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from math import isclose
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
 from number_tower.lab import StudyLimits, make_space, study, sweep
 from number_tower.lab.rows import SIGHTS
+from number_tower.lab.runner import measure_setting
 from support.plain_study import PlainStudy
 from timing import seconds, typical
 from works import Duel, agree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLIMBS = {"blocks": "1-5..1-60", "step": "1..60", "opening": "none;1-2..1-60"}
 """201,600 combinations; those with an opening that is not among the blocks, which are 92,400, are no games."""
@@ -38,6 +43,14 @@ def compare_with_plain(name: str, **options: object) -> Duel:
             agree(isclose(found.get_games(first, second).result, expected, abs_tol=1e-9), other=True)
 
     return Duel(took, seconds(compute_plainly), len(PlainStudy(rules).positions))
+
+
+JOBS = 3_000
+
+
+def make_jobs() -> Callable[[int], object]:
+    """Return the jobs that executors are compared by: settings of climb, of about a millisecond each."""
+    return partial(measure_setting, space=make_space("climb", CLIMBS, sample=JOBS), limits=StudyLimits())
 
 
 class Sweeping(NamedTuple):
