@@ -23,10 +23,10 @@ from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MOST_CELLS = 1_000
+MOST_CELLS = 1_150
 """Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some are left out."""
 
-MOST_COLUMNS = 36
+MOST_COLUMNS = 46
 """Cells of a row that a wide window shows without scrolling."""
 
 

@@ -143,9 +143,10 @@ def report_crash(index: int, reason: str) -> Entry:
     raise AssertionError((index, reason))
 
 
-def test_where_crashes_are_reported_no_job_runs_in_this_process() -> None:
-    here, elsewhere = (next(run_journaled(note_pid, 1, jobs=1, on_crash=each)) for each in (None, report_crash))
+def test_where_crashes_are_reported_jobs_run_in_this_process_only_if_that_is_asked_for() -> None:
+    here, elsewhere = (next(run_journaled(note_pid, 1, on_crash=each)) for each in (None, report_crash))
     assert here.pid == os.getpid() != elsewhere.pid
+    assert next(run_journaled(note_pid, 1, jobs=1, on_crash=report_crash)).pid == os.getpid()
 
 
 def test_a_pool_of_the_callers_that_breaks_is_told_in_words() -> None:

@@ -54,7 +54,8 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     number of finished jobs and their total.
 
     A job at which a worker has died twice raises a `WorkerError`. With `on_crash`, the entry that this function makes
-    from the job and the reason takes the place of its result instead; such jobs never run in this process.
+    from the job and the reason takes the place of its result instead; without `jobs`, such jobs never run in this
+    process.
     """
     done = 0
     for entry in () if log is None else log.read():
@@ -65,7 +66,7 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
     with ExitStack() as stack:
-        if executor is None and workers <= 1 and on_crash is None:
+        if executor is None and workers <= 1 and (on_crash is None or jobs == 1):
             chunks: Iterator[list[EntryT]] = ([run(index)] for index in indexes)
         else:
             if executor is None:

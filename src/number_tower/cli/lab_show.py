@@ -22,7 +22,6 @@ from number_tower.lab.ranking import (
     RankedRow,
     Ranking,
     RankingError,
-    choose_recommended,
     parse_front,
     parse_limits,
     parse_weights,
@@ -37,7 +36,7 @@ from number_tower.lab.stories import (
     format_score,
     make_play_command,
 )
-from number_tower.text import format_path
+from number_tower.text import format_list, format_path
 
 T = TypeVar("T")
 
@@ -149,6 +148,8 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
 def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str | None, width: int) -> str:
     """Return the best settings as a table, and the commands that play the first of them."""
     text = fill(describe_counts(results, ranking), width) + "\n"
+    if not results.measured:
+        return f"{text}\nNothing was measured, so there is nothing to list.\n"
     if not ranking.rows:
         return f"{text}\nNo setting passes the guards; --guards none lists them all.\n"
     text += f"\n{_format_settings(results, ranking.rows[:top], width)}"
@@ -157,10 +158,16 @@ def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str 
         f"{' and '.join(ranking.front)} and better in one."
     )
     text += "\n" + fill(legend, width) + "\n\nTo play the best:\n"
-    for place, each in enumerate(choose_recommended(ranking, _PLAYED), 1):
+    missing = []
+    for place, each in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
         play = make_play_command(each.row, place, folder or "")
-        is_missing = play.file is not None and folder is None
-        text += f"  {place}  {'its rules need a file; --report FOLDER writes it' if is_missing else play.text}\n"
+        if play.file is None or folder is not None:
+            text += f"  {place}  {play.text}\n"
+        else:
+            missing.append(str(place))
+    if missing:
+        needs = f"{format_list(missing)} needs a rule file" if len(missing) == 1 else "The others need a rule file"
+        text += f"  {needs}, which --report FOLDER writes.\n"
     return text
 
 
