@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from itertools import product
 from math import isclose
@@ -63,7 +64,7 @@ class Sweeping(NamedTuple):
 
 def run_sweep(name: str, axes: dict[str, str] | None = None) -> Sweeping:
     """Measure all settings of a space, on all cores."""
-    counts = {"measured": 0, "too large": 0}
+    counts = Counter[str]()
 
     def measure() -> None:
         for row in sweep(make_space(name, axes), limits=StudyLimits()):

@@ -34,6 +34,10 @@ are too one-sided (fairness below 0.25), 2 whose target is hardly ever reached
 Score: fairness 3, depth 3, drama 1, decisions 1 and reach 1. * is on the front:
 no other setting is at least as good in fairness and depth and better in one.
 
+The front: blocks 1-9, target 15, fit any; blocks 1-7, target 15, fit
+descending; blocks 1-9, target 12, fit descending; blocks 1-8, target 18, fit
+any.
+
 To play the best:
   2  tower play draft --target 12 --blocks 1-7
   The others need a rule file, which --report FOLDER writes.

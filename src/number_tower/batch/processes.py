@@ -131,7 +131,8 @@ class _WorkerProcess:
         if code is None:
             return WorkerDiedError("a worker process sent a result that cannot be read", suspects_calls=has_begun)
         hint = "" if has_begun or code != 1 else f" before it began; {_MISSING_GUARD}"
-        return WorkerDiedError(f"a worker process ended (exit code {code}){hint}", suspects_calls=has_begun)
+        message = f"a worker process ended (exit code {code}){hint}"
+        return WorkerDiedError(message, suspects_calls=has_begun, may_recover=code != 1)
 
 
 @contextmanager

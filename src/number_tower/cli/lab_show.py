@@ -34,6 +34,7 @@ from number_tower.lab.stories import (
     describe_weights,
     format_rule_value,
     format_score,
+    label_setting,
     make_play_command,
 )
 from number_tower.text import format_list, format_path
@@ -41,6 +42,9 @@ from number_tower.text import format_list, format_path
 T = TypeVar("T")
 
 _TOP = 10
+_FRONT = 8
+"""Settings of the front that are named."""
+
 _PLAYED = 3
 """Settings whose command is printed."""
 
@@ -138,6 +142,7 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
         "guards": dict(ranking.limits),
         "left_out": ranking.failing,
         "front": list(ranking.front),
+        "front_rows": [each.row.index for each in ranking.rows if each.on_front],
         "rows": [
             {"score": round(each.score, 4), "on_front": each.on_front, **each.row.to_document()}
             for each in ranking.rows[:top]
@@ -157,7 +162,10 @@ def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str 
         f"Score: {describe_weights(ranking)}. * is on the front: no other setting is at least as good in "
         f"{' and '.join(ranking.front)} and better in one."
     )
-    text += "\n" + fill(legend, width) + "\n\nTo play the best:\n"
+    text += "\n" + fill(legend, width) + "\n"
+    front = [label_setting(each.row, results.values) for each in ranking.rows if each.on_front]
+    shown = "; ".join(front[:_FRONT]) + (f"; and {len(front) - _FRONT} more" if len(front) > _FRONT else "")
+    text += "\n" + fill(f"The front: {shown}.", width) + "\n\nTo play the best:\n"
     missing = []
     for place, each in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
         play = make_play_command(each.row, place, folder or "")

@@ -19,6 +19,9 @@ MAX_POSITIONS = 1_000_000
 MAX_MEMORY = 1024
 """The usual limits of one study, in positions and in MiB; a million positions take about 300 MiB."""
 
+MAX_BLOCKS = 1_000
+"""The most blocks of a game that is measured: the table of what fits on what has as many rows."""
+
 _MOVES_PER_POSITION = 20
 """The most moves of a study, for each position that is allowed."""
 
@@ -78,6 +81,8 @@ class PositionGraph:
     ) -> None:
         start = Position.start(rules)
         self._max_positions, self._max_memory = positions, memory
+        if len(rules.blocks) > MAX_BLOCKS:
+            raise NotMeasuredError(f"too large, not measured: more than {MAX_BLOCKS:,} blocks")
         self._rules: Any
         try:
             self._rules, bits = encode_rules(start, SearchLimits(memory=memory), plies=True)

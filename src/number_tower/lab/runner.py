@@ -128,7 +128,7 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
     setting = space[index]
     try:
         found = study(setting.rules, positions=limits.positions, memory=limits.memory)
-    except NotMeasuredError:
+    except (NotMeasuredError, MemoryError):
         if not limits.games:
             return _make_row(space, setting, "too large")
         return _make_row(space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed))

@@ -33,6 +33,8 @@ MAX_SETTINGS = 1_000_000
 
 _RANGE = re.compile(r"(.*?)([0-9]{1,18})\.\.(.*?)([0-9]{1,18})(?:/([0-9]{1,4}))?")
 _TRIES_PER_SETTING = 200
+_MAX_TRIES = 300_000
+"""Combinations that are drawn to find as many valid ones as asked for."""
 
 
 class SpaceError(BatchError):
@@ -110,7 +112,7 @@ class Space:
             yield from islice(filter(self._is_valid, places), self.sample)
             return
         drawn = set[int]()
-        for _ in range(_TRIES_PER_SETTING * self.sample):
+        for _ in range(min(_TRIES_PER_SETTING * self.sample, _MAX_TRIES)):
             place = rng.randrange(total)
             if place not in drawn and self._is_valid(place):
                 drawn.add(place)
