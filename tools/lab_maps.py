@@ -23,7 +23,7 @@ from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MOST_CELLS = 1_150
+MOST_CELLS = 1_000
 """Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some are left out."""
 
 MOST_COLUMNS = 46

@@ -56,7 +56,7 @@ def test_the_results_before_an_error_are_kept(name: str) -> None:
     results: list[tuple[int, int]] = []
     with EXECUTORS[name]() as executor:
         chunks = run_chunks(partial(divmod, 7), [3, 4, 0], executor)
-        with pytest.raises(WorkerError, match="a worker process failed: ZeroDivisionError") as failed:
+        with pytest.raises(WorkerError, match="a worker process failed at job 0: ZeroDivisionError") as failed:
             results.extend(result for chunk in chunks for result in chunk)
     assert set(results) <= {(2, 1), (1, 3)}
     assert "Traceback" in failed.value.__notes__[0]

@@ -215,7 +215,7 @@ def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
     if rules.step is not None:
         axes["step"] = range(max(1, rules.step - 3), rules.step + 4)
     least = rules.blocks[0]
-    limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3, 5)
+    limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3,)
     axes["opening"] = [None, *(f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count)]
     return axes
 
