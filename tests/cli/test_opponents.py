@@ -254,3 +254,8 @@ def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
     terminal.until("Hint cancelled.")
     terminal.type("quit\ny\n")
     assert terminal.end() == 0
+
+
+def test_a_preset_in_the_place_of_a_level_is_told_where_it_goes() -> None:
+    done = tower("play", "draft", "deep")
+    assert (done.returncode, done.stderr) == (2, "tower: deep is a preset, and not a level: add --preset deep\n")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli.errors import CommandError
 from number_tower.cli.terminal import get_columns, is_visible
-from number_tower.text import format_value
+from number_tower.text import format_path, format_value
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -29,6 +29,9 @@ _HELP_WIDTH = 96
 
 CLUSTER_VARIABLE = "NUMBER_TOWER_CLUSTER"
 """The environment variable with the address of a cluster."""
+
+REPORT_MARK = b'<meta name="generator" content="Number Tower">'
+"""By which the page of a report is known; other pages are not replaced."""
 
 _DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
 
@@ -69,6 +72,11 @@ def check_report_folder(folder: str | None) -> None:
     """Refuse a folder for a report that cannot be one, before any work is done."""
     if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
         raise CommandError("--report: expected a folder; it is created if needed")
+    page = os.path.join(folder or "", "index.html")
+    if folder is not None and os.path.exists(page):
+        with open(page, "rb") as stream:
+            if REPORT_MARK not in stream.read(1000):
+                raise CommandError(f"--report: {format_path(page)} is no report, and is kept; name another folder")
 
 
 # The parser -----------------------------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ def follow_up(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
 def choose_opponent(args: Namespace) -> None:
     """Take the opponent that is named after the game, as in `tower play draft gentle`, or the one of the settings."""
     if args.level is not None:
+        _refuse_preset(args)
         if args.vs is not None:
             raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
         args.vs = [args.level]
@@ -80,6 +81,12 @@ def choose_opponent(args: Namespace) -> None:
         args.vs = [level]
     if args.vs is not None and [spec.lower() for spec in args.vs] == [PEOPLE]:
         args.vs = None
+
+
+def _refuse_preset(args: Namespace) -> None:
+    """Refuse the name of a preset in the place of a level, and say where it goes."""
+    if args.game in catalogue.list_names() and args.level in catalogue.load_named(args.game).presets:
+        raise CommandError(f"{args.level} is a preset, and not a level: add --preset {args.level}")
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:

@@ -92,8 +92,8 @@ class DrawnMap(NamedTuple):
 
 
 def format_percent(share: float) -> str:
-    """Write a part of a whole in hundredths."""
-    return f"{100 * share:.0f}"
+    """Write a part of a whole in hundredths; only the whole is 100."""
+    return f"{100 * share:.0f}" if share in {0, 1} else f"{min(100 * share, 99):.0f}"
 
 
 def format_average(number: float) -> str:
