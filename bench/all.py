@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import executors
 import keeping
 import labs
 import startup
@@ -144,7 +144,11 @@ def opponents() -> Iterator[Row]:
 
 
 def executing() -> Iterator[Row]:
-    """Measure many jobs on a cluster of this machine, beside its own processes."""
+    """Measure many jobs on a cluster of this machine, beside its own processes.
+
+    Dask loads NumPy, which works that are measured without it must not find in their process.
+    """
+    executors = import_module("executors")
     for what, job, jobs in (
         ("jobs of 1 to 10 ms", executors.compute, executors.JOBS),
         ("settings of climb", labs.make_jobs(), labs.JOBS),

@@ -29,9 +29,9 @@ def test_a_cell_of_the_drawing_leads_to_a_game_by_its_rules_without_javascript(v
 
 def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(visitor: Visitor) -> None:
     page = visitor("/lab/draft", size=PHONE, touch=True)
-    page.locator("svg a").filter(has_text="Target height 40, blocks 1-9, first blocks all").tap()
+    page.locator("svg a").filter(has_text="Target height 37, blocks 1-9, first blocks all").tap()
     play_shown_rules(page)
-    assert (game_on(page).rules.target, game_on(page).rules.opening) == (40, None)
+    assert (game_on(page).rules.target, game_on(page).rules.opening) == (37, None)
 
 
 def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(visitor: Visitor) -> None:
