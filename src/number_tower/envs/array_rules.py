@@ -68,6 +68,9 @@ class ArrayRules:
         self.towers = 2 if rules.towers == "own" else 1
         self.opening = rules.fits(0) & rules.room(0)
         self._skips = rules.stuck == "skips"
+        sets = [min(WORD, self.blocks - int(shift)) for shift in self.shifts] * (self.pools + 1)
+        numbers = [rules.most_height.bit_length()] * self.towers + [self.blocks.bit_length()] * self.towers
+        self._packing = _find_packing(sets + numbers)
         self._get_number = _make_number_function(rules.blocks)
         self._count_room = _make_room_function(rules, tables)
         self._find_fits = self._make_fit_function(tables)
@@ -77,6 +80,33 @@ class ArrayRules:
         every, opening = (tuple(map(jnp.asarray, self._split(mask))) for mask in (self.rules.every, self.opening))
         zeros = (jnp.zeros((), jnp.int32),) * self.towers
         return Board((every,) * self.pools, zeros, zeros, opening)
+
+    def pack(self, board: Board) -> Words:
+        """Return a board in as few words as it takes."""
+        words: list[Any] = [_ZERO] * self._packing.words
+        for part, (word, shift, _) in zip(_list_parts(board), self._packing.places, strict=True):
+            words[word] |= part.astype(jnp.uint32) << np.uint32(shift)
+        return tuple(words)
+
+    def unpack(self, words: Words) -> Board:
+        """Return the board that `pack` has put into some words."""
+        parts = iter([(words[word] >> np.uint32(shift)) & mask for word, shift, mask in self._packing.places])
+
+        def take_sets(count: int) -> tuple[Words, ...]:
+            return tuple(tuple(next(parts) for _ in self.shifts) for _ in range(count))
+
+        def take_numbers() -> tuple[Array, ...]:
+            return tuple(next(parts).astype(jnp.int32) for _ in range(self.towers))
+
+        left, (legal,) = take_sets(self.pools), take_sets(1)
+        return Board(left, take_numbers(), take_numbers(), legal)
+
+    def remove_legal(self, words: Words) -> Words:
+        """Return the packed boards of games that are over."""
+        masks = [0] * len(words)
+        for word, shift, mask in self._packing.places[self.pools * len(self.shifts) :][: len(self.shifts)]:
+            masks[word] |= int(mask) << shift
+        return tuple(word & np.uint32(~mask & 0xFFFFFFFF) for word, mask in zip(words, masks, strict=True))
 
     def is_legal(self, board: Board, action: Array) -> Array:
         """Return whether an action may be taken, whatever number it is."""
@@ -143,6 +173,13 @@ class ArrayRules:
         return find_fits
 
 
+class _Packing(NamedTuple):
+    """Where parts of some bits are in a few words: each in one word, shifted, with a mask."""
+
+    words: int
+    places: list[tuple[int, int, np.uint32]]
+
+
 class _Line(NamedTuple):
     """A function of whole numbers that rises by 0 or 1, between a least and a greatest value."""
 
@@ -185,6 +222,24 @@ def _remove(word: Array, bits: Array) -> Array:
 def shift_one(places: Array) -> Array:
     """Return a word with one bit; an empty one if the place is not within it."""
     return jnp.left_shift(_ONE, places.astype(jnp.uint32))
+
+
+def _list_parts(board: Board) -> list[Array]:
+    sets = [word for words in (*board.left, board.legal) for word in words]
+    return [*sets, *board.heights, *board.tops]
+
+
+def _find_packing(sizes: Sequence[int]) -> _Packing:
+    """Return where to put parts of some bits, the largest first, each into the first word that has room."""
+    used: list[int] = []
+    places = [(0, 0, _ZERO)] * len(sizes)
+    for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
+        size = sizes[part]
+        word = next((word for word, bits in enumerate(used) if bits + size <= WORD), len(used))
+        used += [0] * (word == len(used))
+        places[part] = word, used[word], np.uint32((1 << size) - 1)
+        used[word] += size
+    return _Packing(len(used), places)
 
 
 # Tables that can be computed --------------------------------------------------------------------------------------

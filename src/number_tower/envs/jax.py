@@ -22,7 +22,7 @@ from jax import Array
 
 from number_tower.catalogue import choose
 from number_tower.envs import GameSource
-from number_tower.envs.array_rules import ArrayRules, Board, select
+from number_tower.envs.array_rules import ArrayRules, Board, Words
 from number_tower.envs.array_view import ArrayView
 from number_tower.text import format_value
 
@@ -33,7 +33,7 @@ FirstPlayer = Literal[0, 1, "random"]
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=[
-        "current_player", "rewards", "terminated", "truncated", "_step_count", "_board", "_exact", "_observation",
+        "current_player", "rewards", "terminated", "truncated", "_step_count", "_packed", "_exact", "_observation",
     ],
     meta_fields=["_env"],
 )  # fmt: skip
@@ -47,7 +47,8 @@ class State:
     terminated: Array
     truncated: Array
     _step_count: Array
-    _board: Board
+    _packed: Words
+    """The board in as few words as it takes."""
     _env: JaxEnv = field(repr=False)
     _exact: Array | None = None
     """The value and the plies to the end with best play, as `value_table` packs them; None if they are not asked for."""
@@ -63,6 +64,10 @@ class State:
     def legal_action_mask(self) -> Array:
         """Whether each action may be taken; True for all once the game is over."""
         return self._env.view.unpack_legal(self._board)
+
+    @property
+    def _board(self) -> Board:
+        return self._env.arrays.unpack(self._packed)
 
     @property
     def env_id(self) -> str:
@@ -115,7 +120,7 @@ class JaxEnv:
             first = (words[..., -1] & np.uint32(1)).astype(jnp.int32)
         else:
             first = jnp.full(shape, self._first, jnp.int32)
-        board: Board = jax.tree.map(lambda part: jnp.broadcast_to(part, shape), self.arrays.start())
+        board = tuple(jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start()))
         no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
         return State(first, jnp.zeros((*shape, 2), jnp.float32), no, no, zero, board, self)
 
@@ -131,14 +136,18 @@ class JaxEnv:
         result = jnp.where(lost, self._forfeit, jnp.where(placed & move.over, move.result, np.int32(0)))
         mover = state.current_player
         points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
-        kept = board._replace(legal=jax.tree.map(lambda word: jnp.where(lost, np.uint32(0), word), board.legal))
+        ended = self.arrays.remove_legal(state._packed)
+        packed = tuple(
+            jnp.where(placed, after, jnp.where(lost, last, before))
+            for after, last, before in zip(self.arrays.pack(move.board), ended, state._packed, strict=True)
+        )
         return State(
             jnp.where(placed & move.passed, np.int32(1) - mover, mover),
-            jnp.stack([points, -points], axis=-1),
+            points[..., None] * np.array([1, -1], np.float32),
             state.terminated | lost | (placed & move.over),
             state.truncated,
             state._step_count + (~done).astype(jnp.int32),
-            select(placed, move.board, kept),
+            packed,
             self,
         )
 
