@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import executors
 import keeping
 import labs
 import startup
@@ -142,6 +143,13 @@ def opponents() -> Iterator[Row]:
     yield within("summit, the slowest hint with its reason in 20 games", worst, 0.1)
 
 
+def executing() -> Iterator[Row]:
+    """Measure many jobs on a cluster of this machine, beside its own processes."""
+    on_cluster, here = executors.compare()
+    work = f"{executors.JOBS} jobs of 1 to 10 ms, on a Dask cluster with {executors.WORKERS} workers"
+    yield faster(work, on_cluster, (f"{executors.WORKERS} local processes", here), 0.8)
+
+
 def keeping_games() -> Iterator[Row]:
     """Measure what is asked of a database of very many games, the library's loading included."""
     with tempfile.TemporaryDirectory() as folder:
@@ -190,6 +198,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "searches": ("deep searches", searches),
     "theories": ("theories", theories),
     "opponents": ("opponents and hints", opponents),
+    "executing": ("many jobs", executing),
     "keeping": ("saved games", keeping_games),
     "lab": ("the rule lab, on all cores", studies),
     "compiling": ("the first use of compiled code in a process", compiling),

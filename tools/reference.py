@@ -47,7 +47,10 @@ FOOT = """
 
 def page() -> str:
     """Return the whole page."""
-    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summary} |\n" for name, (_, summary) in COMMANDS.items())
+    anchors = {name: name.replace(" ", "-") for name in COMMANDS}
+    listed = "".join(
+        f"| [`tower {name}`](#tower-{anchors[name]}) | {summary} |\n" for name, (_, summary) in COMMANDS.items()
+    )
     return HEAD + listed + "".join(_section(name, parser) for name, parser in _find_parsers().items()) + FOOT
 
 

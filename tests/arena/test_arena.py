@@ -14,6 +14,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import partial
 from itertools import islice
 from math import comb, log, sqrt
 from multiprocessing import active_children
@@ -32,7 +33,7 @@ from number_tower.arena.playout import ArenaJournal, GameResult
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import ArenaResults, Score, compute_results
 from number_tower.arena.schedule import Contest, arrange
-from number_tower.batch.executor import WorkerError
+from number_tower.batch import WorkerError, journal
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
@@ -40,6 +41,7 @@ from number_tower.cli.main import create_parser, main
 from number_tower.players import LEVELS, UnknownPlayerError
 from number_tower.record import from_line, to_line
 from support.arena_players import Stub
+from support.batch_jobs import FullDisk
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
@@ -266,7 +268,7 @@ def test_forfeits_are_counted_for_those_who_gave_them() -> None:
     ("name", "problem"),
     [
         ("broken", "a worker process failed: ZeroDivisionError: it cannot count"),
-        ("deadly", "a worker process ended (exit code 3)"),
+        ("deadly", "a worker process ended (exit code 3) at game "),
     ],
 )
 def test_a_worker_that_fails_is_an_error_and_no_silence(name: str, problem: str, tmp_path: Path) -> None:
@@ -447,6 +449,26 @@ def test_a_full_disk_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
             list(play_games(contest, log=log, jobs=1, make=Stub))
         with suppress(OSError):
             full.close()
+
+
+@pytest.mark.parametrize("room", [10, 700, 3000, 4500])
+def test_a_full_disk_leaves_a_file_that_can_be_resumed(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = ("draft", "--players", "random,gentle", "--games", "20", "--jobs", "1", "--out")
+    assert tower(*call, "whole.jsonl") == 0
+    capsys.readouterr()
+    with monkeypatch.context() as full:
+        full.setattr(journal, "open", partial(FullDisk, room=room), raising=False)
+        assert tower(*call, "a.jsonl") != 0
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("tower: a.jsonl cannot be written: No space left on device")
+    assert complaint.count("\n") == 1
+    resume = f"Resume with: tower arena {shlex.join(call[:5])} --seed=1"
+    assert (resume in complaint) is (room > 10), "there is nothing to resume where even the settings do not fit"
+    assert tower(*call, "a.jsonl", "--resume") == 0
+    assert Path("a.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 
 # Scores and ratings ---------------------------------------------------------------------------------------------------

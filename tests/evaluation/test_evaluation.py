@@ -22,8 +22,7 @@ import pytest
 import number_tower as nt
 from number_tower import Game, Rules, catalogue
 from number_tower.arena.schedule import derive_seed
-from number_tower.batch import BatchError
-from number_tower.batch.executor import StoppedError
+from number_tower.batch import BatchError, StoppedError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.coach.puzzles import reduce_position
 from number_tower.evaluation import Evaluation, evaluate, positions, run_tasks

@@ -8,11 +8,11 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,20 +21,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from number_tower.arena.schedule import parse_game
+from number_tower.charts import NARROW, WIDE
 from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
+from number_tower.document import CodeText, ShellCommand, StrongText, render_markdown
 from number_tower.evaluation import BASELINES, Evaluation, evaluate
 from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
-from number_tower.evaluation.report.charts import NARROW, WIDE, Scale, make_charts, round_up, shorten_to_width
-from number_tower.evaluation.report.content import label_players
-from number_tower.evaluation.report.document import (
-    CodeText,
-    ShellCommand,
-    StrongText,
-    render_markdown,
-)
+from number_tower.evaluation.report.charts import label_players, make_charts
 from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
@@ -52,6 +47,7 @@ from support import command, replies
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
+from support.report_pages import Page, assert_is_accessible, assert_loads_nothing
 
 CALL = ("--player", "random", "--player", "perfect", "--games", "8", "--positions", "16", "--variants", "4")
 HOSTILE = "./bot --say '<script>alert(1)</script>' --and \"a|b\" `c` [x](y) & *d* __e__ <!-- \u202e\n\x00 ]]>"
@@ -92,27 +88,6 @@ def _spoilt(done: CompletedTask) -> CompletedTask:
     )
 
 
-class Page(HTMLParser):
-    """What a page is made of."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 # The report -----------------------------------------------------------------------------------------------------------
 
 
@@ -128,31 +103,16 @@ def test_the_same_evaluation_makes_the_same_report_in_whatever_order_tasks_come(
 
 def test_a_page_is_whole_and_loads_and_runs_nothing(small: Evaluation, hostile: Scores) -> None:
     for found in (small.scores, hostile):
-        text = build_report(found, "tower eval")["report.html"]
-        page = Page(text)
-        assert page.open == []
-        tags = Counter(tag for tag, _ in page.tags)
-        assert not tags.keys() & {"script", "link", "img", "iframe", "object", "a", "form", "image", "use"}
-        assert not re.search(r"@import|url\(|javascript:", text)
-        for _, attributes in page.tags:
-            assert not any(name.startswith("on") or name in {"href", "src", "style"} for name in attributes)
+        assert_loads_nothing(build_report(found, "tower eval")["report.html"])
 
 
 def test_a_page_can_be_read_by_everybody(small: Evaluation, hostile: Scores) -> None:
     for found in (small.scores, hostile):
-        page = Page(build_report(found, "tower eval")["report.html"])
-        tags = Counter(tag for tag, _ in page.tags)
-        assert page.tags[0] == ("html", {"lang": "en"})
-        assert tags["h1"] == tags["main"] == 1
-        assert tags["caption"] == tags["table"] > 3
-        assert all(attributes["scope"] in {"col", "row"} for tag, attributes in page.tags if tag == "th")
-        drawings = [attributes for tag, attributes in page.tags if tag == "svg"]
-        assert len(drawings) == tags["desc"] == 2 * tags["figure"]
-        ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-        assert len(ids) == len(set(ids))
-        for drawing in drawings:
-            assert drawing["role"] == "img"
-            assert set((drawing["aria-labelledby"] or "").split()) <= set(ids)
+        text = build_report(found, "tower eval")["report.html"]
+        assert_is_accessible(text)
+        tags = Counter(tag for tag, _ in Page(text).tags)
+        assert tags["table"] > 3
+        assert tags["svg"] == tags["desc"] == 2 * tags["figure"]
 
 
 def test_nothing_that_players_say_is_markup(hostile: Scores) -> None:
@@ -313,25 +273,6 @@ def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: E
                     assert 0 <= float(each.attrib.get(name, 0)) <= most, (plot.name, each.attrib)
             told = plot.description
             assert all(name in told for name, _ in label_players(found)) or plot.name == "plies"
-
-
-@pytest.mark.parametrize(
-    ("value", "end"), [(0.0, 0.0002), (0.03, 0.03), (0.31, 0.4), (0.632, 0.8), (1.0, 1.0), (0.0101, 0.0125)]
-)
-def test_scales_end_at_round_numbers(value: float, end: float) -> None:
-    assert round_up(value) == pytest.approx(end)
-    ticks = Scale(round_up(value), 0, 100).choose_ticks(5)
-    assert ticks[0] == 0
-    assert ticks[-1] == pytest.approx(end)
-    assert 3 <= len(ticks) <= 7
-
-
-def test_names_are_cut_in_their_middle_to_fit() -> None:
-    assert shorten_to_width("perfect", 500) == "perfect"
-    cut = shorten_to_width("python3 examples/llm_bot.py --model large", 120)
-    assert cut.startswith("pyt")
-    assert "…" in cut
-    assert cut.endswith("e")
 
 
 # The command ----------------------------------------------------------------------------------------------------------
@@ -618,3 +559,26 @@ def test_the_baselines_were_asked_the_games_that_their_seed_makes() -> None:
     text = (ROOT / "docs/evaluation/README.md").read_text()
     for rules in make_variants(40, 1):
         assert f". `{parse_game(rules).text}`: " in text
+
+
+def test_without_the_extra_a_report_is_refused_before_any_work_and_the_scores_can_still_be_printed(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import sys\nsys.modules.update(dict.fromkeys(('matplotlib', 'jinja2')))\n"
+        "from number_tower.cli.main import main\nsys.exit(main(['eval', *sys.argv[1:]]))"
+    )
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-c", script, *CALL, "--jobs", "1", *words]
+        return subprocess.run(
+            call, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=SLOW, check=False
+        )
+
+    done = run("--report", "out")
+    assert done.returncode == 1
+    assert re.fullmatch(r"tower: a report with charts needs a few more packages: .+\[lab\]'\n", done.stderr)
+    assert list(tmp_path.iterdir()) == []
+    done = run()
+    assert done.returncode == 0
+    assert done.stdout.startswith("8 games and 16 positions for each player")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ from number_tower.lab import LabJournal, Space, StudyLimits, make_space, study, 
 from number_tower.lab.estimates import estimate
 from number_tower.lab.rows import CSV_COLUMNS, LabRow
 from number_tower.lab.runner import write_csv
+from support.sizes import size
 
 LIMITS = StudyLimits(positions=2_000)
+HERE = ThreadPoolExecutor(1)
+"""Measures in a thread of this process, which starts at once."""
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +29,12 @@ def space() -> Space:
 
 @pytest.fixture(scope="module")
 def rows(space: Space) -> list[LabRow]:
-    return list(sweep(space, limits=LIMITS, jobs=1))
+    return sorted(sweep(space, HERE, limits=LIMITS), key=lambda row: row.index)
 
 
-def write_rows(path: Path, space: Space, *, jobs: int = 1, resume: bool = False, most: int | None = None) -> bytes:
+def write_rows(path: Path, space: Space, *, resume: bool = False, most: int | None = None) -> bytes:
     with LabJournal(path, space, LIMITS, resume=resume) as journal:
-        for number, _ in enumerate(sweep(space, limits=LIMITS, log=journal, jobs=jobs), 1):
+        for number, _ in enumerate(sweep(space, HERE, limits=LIMITS, log=journal), 1):
             if number == most:
                 break
     return path.read_bytes()
@@ -48,13 +52,9 @@ def test_each_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]
         assert LabRow.from_document(json.loads(row.to_json())) == row
 
 
-def test_several_workers_write_the_same_file_as_one(space: Space, tmp_path: Path) -> None:
-    assert write_rows(tmp_path / "one", space) == write_rows(tmp_path / "two", space, jobs=2)
-
-
 def test_a_sweep_that_was_stopped_goes_on_where_it_was(space: Space, rows: list[LabRow], tmp_path: Path) -> None:
     whole, part = write_rows(tmp_path / "whole", space), write_rows(tmp_path / "part", space, most=7)
-    assert whole.startswith(part)
+    assert set(part.splitlines()) < set(whole.splitlines())
     assert len(part.splitlines()) < len(rows)
     (tmp_path / "part").write_bytes(part + b'{"index": 29, "ga')  # as a killed process leaves it
     assert write_rows(tmp_path / "part", space, resume=True) == whole
@@ -63,14 +63,14 @@ def test_a_sweep_that_was_stopped_goes_on_where_it_was(space: Space, rows: list[
 def test_a_file_of_another_space_is_not_resumed(space: Space, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows", space, most=3)
     other = make_space("draft", {"blocks": "1-4..1-6", "target": "8..13", "opening": "none;1-5"})
-    with pytest.raises(BatchError, match="holds another experiment: it varies"):
+    with pytest.raises(BatchError, match="holds another experiment: it varies other rules, or by other values"):
         LabJournal(tmp_path / "rows", other, LIMITS, resume=True)
     with pytest.raises(BatchError, match="its limit of positions is 2000, and not 5"):
         LabJournal(tmp_path / "rows", space, StudyLimits(positions=5), resume=True)
 
 
 def test_what_is_too_large_is_a_row_without_measures(space: Space) -> None:
-    row = next(sweep(space, limits=StudyLimits(positions=3)))
+    row = next(sweep(space, HERE, limits=StudyLimits(positions=3)))
     assert (row.status, row.value, row.fairness, row.results) == ("too large", None, None, None)
 
 
@@ -79,7 +79,7 @@ def test_a_full_disk_is_reported_and_what_was_written_can_be_resumed(
 ) -> None:
     whole, path = write_rows(tmp_path / "whole", space), tmp_path / "rows"
     with LabJournal(path, space, LIMITS) as journal:
-        results = sweep(space, limits=LIMITS, log=journal, jobs=1)
+        results = sweep(space, HERE, limits=LIMITS, log=journal)
         for _ in range(5):
             next(results)
         with open("/dev/full", "wb", buffering=0) as full, monkeypatch.context() as patch:
@@ -90,7 +90,7 @@ def test_a_full_disk_is_reported_and_what_was_written_can_be_resumed(
 
 
 def test_a_name_stands_for_the_usual_space_of_a_game() -> None:
-    assert next(sweep("factor", jobs=1)).game == "factor"
+    assert next(sweep("factor", HERE)).game == "factor"
 
 
 def test_rows_can_be_written_as_a_table(rows: list[LabRow], tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_rows_can_be_written_as_a_table(rows: list[LabRow], tmp_path: Path) -> N
 def test_estimates_are_marked_and_their_intervals_hold_the_exact_measures() -> None:
     rules = nt.rules("draft")
     space = make_space(rules, {"target": 15})
-    row = next(sweep(space, limits=StudyLimits(positions=3, games=40)))
+    row = next(sweep(space, HERE, limits=StudyLimits(positions=3, games=20)))
     exact = study(rules)
     assert (row.status, row.value, row.positions, row.openings) == ("estimated", None, None, 9)
     assert row.intervals is not None
@@ -114,12 +114,13 @@ def test_estimates_are_marked_and_their_intervals_hold_the_exact_measures() -> N
         low, high = row.intervals[name]
         assert low <= getattr(row, name) <= high
         assert low - (high - low) / 2 <= getattr(exact, name) <= high + (high - low) / 2
-    assert row == next(sweep(space, limits=StudyLimits(positions=3, games=40)))
+    assert row == next(sweep(space, HERE, limits=StudyLimits(positions=3, games=20)))
     assert LabRow.from_document(json.loads(row.to_json())) == row
 
 
 def test_the_results_of_sampled_games_come_near_the_expected_ones() -> None:
     rules = nt.rules("factor")
-    found, exact = estimate(rules, 150, seed=3), study(rules)
-    for (first, second), result in found.results.items():
-        assert abs(result - exact.get_games(first, second).result) < 5 * (0.25 / 150) ** 0.5
+    games = size(60, 600)
+    found, exact = estimate(rules, games, seed=3), study(rules)
+    for (first, second), result in found.pair_results.items():
+        assert abs(result - exact.get_games(first, second).result) < 5 * (0.25 / games) ** 0.5

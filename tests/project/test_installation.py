@@ -58,6 +58,6 @@ def test_an_environment_without_pip_is_installed_into_with_uv(monkeypatch: pytes
     assert format_install_command("web").startswith(f"uv pip install --python {sys.executable} --editable ")
 
 
-@pytest.mark.parametrize("extra", ["web", "mcp", "postgres", "rl", "textarena", "solve"])
+@pytest.mark.parametrize("extra", ["cluster", "lab", "web", "mcp", "postgres", "rl", "textarena", "solve"])
 def test_every_extra_that_is_named_exists(extra: str) -> None:
     assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2]

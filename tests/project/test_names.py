@@ -17,7 +17,7 @@ from support.plain_english import find_stiff
 
 SOURCE = ROOT / "src" / "number_tower"
 
-MOST_MODULES = 240
+MOST_MODULES = 270
 MOST_LOCAL_IMPORTS = 45
 MOST_PARTICIPLES = 0.02
 """The part of all functions whose whole name may be one participle."""
@@ -33,7 +33,7 @@ IRREGULAR = {
 
 NO_PARTICIPLES = {"bring", "embed", "exceed", "feed", "need", "ping", "ring", "seed", "speed", "string"}
 
-NOUNS = {"drawing", "encoding", "matching", "pairing"}
+NOUNS = {"drawing", "encoding", "matching", "pairing", "ranking"}
 """Nouns of the field in -ing that modules are named by."""
 
 EXCEPTIONS = {"BaseException", "Exception", "KeyboardInterrupt", "SystemExit", "GeneratorExit"}

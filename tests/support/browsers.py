@@ -226,6 +226,23 @@ def visitor(
     assert not troubles, "\n".join(troubles)
 
 
+@pytest.fixture
+def open_file(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open pages from the disk, where no server is needed."""
+    with _running(browser), ExitStack() as closing:
+
+        def open_page(path: Path, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Page:
+            context = browser.new_context(
+                viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+            )
+            closing.callback(context.close)
+            page = context.new_page()
+            page.goto(path.as_uri())
+            return page
+
+        yield open_page
+
+
 def play_with_a_link(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""
     ann, ben = visitor(None, at=at), visitor(None, at=at)

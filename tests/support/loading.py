@@ -12,7 +12,8 @@ NEVER_AT_FIRST = {
     "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "socket", "ssl", "http",
     "urllib.request", "numpy", "numba", "rich", "textual", "argcomplete", "email", "logging", "multiprocessing",
     "concurrent", "importlib.metadata", "importlib.resources", "unittest", "json", "pathlib", "shutil", "tempfile",
-    "subprocess", "random", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL",
+    "subprocess", "random", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "distributed", "dask",
+    "matplotlib",
 }  # fmt: skip
 
 

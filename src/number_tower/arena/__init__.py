@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from functools import partial
 
@@ -26,18 +27,20 @@ def arena(  # noqa: PLR0913 - all options are keywords
     seed: int = 1,
     patience: float = DEFAULT_PATIENCE,
     jobs: int | None = None,
+    executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     make: PlayerFactory = make_player,
 ) -> ArenaResults:
     """Let each pair of players play each game `number` times, and return the results with all games.
 
-    `jobs` is the number of games played at once (default: one for each core). The games are kept in the file `out`, if
-    given; with `resume` the games in that file are not played again.
+    `jobs` is the number of games played at once (default: one for each core); an executor, such as a `ClusterExecutor`
+    of `number_tower.batch.cluster`, plays them elsewhere. The games are kept in the file `out`, if given; with `resume`
+    the games in that file are not played again.
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
     journal = nullcontext() if out is None else ArenaJournal(out, contest, resume=resume)
-    with journal as log, closing(play_games(contest, log=log, jobs=jobs, make=make)) as played:
+    with journal as log, closing(play_games(contest, log=log, jobs=jobs, executor=executor, make=make)) as played:
         return compute_results(contest, played, keep=True)
 
 
@@ -46,6 +49,7 @@ def play_games(
     *,
     log: ArenaJournal | None = None,
     jobs: int | None = None,
+    executor: Executor | None = None,
     make: PlayerFactory = make_player,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[GameResult]:
@@ -54,4 +58,4 @@ def play_games(
     `progress` is called with the number of finished games and their total.
     """
     run = partial(play_fixture, contest=contest, make=make)
-    return run_journaled(run, len(contest), log=log, jobs=jobs, progress=progress)
+    return run_journaled(run, len(contest), log=log, jobs=jobs, progress=progress, executor=executor)

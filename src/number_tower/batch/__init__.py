@@ -1,7 +1,27 @@
-"""Many jobs: run on worker processes (`executor`), and kept in a file that can be resumed (`journal`)."""
+"""Many jobs: run on worker processes or a cluster (`executor`), and kept in a file that can be resumed (`journal`)."""
 
 from __future__ import annotations
 
 
 class BatchError(ValueError):
     """A batch of jobs cannot be run or resumed, and why."""
+
+
+class WorkerError(BatchError):
+    """A worker ended, or a job raised an unexpected exception."""
+
+
+class StoppedError(BatchError):
+    """A job asks to stop the whole batch, and says why."""
+
+
+class WorkerDiedError(Exception):
+    """A worker ended while calls were waiting for it; the executor replaces it and can still be used.
+
+    Executors of this package set it as the exception of these calls' futures.
+    """
+
+    def __init__(self, reason: str, *, suspects_calls: bool = True) -> None:
+        super().__init__(reason)
+        self.suspects_calls = suspects_calls
+        """Whether one of these calls may be the reason; it is not if the worker ended before it was ready for calls."""

@@ -1,70 +1,60 @@
-"""Run many jobs on worker processes and yield their results as they come.
+"""Run many jobs on any executor and yield their results as they come.
 
-The workers are a `concurrent.futures` executor. What the standard library lacks is here: jobs are sent in chunks whose
-size follows how long they take, running jobs can be stopped, a worker that ended is reported with its exit code, and
-Ctrl-C reaches only the parent.
+An executor has the interface of `concurrent.futures`: worker processes on this machine (`processes`), a Dask cluster
+(`cluster`), or a pool of the caller. Jobs are sent in chunks whose size follows how long they take. If a worker dies,
+the jobs that it had are run again one by one, and a job at which a worker dies again is reported.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack, closing
 from itertools import islice
-from multiprocessing import parent_process, resource_tracker
-from multiprocessing.context import SpawnContext, SpawnProcess
-from threading import Thread
-from time import monotonic, sleep
-from traceback import format_exc
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Generic, NamedTuple
 
-from number_tower.batch import BatchError
+from number_tower.batch import BatchError, WorkerDiedError, WorkerError
+from number_tower.batch.chunks import ChunkResult, ResultT, SharedFunction, run_chunk
 from number_tower.batch.journal import EntryT, Journal
+from number_tower.batch.processes import WorkerProcesses
 from number_tower.text import format_text
 
-ResultT = TypeVar("ResultT")
-
 _CHUNK_SECONDS = 0.05
-"""How long a worker runs jobs before it returns their results."""
+"""How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
 
-_MAX_CHUNK = 256
+_MAX_CHUNK = 4096
 """The largest number of jobs in one chunk."""
 
-_STOP_SECONDS = 5.0
-"""How long workers may take to close their players before they are killed."""
+_GROWTH = 4
+"""By how much chunks may become longer or shorter at once."""
 
-_MISSING_GUARD = 'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
-"""The usual reason why workers end before their first job: each of them imports the script first."""
+_CHUNKS_PER_SLOT = 2
+"""How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
 
-
-class WorkerError(BatchError):
-    """A worker process ended, or a job raised an unexpected exception."""
-
-
-class StoppedError(BatchError):
-    """A job asks to stop the whole batch, and says why."""
+_WAIT_SECONDS = 0.5
+"""How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
 
 
-_ChunkResult = tuple[list[ResultT], list[int], BatchError | None]
-"""Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
-
-
-def run_journaled(
+def run_journaled(  # noqa: PLR0913 - all options are keywords
     run: Callable[[int], EntryT],
     total: int,
     *,
     log: Journal[EntryT] | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    executor: Executor | None = None,
+    on_crash: Callable[[int, str], EntryT] | None = None,
 ) -> Generator[EntryT]:
     """Yield the results of jobs 0 to `total` - 1: first those in the journal, then the others as they are run.
 
-    New results are appended to the log. `jobs` is the number of workers (default: one for each core); one job at a
-    time runs in this process. `progress` is called with the number of finished jobs and their total.
+    New results are appended to the log. Jobs are run by the executor; without one, by `jobs` worker processes on this
+    machine (default: one for each core), where one job at a time runs in this process. `progress` is called with the
+    number of finished jobs and their total.
+
+    A job at which a worker has died twice raises a `WorkerError`. With `on_crash`, the entry that this function makes
+    from the job and the reason takes the place of its result instead; such jobs never run in this process.
     """
     done = 0
     for entry in () if log is None else log.read():
@@ -74,8 +64,14 @@ def run_journaled(
         progress(done, total)
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
-    chunks = run_parallel(run, indexes, workers) if workers > 1 else ([run(index)] for index in indexes)
-    with closing(chunks):
+    with ExitStack() as stack:
+        if executor is None and workers <= 1 and on_crash is None:
+            chunks: Iterator[list[EntryT]] = ([run(index)] for index in indexes)
+        else:
+            if executor is None:
+                executor = stack.enter_context(WorkerProcesses(max(workers, 1)))
+            noun = "job" if log is None else log.entry_noun
+            chunks = stack.enter_context(closing(run_chunks(run, indexes, executor, on_crash=on_crash, noun=noun)))
         for entries in chunks:
             if log is not None:
                 log.append(entries)
@@ -92,161 +88,142 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers: int) -> Generator[list[ResultT]]:
-    """Run jobs on worker processes; closing the generator stops them. `run` and its results must be picklable."""
-    queue = iter(indexes)
-    returned: deque[int] = deque()
-    pending: set[Future[_ChunkResult[ResultT]]] = set()
-    size, has_begun = 1, False
-    with _WorkerPool(run, workers) as pool:
-        try:
-            while True:
-                while len(pending) < 2 * workers:
-                    chunk = [returned.popleft() for _ in range(min(size, len(returned)))]
-                    chunk += islice(queue, size - len(chunk))
-                    if not chunk:
-                        break
-                    pending.add(pool.submit(_run_chunk, chunk))
-                if not pending:
-                    return
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    results, rest, error = future.result()
-                    has_begun = True
-                    returned += rest
-                    size = max(size // 2, 1) if rest else min(2 * size, _MAX_CHUNK)
-                    yield results
-                    if error is not None:
-                        raise error
-        except BrokenProcessPool:
-            code = pool.find_exit_code()
-            hint = "" if has_begun or code != 1 else f" before it began; {_MISSING_GUARD}"
-            raise WorkerError(f"a worker process ended (exit code {code}){hint}") from None
+def run_chunks(
+    run: Callable[[int], ResultT],
+    indexes: Iterable[int],
+    executor: Executor,
+    *,
+    on_crash: Callable[[int, str], ResultT] | None = None,
+    noun: str = "job",
+) -> Generator[list[ResultT]]:
+    """Run jobs on an executor and yield lists of their results; closing the generator drops what has not begun.
+
+    `run` and its results must be picklable, unless the executor runs them in this process. `noun` is what a job is
+    called in errors; `on_crash` is described at `run_journaled`.
+    """
+    batch = _Batch(SharedFunction(run), iter(indexes), executor)
+    try:
+        while batch.submit_chunks():
+            outcome = batch.wait_for_chunks()
+            if outcome.results:
+                yield outcome.results
+            if outcome.error is not None:
+                raise outcome.error
+            if outcome.crash is not None:
+                index, reason = outcome.crash
+                if on_crash is None:
+                    raise WorkerError(f"{reason} at {noun} {index}, twice")
+                yield [on_crash(index, reason)]
+    finally:
+        batch.cancel()
 
 
-class _RecordingContext(SpawnContext):
-    """Starts processes by spawning, and records them."""
+class _Chunk(NamedTuple):
+    """Jobs that are sent to a worker together."""
+
+    indexes: list[int]
+    is_alone: bool
+    """Whether it is run while no other chunk is, because a worker has died at it before."""
+
+
+class _Outcome(Generic[ResultT]):
+    """What finished chunks came to."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.processes: list[SpawnProcess] = []
-
-    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override] # noqa: N802 - its interface
-        process = SpawnProcess(*args, **options)
-        self.processes.append(process)
-        return process
+        self.results: list[ResultT] = []
+        self.error: BatchError | None = None
+        self.crash: tuple[int, str] | None = None
 
 
-class _WorkerPool(ProcessPoolExecutor):
-    """Worker processes that call one function; at the end of the context running jobs are stopped."""
+class _Batch(Generic[ResultT]):
+    """The jobs that are waiting, and the chunks that are running.
 
-    def __init__(self, run: Callable[[int], object], workers: int) -> None:
-        self._context = _RecordingContext()
-        super().__init__(workers, self._context, _start_worker, (run,))
+    A dead worker says nothing about which of its jobs is to blame, and a job may take several workers down. So the jobs
+    of all chunks that were lost are run again one by one, while nothing else runs.
+    """
 
-    def submit(self, *args: Any, **options: Any) -> Future[Any]:
-        """Submit a call, which may start a process; a Ctrl-C meanwhile would be taken by that process."""
-        with _block_interrupts():
-            return super().submit(*args, **options)
+    def __init__(self, run: SharedFunction[ResultT], queue: Iterator[int], executor: Executor) -> None:
+        self._run = run
+        self._queue = queue
+        self._executor = executor
+        self._returned: deque[int] = deque()
+        self._suspects: deque[int] = deque()
+        self._pending: dict[Future[ChunkResult[ResultT]], _Chunk] = {}
+        self._size = 1
+        self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
 
-    def __exit__(self, *_: object) -> None:
-        with _block_interrupts():
-            self._stop()
-            self.shutdown(cancel_futures=True)
-
-    def find_exit_code(self) -> int | None:
-        """Stop all workers and return the exit code of the one that ended by itself."""
-        self._stop()
-        deadline = monotonic() + _STOP_SECONDS
-        while None in (codes := [process.exitcode for process in self._context.processes]) and monotonic() < deadline:
-            sleep(0.01)  # the pool's own thread waits for them as well, and may see an end first
-        return next((code for code in codes if code not in {0, -signal.SIGTERM}), codes[0])
-
-    def _stop(self) -> None:
-        """Ask all workers to stop, and kill those that do not."""
-        for process in self._context.processes:
-            process.terminate()
-        deadline = monotonic() + _STOP_SECONDS
-        for process in self._context.processes:
-            process.join(max(deadline - monotonic(), 0))
-            if process.is_alive():
-                process.kill()
-                process.join()
-
-
-@contextmanager
-def _block_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C, where the system can: new processes inherit the blocked signal."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-# In the worker process ------------------------------------------------------------------------------------------------
-
-
-class _WorkerStoppedError(BaseException):
-    """Ends the running job; no exception handler of a job takes it for an error."""
-
-
-class _Worker:
-    """The state of this worker process."""
-
-    run: ClassVar[Callable[[int], Any]]
-    is_busy: ClassVar[bool] = False
-
-
-def _start_worker(run: Callable[[int], object]) -> None:
-    """Initialize a worker process."""
-    _Worker.run = run
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stop_worker)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # programs that are started inherit it
-    Thread(target=_stop_with_parent, daemon=True).start()
-
-
-def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
-    """Run jobs until the time of a chunk is over, or until one fails."""
-    results: list[Any] = []
-    error: BatchError | None = None
-    deadline = monotonic() + _CHUNK_SECONDS
-    _Worker.is_busy = True
-    try:
-        for index in indexes:
-            results.append(_Worker.run(index))
-            if monotonic() > deadline:
+    def submit_chunks(self) -> bool:
+        """Submit as many chunks as the workers need, and return whether any is running."""
+        if self._suspects:
+            if not self._pending:
+                self._submit(_Chunk([self._suspects.popleft()], is_alone=True))
+            return True
+        while len(self._pending) < _CHUNKS_PER_SLOT * _count_slots(self._executor):
+            indexes = [self._returned.popleft() for _ in range(min(self._size, len(self._returned)))]
+            indexes += islice(self._queue, self._size - len(indexes))
+            if not indexes:
                 break
-    except _WorkerStoppedError:
-        os._exit(0)
-    except BatchError as refused:
-        error = refused
-    except Exception as unexpected:  # noqa: BLE001 - raised in the parent
-        text = format_text(f"{type(unexpected).__name__}: {unexpected}")
-        error = WorkerError(f"a worker process failed: {text}")
-        error.add_note(format_exc())
-    finally:
-        _Worker.is_busy = False
-    return results, indexes[len(results) :], error
+            self._submit(_Chunk(indexes, is_alone=False))
+        return bool(self._pending)
+
+    def wait_for_chunks(self) -> _Outcome[ResultT]:
+        """Wait until a chunk has finished, and return what all finished chunks came to."""
+        outcome: _Outcome[ResultT] = _Outcome()
+        finished: set[Future[ChunkResult[ResultT]]] = set()
+        while not finished:
+            finished = wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done
+        for future in finished:
+            chunk = self._pending.pop(future)
+            error = None if future.cancelled() else future.exception()
+            if future.cancelled():
+                outcome.error = WorkerError("the executor has cancelled the work")
+            elif error is not None and _is_death(error):
+                self._handle_death(chunk, error, outcome)
+            elif error is not None:
+                outcome.error = WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}"))
+            else:
+                result = future.result()
+                outcome.results += result.results
+                self._returned += result.rest
+                self._adjust_size(result)
+                outcome.error = result.error or outcome.error
+        return outcome
+
+    def cancel(self) -> None:
+        """Drop the chunks that have not begun, and wait for the others where the executor cannot stop them."""
+        for future in self._pending:
+            future.cancel()
+        if not isinstance(self._executor, WorkerProcesses):
+            wait(self._pending)
+
+    def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
+        """Choose how many jobs fill the time of a chunk, by those of the last one; jobs may differ, so step by step."""
+        fitting = int(len(result.results) * self._seconds / max(result.seconds, 1e-6))
+        self._size = max(self._size // _GROWTH, min(fitting, self._size * _GROWTH, _MAX_CHUNK), 1)
+
+    def _submit(self, chunk: _Chunk) -> None:
+        try:
+            future = self._executor.submit(run_chunk, self._run, chunk.indexes, self._seconds)
+        except RuntimeError as error:  # it was shut down, or is broken
+            raise WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}")) from error
+        self._pending[future] = chunk
+
+    def _handle_death(self, chunk: _Chunk, error: BaseException, outcome: _Outcome[ResultT]) -> None:
+        if isinstance(error, WorkerDiedError) and not error.suspects_calls:
+            outcome.error = WorkerError(str(error))
+        elif chunk.is_alone:
+            outcome.crash = chunk.indexes[0], format_text(str(error))
+        else:
+            self._suspects += chunk.indexes
+            self._size = 1
 
 
-def _stop_worker(*_: object) -> NoReturn:
-    """End the running job, so that its players are closed, and then the process."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if not _Worker.is_busy:
-        os._exit(0)
-    raise _WorkerStoppedError
+def _is_death(error: BaseException) -> bool:
+    """Return whether a worker has died: as our executors say it, or as Dask's own says it after several tries."""
+    return isinstance(error, WorkerDiedError) or type(error).__name__ == "KilledWorker"
 
 
-def _stop_with_parent() -> None:
-    """Stop this process when its parent has ended, even in the middle of a long job."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+def _count_slots(executor: Executor) -> int:
+    """Return how many calls an executor can run at once: ours say so, those of the standard library nearly do."""
+    slots: int = getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
+    return slots

@@ -40,6 +40,10 @@ class JournalDamagedError(BatchError):
     """The file is not a journal of this kind, or was changed."""
 
 
+class JournalWriteError(BatchError):
+    """The file cannot be written, for example because the disk is full; the entries in it can be resumed."""
+
+
 class JournalEntry(Protocol):
     """An entry of a journal."""
 
@@ -93,6 +97,13 @@ class Journal(ABC, Generic[EntryT]):
     def parse_entry(self, document: dict[str, Any]) -> EntryT:
         """Rebuild an entry from its line; any usual exception says that this is not possible."""
 
+    def describe_difference(self, key: str, ours: object, theirs: object) -> str:
+        """Say how a setting of the file differs from that of this run."""
+        here, there = _format_names(ours), _format_names(theirs)
+        if here == there:
+            return "the rules of its games have changed since"
+        return f"{self.setting_labels[key]} {there}, and not {here}"
+
     def __enter__(self) -> Self:
         return self
 
@@ -134,7 +145,7 @@ class Journal(ABC, Generic[EntryT]):
             self._stream.write(b"".join(lines))
             self._stream.flush()
         except OSError as error:
-            raise BatchError(f"{self.name} cannot be written: {error.strerror}") from None
+            raise self._explain_write(error) from None
         for entry, line in zip(entries, lines, strict=True):
             self._offsets[entry.index] = offset
             offset += len(line)
@@ -154,7 +165,7 @@ class Journal(ABC, Generic[EntryT]):
                     self._stream.seek(offset)
                     stream.write(self._stream.readline())
         except OSError as error:
-            raise BatchError(f"{self.name} cannot be repaired: {error.strerror}") from None
+            raise self._explain_write(error) from None
 
     def _begin(self, *, resume: bool) -> None:
         """Write the header into an empty file, or check that the file has the same one."""
@@ -170,10 +181,16 @@ class Journal(ABC, Generic[EntryT]):
         if header != self._header:
             if not self._header.startswith(header):
                 raise self._explain_mismatch(header)
-            if header:
-                self._stream.truncate(0)
-            self._stream.write(self._header)
-            self._stream.flush()
+            try:
+                if header:
+                    self._stream.truncate(0)
+                self._stream.write(self._header)
+                self._stream.flush()
+            except OSError as error:
+                raise self._explain_write(error) from None
+
+    def _explain_write(self, error: OSError) -> JournalWriteError:
+        return JournalWriteError(f"{self.name} cannot be written: {error.strerror}")
 
     def _unsuitable_file(self) -> BatchError:
         return BatchError(f"{self.name} is not a file that {self.entry_noun}s can be saved to")
@@ -185,10 +202,7 @@ class Journal(ABC, Generic[EntryT]):
             if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
                 ours = json.loads(self._header)
                 key = next(key for key in ours if theirs.get(key) != ours[key])
-                here, there = _format_names(ours[key]), _format_names(theirs.get(key))
-                problem = f"{self.setting_labels[key]} {there}, and not {here}"
-                if here == there:
-                    problem = "the rules of its games have changed since"
+                problem = self.describe_difference(key, ours[key], theirs.get(key))
                 return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from itertools import chain, count
 from typing import Any
@@ -15,11 +17,11 @@ from number_tower.arena import BatchError, play_games
 from number_tower.arena.playout import ArenaJournal
 from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
 from number_tower.arena.schedule import arrange
-from number_tower.batch.executor import StoppedError, WorkerError
-from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
+from number_tower.batch import StoppedError, WorkerError
+from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, JournalWriteError
 from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
-from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, report_as
-from number_tower.cli.options import CommandParser, parse_count, parse_seed
+from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, print_error, report_as, require_extra
+from number_tower.cli.options import CLUSTER_VARIABLE, CommandParser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
@@ -53,6 +55,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--out", "FILE", "save every game in FILE, one line of JSON each (a new arena.jsonl)")
     parser.add_flag("--resume", "resume the arena in FILE")
     parser.add_value("--jobs", "N", "how many games to play at once (one per core)", type=parse_count)
+    parser.add_cluster_option()
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
 
@@ -64,11 +67,12 @@ def run(args: Namespace, terminal: Terminal) -> None:
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
     with (
+        connect_cluster(args) as executor,
         report_journal_error(ArenaJournal.run_noun, resume=args.resume),
         ArenaJournal(args.out, contest, resume=args.resume) as journal,
         report_interruption(journal, len(contest), format_resume_command(args)),
         show_progress("games", INTERRUPT_HINT) as update,
-        closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
+        closing(play_games(contest, log=journal, jobs=args.jobs, executor=executor, progress=update)) as games,
     ):
         found = compute_results(contest, games)
     if args.json:
@@ -84,7 +88,8 @@ def format_resume_command(args: Namespace) -> str:
     words = ["arena", *args.games, "--players", args.players, "--games", str(args.number), f"--seed={args.seed}"]
     out = None if args.out == FILE else args.out
     patience = None if args.patience == DEFAULT_PATIENCE else f"{args.patience:g}"
-    return format_call(*words, out=out, jobs=args.jobs, patience=patience, json=args.json, resume=True)
+    own = {"jobs": args.jobs, "cluster": args.cluster, "patience": patience, "json": args.json}
+    return format_call(*words, out=out, **own, resume=True)
 
 
 def format_call(*words: str, **options: object) -> str:
@@ -186,6 +191,33 @@ def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
 
 
 @contextmanager
+def connect_cluster(args: Namespace) -> Iterator[Executor | None]:
+    """Connect to the cluster of `--cluster` or of the environment; None means the processes of this machine.
+
+    `--jobs` is about this machine, so it is preferred to a cluster in the environment. What Dask logs is left out: a
+    lost worker is handled, and a lost cluster reported.
+    """
+    address = args.cluster
+    if address is None and args.jobs is None:
+        address = os.environ.get(CLUSTER_VARIABLE)
+    if not address or address == "none":
+        yield None
+        return
+    if args.jobs is not None:
+        raise CommandError("--jobs is for the processes of this machine, so it cannot be used with --cluster")
+    with require_extra("using a cluster", "cluster"):
+        from number_tower.batch.cluster import ClusterError, ClusterExecutor  # noqa: PLC0415 - it may not be installed
+    logging.disable(logging.CRITICAL)
+    try:
+        with report_as("", ClusterError, code=FAILED):
+            executor = ClusterExecutor(address, notify=print_error)
+        with executor:
+            yield executor
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@contextmanager
 def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterator[None]:
     """Report what stops the work, how much is kept, and the call that resumes it.
 
@@ -202,7 +234,7 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     except (KeyboardInterrupt, StoppedError) as error:
         reason = f": {error}" if isinstance(error, StoppedError) else ""
         raise CommandError(f"stopped{reason}. {describe_state()}", code=INTERRUPTED) from None
-    except WorkerError as error:
+    except (WorkerError, JournalWriteError) as error:
         raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from textwrap import fill
 
 from number_tower.arena import BatchError
@@ -14,13 +14,19 @@ from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
 from number_tower.cli import arena
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
-from number_tower.cli.errors import FAILED, CommandError, report_as
-from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
+from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.options import (
+    CommandParser,
+    check_report_folder,
+    make_number_parser,
+    parse_count,
+    parse_seconds,
+    parse_seed,
+)
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
 from number_tower.evaluation.players import RespondentFactory
-from number_tower.evaluation.report import write
 from number_tower.evaluation.run import EvaluationJournal, read_settings
 from number_tower.evaluation.scores import REASON_WORDS, PlayerScore, Scores, compute_scores
 from number_tower.evaluation.suite import (
@@ -71,35 +77,43 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)")
     parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
     parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
+    parser.add_cluster_option()
     parser.add_value("--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots")
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
-    if args.report is not None and (
-        not args.report or (os.path.exists(args.report) and not os.path.isdir(args.report))
-    ):
-        raise CommandError("--report: expected a folder; it is created if needed")
+    check_report_folder(args.report)
+    write_report = None if args.report is None else _load_report_writer()
     args.out = arena.choose_journal_file(args, FILE)
-    with closing(RespondentFactory()) as make:
+    with closing(RespondentFactory()) as make, arena.connect_cluster(args) as executor:
         suite = create_suite(args, make)
+        run = partial(run_tasks, suite, jobs=args.jobs, executor=executor, make=make, stop=args.stop)
         with (
             arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
             arena.report_interruption(journal, len(suite), format_resume_command(args)),
             show_progress("games and positions", arena.INTERRUPT_HINT) as update,
-            closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
+            closing(run(log=journal, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
-    if args.report is not None:
+    if args.report is not None and write_report is not None:
         with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
-            write(found, args.report, format_command(suite))
+            write_report(found, args.report, format_command(suite))
     if args.json:
         print(found.to_json())
         return
     terminal.show(format_summary(found, min(MAX_WIDTH, terminal.columns)))
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
+
+
+def _load_report_writer() -> Callable[[Scores, str, str], object]:
+    """Return the function that writes a report, before any work is done: its packages may be missing."""
+    with require_extra("a report with charts", "lab"):
+        from number_tower.evaluation.report import write  # noqa: PLC0415 - the extra may not be installed
+
+        return write
 
 
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
@@ -159,7 +173,7 @@ def format_command(suite: Suite) -> str:
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
-    own = {"jobs": args.jobs, "report": args.report, "stop": args.stop, "json": args.json}
+    own = {"jobs": args.jobs, "cluster": args.cluster, "report": args.report, "stop": args.stop, "json": args.json}
     return arena.format_call("eval", resume=True, out=args.out, **own)
 
 

@@ -15,6 +15,7 @@ from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.lab import LabJournal, Space, StudyLimits, make_space, sweep
+from number_tower.lab.results import read_results
 from number_tower.lab.rows import Status
 from number_tower.lab.runner import write_csv
 from number_tower.lab.space import KEYS
@@ -77,6 +78,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--out", "FILE", "save the rows in FILE, as lines of JSON, or of CSV if it ends in .csv")
     parser.add_flag("--resume", "resume the experiment in FILE")
     parser.add_value("--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count)
+    parser.add_cluster_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -90,16 +92,17 @@ def run(args: Namespace, terminal: Terminal) -> None:
     args.out = out if table is None else str(table.with_suffix(".jsonl"))
     limits = StudyLimits(args.positions, args.memory, args.estimate)
     with (
+        arena.connect_cluster(args) as executor,
         arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
         LabJournal(args.out, space, limits, resume=args.resume) as journal,
         arena.report_interruption(journal, len(space), format_resume_command(args)),
         show_progress("settings", arena.INTERRUPT_HINT) as update,
-        closing(sweep(space, limits=limits, log=journal, jobs=args.jobs, progress=update)) as rows,
+        closing(sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)) as rows,
     ):
         counts = Counter(row.status for row in rows)
     if table is not None:
         with report_as(f"{format_path(str(table))} cannot be written: ", OSError, code=FAILED):
-            write_csv(sorted(journal.read(), key=lambda row: row.index), table)
+            write_csv(read_results(args.out).rows, table)
     terminal.show(_describe_rows(space, counts, args.out, table))
 
 
@@ -124,6 +127,7 @@ def format_resume_command(args: Namespace) -> str:
         estimate=args.estimate or None,
         out=None if args.out == FILE else args.out,
         jobs=args.jobs,
+        cluster=args.cluster,
         resume=True,
     )
 

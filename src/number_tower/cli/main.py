@@ -38,6 +38,7 @@ COMMANDS = {
     "arena": ("arena", "let players play each other, and compare how strong they are"),
     "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
     "lab": ("lab", "measure many settings of a game: who wins, how fair and how deep each is"),
+    "lab show": ("lab_show", "list the best settings that were measured, or write a report with maps"),
     "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
     "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
@@ -136,7 +137,12 @@ def _load(name: str, verb: str, noun: str = "") -> Any:
 
 
 def _complete_call(argv: Sequence[str]) -> Sequence[str]:
-    """Return a call with its command, which is `play` where a game stands first; refuse an unknown command."""
+    """Return a call with its command, which is `play` where a game stands first; refuse an unknown command.
+
+    A command of two words becomes one argument.
+    """
+    if " ".join(argv[:2]) in COMMANDS:
+        return [" ".join(argv[:2]), *argv[2:]]
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return argv
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):

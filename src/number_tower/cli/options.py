@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -25,6 +26,9 @@ _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 _EXAMPLES = "examples:"
 _HELP_WIDTH = 96
 """Columns of the help where there is room for them."""
+
+CLUSTER_VARIABLE = "NUMBER_TOWER_CLUSTER"
+"""The environment variable with the address of a cluster."""
 
 _DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
 
@@ -59,6 +63,12 @@ def parse_day(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
+
+
+def check_report_folder(folder: str | None) -> None:
+    """Refuse a folder for a report that cannot be one, before any work is done."""
+    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
+        raise CommandError("--report: expected a folder; it is created if needed")
 
 
 # The parser -----------------------------------------------------------------------------------------------------------
@@ -176,6 +186,15 @@ class CommandParser(argparse.ArgumentParser):
         """Add the time that a program has for a move."""
         self.add_value(
             "--patience", "S", "seconds that a program has for a move (10)", type=parse_seconds, default=10.0
+        )
+
+    def add_cluster_option(self) -> None:
+        """Add the cluster that does the work."""
+        self.add_value(
+            "--cluster",
+            "ADDRESS",
+            "use the workers of the Dask scheduler at ADDRESS, such as tcp://host:8786, or none "
+            f"(default: {CLUSTER_VARIABLE}, or this machine)",
         )
 
     def add_hidden_option(self) -> None:

@@ -41,12 +41,17 @@ def make_element(name: str, *inside: str, **attributes: object) -> str:
 
 
 def _format_attribute(value: object) -> str:
-    return format_number(value) if isinstance(value, float) else _NOT_XML.sub("\ufffd", str(value))
+    return format_number(value) if isinstance(value, float) else replace_non_xml(str(value))
+
+
+def replace_non_xml(text: str) -> str:
+    """Replace characters that XML does not allow."""
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def escape_text(text: str) -> str:
     """Escape markup, and replace characters that XML does not allow."""
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape(replace_non_xml(text))
 
 
 def format_number(value: float) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Unpack
 
-from number_tower.batch.executor import StoppedError, run_journaled
+from number_tower.batch import BatchError, StoppedError
+from number_tower.batch.executor import run_journaled
 from number_tower.evaluation.players import Function, RespondentFactory
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
@@ -37,11 +39,12 @@ class Evaluation:
         return compute_scores(self.suite, self.done)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - all options are keywords
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
     games: str | Rules | Iterable[str | Rules] = (),
     *,
     jobs: int | None = None,
+    executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     stop: bool = False,
@@ -54,25 +57,30 @@ def evaluate(
     games, variants are made. The options and their defaults are those of `arrange_suite`.
 
     `jobs` is the number of tasks that run at once (default: one for each core; always one with a function that is given
-    itself). The tasks are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
+    itself); an executor, such as a `ClusterExecutor` of `number_tower.batch.cluster`, runs them elsewhere. The tasks
+    are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
     With `stop` a missing answer raises a `StoppedError` instead of counting as illegal.
     """
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     names, functions = _name_players(players)
+    if functions and executor is not None:
+        raise BatchError("a function that is given itself is called here; for an executor, name it as module:function")
     jobs = 1 if functions else jobs
     with closing(RespondentFactory(functions)) as make:
         suite = arrange_suite(names, [games] if isinstance(games, str | Rules) else games, make=make, **options)
         journal = nullcontext() if out is None else EvaluationJournal(out, suite, resume=resume)
-        with journal as log, closing(run_tasks(suite, log=log, jobs=jobs, make=make, stop=stop)) as done:
+        run = partial(run_tasks, suite, jobs=jobs, executor=executor, make=make, stop=stop)
+        with journal as log, closing(run(log=log)) as done:
             return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
 
 
-def run_tasks(
+def run_tasks(  # noqa: PLR0913 - all options are keywords
     suite: Suite,
     *,
     log: EvaluationJournal | None = None,
     jobs: int | None = None,
+    executor: Executor | None = None,
     make: RespondentFactory | None = None,
     stop: bool = False,
     progress: Callable[[int, int], object] | None = None,
@@ -82,10 +90,10 @@ def run_tasks(
     `progress` is called with the number of completed tasks and their total. At the end all respondents are closed.
     """
     with closing(RespondentFactory() if make is None else make) as factory:
-        if jobs != 1:
+        if jobs != 1 or executor is not None:
             factory.close()  # workers start their own
         run = partial(run_task, suite=suite, make=factory, stop=stop)
-        yield from run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress)
+        yield from run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress, executor=executor)
 
 
 def _name_players(

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
+from threading import get_ident
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
@@ -30,17 +31,22 @@ _MAX_REPLY_BYTES = 1 << 21
 _EXPECTED = "expected module:function, as in my_player:answer"
 
 
+_ProcessKey = tuple[str, float, int]
+"""A function's name, its patience, and the thread that asks it."""
+
+
 class RespondentFactory:
     """Makes the respondent of a task by the name of its player; functions may be given with their names.
 
-    A function that is only named runs in a process of its own, which is kept from task to task until `close`.
+    A function that is only named runs in a process of its own, which is kept from task to task until `close`; threads
+    that run tasks at the same time have one each.
     """
 
     def __init__(self, functions: Mapping[str, Function] | None = None) -> None:
         self.functions = dict(functions or {})
         for name, each in self.functions.items():
             check_function(each, name)
-        self._processes: dict[tuple[str, float], ProcessRespondent] = {}
+        self._processes: dict[_ProcessKey, ProcessRespondent] = {}
         finalize(self, _end_all, self._processes)
 
     def __call__(self, spec: str, *, seed: int, patience: float) -> Respondent:
@@ -54,9 +60,10 @@ class RespondentFactory:
             return LevelRespondent(_make_level(spec, seed))
         if os.name != "posix":
             return FunctionRespondent(import_function(spec))
-        if (spec, patience) not in self._processes:
-            self._processes[spec, patience] = ProcessRespondent(spec, patience)
-        return self._processes[spec, patience]
+        key = (spec, patience, get_ident())
+        if key not in self._processes:
+            self._processes[key] = ProcessRespondent(spec, patience)
+        return self._processes[key]
 
     def __reduce__(self) -> tuple[type[RespondentFactory], tuple[dict[str, Function]]]:
         """Pickle without the processes, which belong to this process."""
@@ -72,7 +79,7 @@ def is_function(spec: str) -> bool:
     return ":" in spec and not is_command(spec)
 
 
-def _end_all(processes: dict[tuple[str, float], ProcessRespondent]) -> None:
+def _end_all(processes: dict[_ProcessKey, ProcessRespondent]) -> None:
     while processes:
         processes.popitem()[1].end()
 

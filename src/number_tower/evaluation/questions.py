@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from number_tower.batch.executor import StoppedError
+from number_tower.batch import StoppedError
 from number_tower.evaluation.positions import Values, value_moves, values_differ
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player

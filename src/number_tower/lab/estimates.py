@@ -50,7 +50,7 @@ class SampledGames:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated measures of one set of rules, each with its interval; `results` has the pairs that were played."""
+    """Estimated measures of one set of rules, each with its interval."""
 
     rules: Rules
     openings: int
@@ -60,7 +60,7 @@ class Estimate:
     reach: float | None
     draws: float
     endings: Mapping[str, float]
-    results: Mapping[tuple[int, int], float]
+    pair_results: Mapping[tuple[int, int], float]
     """The first player's result, by the plies that the two players see."""
     intervals: Mapping[str, Interval]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TextIO, get_args
 
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.worth import Value
@@ -93,7 +94,6 @@ class LabRow:
     results: Sequence[Sequence[float]] | None = None
     intervals: Mapping[str, Sequence[float]] | None = None
     """The 95 % intervals of estimated measures."""
-    seconds: float | None = None
     version: str = ""
 
     @property
@@ -243,7 +243,6 @@ _CHECKS: dict[str, _Check] = {
             isinstance(value, dict) and all(key in SAMPLED and _is_interval(each) for key, each in value.items())
         ),
     ),
-    "seconds": _NUMBER,
     "version": ("a version", lambda value: isinstance(value, str)),
 }
 
@@ -264,3 +263,10 @@ def _list_columns() -> Iterator[str]:
 _CSV_SIMPLE = tuple(key for key in _CHECKS if key not in {"options", "rules", "endings", "results", "intervals"})
 CSV_COLUMNS = tuple(_list_columns())
 """The columns of a CSV file: the setting, its measures, every rule, and the results of all pairs of the ladder."""
+
+
+def write_table(rows: Iterable[LabRow], stream: TextIO) -> None:
+    """Write rows as CSV."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    writer.writerows(row.to_csv() for row in rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from number_tower.files import replace_file
 from number_tower.lab.estimates import Estimate, estimate
 from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
 from number_tower.lab.measures import Study, study
-from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
+from number_tower.lab.rows import MEASURES, LabRow, Status, write_table
 from number_tower.lab.space import Setting, Space, make_space
 from number_tower.solve import jit
 
@@ -73,6 +73,12 @@ class LabJournal(Journal[LabRow]):
         }
         super().__init__(path, space, settings, resume=resume)
 
+    def describe_difference(self, key: str, ours: object, theirs: object) -> str:
+        """Say how a setting of the file differs from that of this sweep."""
+        if key == "axes":
+            return "it varies other rules, or by other values"
+        return super().describe_difference(key, ours, theirs)
+
     def parse_entry(self, document: dict[str, Any]) -> LabRow:
         """Return the row of a line, if it is about the setting with its index."""
         row = LabRow.from_document(document)
@@ -84,7 +90,7 @@ class LabJournal(Journal[LabRow]):
 
 def sweep(
     space: Space | str | os.PathLike[str],
-    executor: object = None,
+    executor: Executor | None = None,
     *,
     limits: StudyLimits | None = None,
     log: LabJournal | None = None,
@@ -93,13 +99,20 @@ def sweep(
 ) -> Generator[LabRow]:
     """Yield a row for each setting of a space, as they are measured; a game's name stands for its usual space.
 
-    `jobs` is the number of settings measured at once (default: one for each core). The rows are kept in the journal
-    `log`, if given. `progress` is called with the number of finished settings and their total.
+    Settings are measured by the executor (any of `concurrent.futures`, or `batch.cluster.ClusterExecutor`); without
+    one, by `jobs` worker processes (default: one for each core). A setting at which a worker died twice gets a row
+    without measures. The rows are kept in the journal `log`, if given. `progress` is called with the number of
+    finished settings and their total.
     """
-    del executor
     whole = space if isinstance(space, Space) else make_space(space)
     run = partial(measure_setting, space=whole, limits=limits or StudyLimits())
-    return run_journaled(run, len(whole), log=log, jobs=jobs, progress=progress)
+
+    def report_crash(index: int, _: str) -> LabRow:
+        return _make_row(whole, whole[index], "crashed")
+
+    return run_journaled(
+        run, len(whole), log=log, jobs=jobs, progress=progress, executor=executor, on_crash=report_crash
+    )
 
 
 def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
@@ -111,72 +124,28 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
         found = study(setting.rules, positions=limits.positions, memory=limits.memory)
     except NotMeasuredError:
         if not limits.games:
-            return make_empty_row(setting, space, "too large")
-        return _make_estimated_row(setting, space, estimate(setting.rules, limits.games, seed=space.seed))
-    return _make_row(setting, space, found)
+            return _make_row(space, setting, "too large")
+        return _make_row(space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed))
+    return _make_row(space, setting, "measured", found)
 
 
-def _make_row(setting: Setting, space: Space, found: Study) -> LabRow:
-    """Return the row of a setting that was measured."""
-    return LabRow(
-        setting.index,
-        space.game,
-        setting.options,
-        setting.rules.written(),
-        "measured",
-        value=found.value,
-        plies=found.plies,
-        openings=found.openings,
-        winning_openings=found.winning_openings,
-        positions=found.positions,
-        longest=found.longest,
-        length=_round(found.length),
-        fairness=_round(found.fairness),
-        depth=found.depth,
-        drama=_round(found.drama),
-        decisions=_round(found.decisions),
-        reach=None if found.reach is None else _round(found.reach),
-        draws=_round(found.draws),
-        endings={reason: _round(share) for reason, share in found.endings.items()},
-        results=[[_round(result) for result in row] for row in found.results],
-        version=__version__,
-    )
-
-
-def _make_estimated_row(setting: Setting, space: Space, found: Estimate) -> LabRow:
-    """Return the row of a setting whose measures are estimates."""
-    return LabRow(
-        setting.index,
-        space.game,
-        setting.options,
-        setting.rules.written(),
-        "estimated",
-        openings=found.openings,
-        length=_round(found.length),
-        fairness=_round(found.fairness),
-        depth=found.depth,
-        reach=None if found.reach is None else _round(found.reach),
-        draws=_round(found.draws),
-        endings={reason: _round(share) for reason, share in found.endings.items()},
-        intervals={name: [_round(end) for end in interval] for name, interval in found.intervals.items()},
-        version=__version__,
-    )
-
-
-def make_empty_row(setting: Setting, space: Space, status: Status) -> LabRow:
-    """Return the row of a setting that was not measured."""
+def _make_row(space: Space, setting: Setting, status: Status, found: Study | Estimate | None = None) -> LabRow:
+    """Return the row of a setting, with the measures that were found."""
+    measures = {name: _round(getattr(found, name, None)) for name in (*MEASURES, "intervals")}
     rules = setting.rules.written()
-    return LabRow(setting.index, space.game, setting.options, rules, status, version=__version__)
+    return LabRow(setting.index, space.game, setting.options, rules, status, version=__version__, **measures)
+
+
+def _round(measure: Any) -> Any:
+    """Round the numbers of a measure, so that a row does not depend on the last bits of a sum."""
+    if isinstance(measure, Mapping):
+        return {name: _round(part) for name, part in measure.items()}
+    if isinstance(measure, tuple):
+        return [_round(part) for part in measure]
+    return round(measure, DIGITS) + 0.0 if isinstance(measure, float) else measure
 
 
 def write_csv(rows: Iterable[LabRow], path: Path) -> None:
     """Write rows as a table."""
     with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(CSV_COLUMNS)
-        writer.writerows(row.to_csv() for row in rows)
-
-
-def _round(number: float) -> float:
-    """Round a measure, so that a row does not depend on the last bits of a sum."""
-    return round(number, DIGITS) + 0.0
+        write_table(rows, stream)

@@ -10,11 +10,10 @@ from itertools import pairwise
 from number_tower import __version__
 from number_tower.arena.schedule import GameEntry
 from number_tower.brief import describe_rules
+from number_tower.charts import Chart
 from number_tower.coach.reasons import Reason, find_best_reason, find_reason
 from number_tower.coach.sentences import format_sentence
-from number_tower.evaluation.intervals import Estimate, format_points, format_share
-from number_tower.evaluation.report.charts import Named, Plot, label_games, sort_baselines_last
-from number_tower.evaluation.report.document import (
+from number_tower.document import (
     CodeText,
     DocumentPiece,
     Grid,
@@ -24,7 +23,9 @@ from number_tower.evaluation.report.document import (
     StrongText,
     Words,
 )
-from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, PlayerScore, Scores
+from number_tower.evaluation.intervals import Estimate, format_points, format_share
+from number_tower.evaluation.report.charts import MAX_NAME, MAX_SPEC, Named, label_games, sort_baselines_last
+from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, Scores
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
@@ -33,12 +34,6 @@ from number_tower.record import to_line
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.text import format_count, format_text
-
-MAX_NAME = 40
-"""Characters of a player's label; a longer command is cut in its middle."""
-
-MAX_SPEC = 200
-"""Characters of a player's full name."""
 
 _MAX_COMMAND = 4000
 
@@ -67,20 +62,9 @@ _MAX_BLUNDERS_EACH = 2
 """The number of examples, in all and of one player."""
 
 
-def label_players(scores: Scores) -> Named:
-    """Return the players with different labels: their names, cut if they are long."""
-    found: list[tuple[str, PlayerScore]] = []
-    for place, score in enumerate(scores.players, 1):
-        name = format_text(score.player, MAX_SPEC)
-        if len(name) > MAX_NAME:
-            name = f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
-        found.append((name if name not in dict(found) else f"{name} ({place})", score))
-    return found
-
-
-def build_pieces(scores: Scores, named: Named, plots: Sequence[Plot], command: str | None) -> Iterator[DocumentPiece]:
+def build_pieces(scores: Scores, named: Named, charts: Sequence[Chart], command: str | None) -> Iterator[DocumentPiece]:
     """Yield the whole report, piece by piece."""
-    shown = {plot.name: plot for plot in plots}
+    shown = {chart.name: chart for chart in charts}
 
     def pictures(*names: str) -> Iterator[DocumentPiece]:
         return (shown[name] for name in names if name in shown)

@@ -1,0 +1,60 @@
+"""Many jobs of some milliseconds: on worker processes of this machine, and on a Dask cluster with as many workers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from distributed import LocalCluster
+
+from number_tower.batch.cluster import ClusterExecutor
+from number_tower.batch.executor import run_chunks
+from number_tower.batch.processes import WorkerProcesses
+from timing import in_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+WORKERS = 2
+JOBS = 1200
+ROUNDS = 5
+
+
+def compute(index: int) -> tuple[int, str]:
+    """Do a job like those of the lab: from 1 to 10 ms of computing, always the same, and a result of 1 kB."""
+    total = 0
+    for number in range(10_000 + 17_077 * index % 100_000):
+        total = (total * 31 + number) % 1_000_003
+    return index, f"{total:1024}"
+
+
+def compare(job: Callable[[int], object] = compute, jobs: int = JOBS) -> tuple[float, float]:
+    """Return the seconds that a cluster and local processes need for so many jobs: medians, in turns, all started."""
+    with (
+        LocalCluster(
+            n_workers=WORKERS, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+            worker_dashboard_address=None,
+        ) as cluster,
+        ClusterExecutor(cluster.scheduler_address) as remote,
+        WorkerProcesses(WORKERS) as local,
+    ):  # fmt: skip
+        for executor in (remote, local):
+            _measure(executor, job, 2 * WORKERS)
+        on_cluster, here = in_turns(ROUNDS, lambda: _measure(remote, job, jobs), lambda: _measure(local, job, jobs))
+    return on_cluster, here
+
+
+def _measure(executor: Executor, job: Callable[[int], object], jobs: int) -> float:
+    start = time.perf_counter()
+    done = sum(len(results) for results in run_chunks(job, range(jobs), executor))
+    taken = time.perf_counter() - start
+    if done != jobs:
+        message = f"{done} of {jobs} jobs were done"
+        raise RuntimeError(message)
+    return taken
+
+
+if __name__ == "__main__":
+    on_cluster, here = compare()
+    print(f"cluster {JOBS / on_cluster:.0f} jobs/s, here {JOBS / here:.0f} jobs/s, ratio {here / on_cluster:.3f}")

@@ -1,0 +1,188 @@
+"""`tower lab show`: rank the settings of a sweep, and write a report with maps."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
+from typing import TypeVar
+
+from number_tower.cli.arena import format_call
+from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
+from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.options import CommandParser, check_report_folder, parse_count
+from number_tower.cli.terminal import Terminal
+from number_tower.document import write_files
+from number_tower.lab.ranking import (
+    DEFAULT_FRONT,
+    DEFAULT_LIMITS,
+    DEFAULT_WEIGHTS,
+    GOALS,
+    RankedRow,
+    Ranking,
+    RankingError,
+    choose_recommended,
+    parse_front,
+    parse_limits,
+    parse_weights,
+    rank_rows,
+)
+from number_tower.lab.results import LabFileError, LabResults, read_results
+from number_tower.lab.stories import (
+    FIGURES,
+    describe_counts,
+    describe_weights,
+    format_rule_value,
+    format_score,
+    make_play_command,
+)
+from number_tower.text import format_path
+
+T = TypeVar("T")
+
+_TOP = 10
+_PLAYED = 3
+"""Settings whose command is printed."""
+
+_COLUMNS = ("wins", "fairness", "depth", "reach", "length", "drama", "decisions")
+"""The figures in the table; where there is no room for all, the last are left out."""
+
+_FEWEST_COLUMNS = 3
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower lab show`."""
+    weights = ",".join(f"{name}={weight:g}" for name, weight in DEFAULT_WEIGHTS.items())
+    limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
+    parser.add_examples(
+        ("tower lab show lab.jsonl", "the ten best settings of a sweep"),
+        ("tower lab show lab.jsonl --weights fairness=2,depth=1 --report report", "another mix, and a page with maps"),
+    )
+    parser.add_value("file", "FILE", "the rows that `tower lab GAME` wrote")
+    parser.add_value("--top", "N", f"how many settings to list ({_TOP})", type=parse_count, default=_TOP)
+    parser.add_value(
+        "--weights", "A=N,...", f"how much each of {', '.join(GOALS)} counts ({weights})", type=_read(parse_weights),
+        default=DEFAULT_WEIGHTS,
+    )  # fmt: skip
+    parser.add_value(
+        "--guards", "A=N,...", f"the least a setting needs to be listed, or none ({limits})", type=_read(parse_limits),
+        default=DEFAULT_LIMITS,
+    )  # fmt: skip
+    parser.add_value(
+        "--front", "A,B", f"the measures of the front, which * marks ({','.join(DEFAULT_FRONT)})",
+        type=_read(parse_front), default=DEFAULT_FRONT,
+    )  # fmt: skip
+    parser.add_value("--report", "FOLDER", "write a report to FOLDER: a web page with maps, and a table")
+    parser.add_value("--x", "RULE", "the rule that goes across in the maps (chosen by its number of values)")
+    parser.add_value("--y", "RULE", "the rule that goes down in the maps")
+    parser.add_value("--by", "RULE", "the rule that changes from map to map")
+    parser.add_flag("--json", "print the ranking as one JSON document")
+
+
+def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a reader of an option that reports what is wrong."""
+
+    def read(text: str) -> T:
+        try:
+            return parse(text)
+        except RankingError as error:
+            raise ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def run(args: Namespace, terminal: Terminal) -> None:
+    """Rank the settings of a file, print the best, and write the report."""
+    check_report_folder(args.report)
+    if args.report is None and (axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)):
+        raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
+    with report_as("", LabFileError, code=FAILED):
+        results = read_results(args.file)
+    ranking = rank_rows(results.rows, args.weights, args.guards, args.front)
+    if args.report is not None:
+        _write_report(args, results, ranking)
+    if args.json:
+        print(json.dumps(make_document(results, ranking, args.top)))
+        return
+    terminal.show(format_ranking(results, ranking, args.top, args.report, min(terminal.columns, MAX_WIDTH)))
+    if args.report is not None:
+        terminal.show(f"\nThe report is in {format_path(args.report)}: open index.html in a browser.\n")
+
+
+def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
+    with require_extra("a report with maps", "lab"):
+        from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
+    command = format_call(
+        "lab", "show", args.file, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
+        guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
+        front=None if args.front == DEFAULT_FRONT else ",".join(args.front), report=args.report,
+        x=args.x, y=args.y, by=args.by,
+    )  # fmt: skip
+    with report_as("", LabFileError):
+        files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
+    with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
+        write_files(files, args.report)
+
+
+def _format_option(given: Mapping[str, float], default: Mapping[str, float]) -> str | None:
+    return None if given == default else ",".join(f"{name}={value:g}" for name, value in given.items())
+
+
+def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, object]:
+    """Return the ranking as JSON values."""
+    return {
+        "game": results.game,
+        "settings": len(results.rows),
+        "statuses": dict(results.statuses),
+        "weights": dict(ranking.weights),
+        "guards": dict(ranking.limits),
+        "left_out": ranking.failing,
+        "front": list(ranking.front),
+        "rows": [
+            {"score": round(each.score, 4), "on_front": each.on_front, **each.row.to_document()}
+            for each in ranking.rows[:top]
+        ],
+    }
+
+
+def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str | None, width: int) -> str:
+    """Return the best settings as a table, and the commands that play the first of them."""
+    text = fill(describe_counts(results, ranking), width) + "\n"
+    if not ranking.rows:
+        return f"{text}\nNo setting passes the guards; --guards none lists them all.\n"
+    text += f"\n{_format_settings(results, ranking.rows[:top], width)}"
+    legend = (
+        f"Score: {describe_weights(ranking)}. * is on the front: no other setting is at least as good in "
+        f"{' and '.join(ranking.front)} and better in one."
+    )
+    text += "\n" + fill(legend, width) + "\n\nTo play the best:\n"
+    for place, each in enumerate(choose_recommended(ranking, _PLAYED), 1):
+        play = make_play_command(each.row, place, folder or "")
+        is_missing = play.file is not None and folder is None
+        text += f"  {place}  {'its rules need a file; --report FOLDER writes it' if is_missing else play.text}\n"
+    return text
+
+
+def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: int) -> str:
+    """Return the table of some settings, with as many figures as there is room for."""
+    columns = [name for name in _COLUMNS if any(FIGURES[name].write(each.row) != "-" for each in ranked)]
+    keys = list(results.values)
+    while True:
+        heads = ["", *keys, "score", "", *columns]
+        rows = [
+            [
+                str(place),
+                *(format_rule_value(key, each.row.rules.get(key)) for key in keys),
+                format_score(each),
+                "*" if each.on_front else "",
+                *(FIGURES[name].write(each.row) for name in columns),
+            ]
+            for place, each in enumerate(ranked, 1)
+        ]
+        text = format_table(heads, ">" * len(heads), rows)
+        if measure_width(text) <= width:
+            return text
+        if len(columns) <= _FEWEST_COLUMNS:
+            return format_table(heads, ">" * len(heads), rows, width=width)
+        columns.pop()

@@ -1,0 +1,90 @@
+"""Reports in a real browser, opened from the disk: accessible, readable on a phone, and without a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from number_tower.document import write_files
+from number_tower.evaluation import evaluate
+from number_tower.evaluation.report import build_report as build_evaluation_report
+from number_tower.lab.ranking import rank_rows
+from number_tower.lab.report import build_report
+from number_tower.lab.results import LabResults
+from serving import DESKTOP, PHONE
+from support.lab_rows import make_grid, make_row
+
+pytest_plugins = ["support.browsers"]
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+FIND_VIOLATIONS = """
+async () => (await axe.run({ preload: false, resultTypes: ["violations"] })).violations
+  .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])
+"""
+REPORTS = ("lab/index.html", "evaluation/report.html")
+INK = {False: "rgb(27, 32, 39)", True: "rgb(232, 236, 241)"}
+"""The colour of text on light pages, and on dark ones."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a report of the lab and one of an evaluation."""
+    place = tmp_path_factory.mktemp("reports")
+    rows = make_grid(blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"])
+    rows.append(make_row(index=24, status="estimated", blocks="1-9", target=24, fit="any"))
+    rows.append(make_row(index=25, status="too large", blocks="1-8", target=24, fit="any"))
+    results = LabResults("lab.jsonl", {}, tuple(rows))
+    write_files(build_report(results, rank_rows(rows, limits={}), command="tower lab show lab.jsonl"), place / "lab")
+    scores = evaluate(["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1).scores
+    write_files(build_evaluation_report(scores, "tower eval"), place / "evaluation")
+    return place
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP])
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_is_accessible_and_only_its_maps_and_tables_are_scrolled(
+    open_file: Callable[..., Page], folder: Path, report: str, size: tuple[int, int], *, dark: bool
+) -> None:
+    page = open_file(folder / report, size=size, dark=dark)
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_VIOLATIONS) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_colours_of_a_chart_follow_the_page(
+    open_file: Callable[..., Page], folder: Path, report: str, *, dark: bool
+) -> None:
+    page = open_file(folder / report, dark=dark)
+    text = page.locator("svg.chart text.ink-fill:visible").first
+    assert text.evaluate("each => getComputedStyle(each).fill") == INK[dark]
+
+
+def test_the_pointer_on_a_cell_meets_the_mark_that_has_its_tooltip(
+    open_file: Callable[..., Page], folder: Path
+) -> None:
+    page = open_file(folder / "lab/index.html")
+    text = page.locator(".scroll svg text[pointer-events=none]").first
+    text.scroll_into_view_if_needed()
+    tooltip = text.evaluate(
+        """each => {
+          const box = each.getBoundingClientRect();
+          const met = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+          return met.closest("g").querySelector("title").textContent;
+        }"""
+    )
+    assert tooltip.startswith("blocks 1-7, target 12, fit descending: ")
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_fits_on_paper(open_file: Callable[..., Page], folder: Path, report: str) -> None:
+    page = open_file(folder / report, size=(720, 900), dark=True)
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.body).color") == INK[False]

@@ -1,0 +1,306 @@
+"""The report of the lab: every cell tells its figures, every command plays exactly the setting, nothing is hidden."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+
+from number_tower import catalogue
+from number_tower.cli.main import create_parser
+from number_tower.cli.play import choose_game
+from number_tower.document import write_files
+from number_tower.lab.ranking import Ranking, choose_recommended, compute_score, parse_front, rank_rows
+from number_tower.lab.report import PAGE, TABLE, build_report
+from number_tower.lab.report.maps import MAX_COLUMNS, MAX_ROWS, choose_axes
+from number_tower.lab.results import LabFileError, LabResults
+from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
+from number_tower.lab.stories import describe_figures, label_setting, make_play_command, tell_story
+from number_tower.rules import Rules
+from support.lab_rows import make_grid, make_measures, make_row
+from support.report_pages import assert_is_accessible, assert_loads_nothing
+from support.strategies import any_rules
+
+BLOCKS = ["1-7", "1-8", "1-9"]
+TARGETS = [12, 15, 18, 21]
+
+
+def make_results(rows: list[LabRow]) -> LabResults:
+    return LabResults("lab.jsonl", {"number_tower_lab": 1}, tuple(rows))
+
+
+@pytest.fixture(scope="module")
+def results() -> LabResults:
+    """A grid with settings of every status."""
+    statuses: dict[int, Status] = {3: "too large", 7: "crashed", 11: "estimated"}
+    rows = make_grid(blocks=BLOCKS, target=TARGETS, fit=["descending", "any"])
+    return make_results(
+        [
+            make_row("draft", row.index, statuses[row.index], None, **row.options) if row.index in statuses else row
+            for row in rows
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def ranking(results: LabResults) -> Ranking:
+    return rank_rows(results.rows, limits={"fairness": 0.1})
+
+
+@pytest.fixture(scope="module")
+def files(results: LabResults, ranking: Ranking) -> dict[str, str]:
+    return build_report(results, ranking, folder="report", command="tower lab show lab.jsonl")
+
+
+def list_maps(page: str) -> dict[str, ET.Element]:
+    """Return the maps of a page by their titles."""
+    drawings = [ET.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]  # noqa: S314 - our own
+    titles = [drawing[0].text or "" for drawing in drawings]
+    return {title: each for title, each in zip(titles, drawings, strict=True) if " and " not in title}
+
+
+def list_tooltips(drawing: ET.Element) -> list[str]:
+    return [each.text or "" for each in drawing.iter() if each.tag.endswith("}title")][1:]
+
+
+def list_commands(page: str) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)]
+
+
+def read_rules(command: str) -> Rules:
+    """Return the rules that a `tower play` command plays."""
+    args = create_parser().parse_args(shlex.split(command)[1:])
+    assert args.command == "play"
+    return choose_game(args, args.game).rules
+
+
+def test_every_map_has_a_tooltip_with_the_figures_of_every_setting(files: dict[str, str], results: LabResults) -> None:
+    maps = list_maps(files[PAGE])
+    assert list(maps) == ["Who wins", "Fairness", "Depth", "Length", "Reach"]
+    expected = sorted(f"{label_setting(row, results.values)}: {describe_figures(row)}" for row in results.rows)
+    for drawing in maps.values():
+        assert sorted(list_tooltips(drawing)) == expected
+
+
+def test_a_tooltip_tells_all_figures() -> None:
+    figures = {"value": "loss", "plies": 6, "fairness": 0.4924, "depth": 3, "drama": 0.71, "decisions": 0.52}
+    figures |= {"reach": 0.43, "draws": 0.08, "length": 5.12, "positions": 1431}
+    assert describe_figures(make_row(target=15, figures=figures)) == (
+        "the second player wins in 6 moves with best play; fairness 0.49; depth 3; drama 0.71; decisions 52%; "
+        "reach 43%; draws 8%; length 5.1; positions 1,431"
+    )
+
+
+def test_settings_without_figures_are_blank_cells_with_their_reason(files: dict[str, str]) -> None:
+    for drawing in list_maps(files[PAGE]).values():
+        texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        assert texts.count("large") == texts.count("error") == 1
+        tooltips = list_tooltips(drawing)
+        assert "blocks 1-7, target 15, fit any: too large to measure" in tooltips
+        assert "blocks 1-7, target 21, fit any: not measured because of an error" in tooltips
+    assert "21 measured exactly, 1 estimated from sampled games, 1 too large to measure" in files[PAGE]
+
+
+def test_estimates_are_marked_everywhere(results: LabResults) -> None:
+    estimate = next(row for row in results.rows if row.is_estimate)
+    label = label_setting(estimate, results.values)
+    page = build_report(results, rank_rows([estimate], limits={}))[PAGE]
+    assert f"{label}: estimates from sampled games: fairness ≈{estimate.fairness:.2f}" in page
+    assert "All figures are estimates from sampled games" in page
+    assert f"<td>≈{estimate.fairness:.2f}</td>" in page
+    assert f"Its score is ≈{compute_score(estimate):.2f}" in page
+    low, high = (estimate.intervals or {})["fairness"]
+    assert f"(fairness {estimate.fairness:.2f}, 95%: {low:.2f} to {high:.2f})" in page
+    assert "≈ marks an estimate" in page
+
+
+def test_every_command_plays_exactly_its_setting(
+    tmp_path: Path, results: LabResults, ranking: Ranking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = build_report(results, ranking, folder="my report", command="tower lab show lab.jsonl")
+    write_files(files, "my report")
+    *plays, again = list_commands(files[PAGE])
+    recommended = choose_recommended(ranking)
+    assert [read_rules(play) for play in plays] == [each.row.make_rules() for each in recommended]
+    assert again == "tower lab show lab.jsonl"
+    assert len(recommended) == 5
+    named = {play.rpartition("/")[2].rstrip("'") for play in plays if play.endswith(".toml'")}
+    assert {name for name in files if name.endswith(".toml")} == named
+    assert 0 < len(named) < 5
+
+
+@given(any_rules())
+def test_any_rules_are_played_by_options_or_by_a_rule_file(mechanics: Rules) -> None:
+    for game in ("draft", "climb", "Ann's game/2"):
+        row = LabRow(0, game, {}, mechanics.written(), "measured", **make_measures(mechanics))
+        play = make_play_command(row, 3, "folder")
+        if play.file is None:
+            assert read_rules(play.text) == mechanics
+        else:
+            assert play.text == f"tower play folder/{play.file}"
+            book = catalogue.parse_rulebook(play.content.encode(), "name", play.file)
+            assert book.rules == mechanics
+
+
+def test_options_are_preferred_to_a_rule_file() -> None:
+    assert make_play_command(make_row(blocks="1-7", target=12), 1).text == "tower play draft --target 12 --blocks 1-7"
+    assert make_play_command(make_row(), 1).text == "tower play draft"
+    assert make_play_command(make_row(fit="any"), 2).text == "tower play draft-2.toml"
+
+
+def test_a_page_loads_and_runs_nothing_and_can_be_read_by_everybody(files: dict[str, str]) -> None:
+    assert_loads_nothing(files[PAGE])
+    assert_is_accessible(files[PAGE])
+
+
+def test_the_same_file_makes_the_same_report(files: dict[str, str], results: LabResults) -> None:
+    rows = [LabRow.from_document(json.loads(row.to_json())) for row in results.rows]
+    again = make_results(rows)
+    ranking = rank_rows(again.rows, limits={"fairness": 0.1})
+    assert build_report(again, ranking, folder="report", command="tower lab show lab.jsonl") == files
+
+
+def test_the_table_beside_the_page_has_every_setting(files: dict[str, str], results: LabResults) -> None:
+    lines = files[TABLE].splitlines()
+    assert lines[0] == ",".join(CSV_COLUMNS)
+    assert len(lines) == 1 + len(results.rows)
+
+
+def test_the_page_states_weights_guards_and_the_front(files: dict[str, str]) -> None:
+    page = files[PAGE]
+    assert "the weights are fairness 3, depth 3, drama 1, decisions 1 and reach 1" in page
+    assert "The guards ask for fairness of at least 0.1." in page
+    assert "no other setting is at least as good in fairness and depth" in page
+
+
+def test_what_the_guards_left_out_is_said(results: LabResults) -> None:
+    ranking = rank_rows(results.rows, limits={"fairness": 2.0})
+    page = build_report(results, ranking)[PAGE]
+    assert "22 left out by the guards: 22 that are too one-sided (fairness below 2)." in page
+    assert "No setting passes the guards." in page
+    assert len(list_maps(page)) == 5
+
+
+def test_another_front_is_shown_with_its_measures(results: LabResults) -> None:
+    ranking = rank_rows(results.rows, limits={}, front=parse_front("drama,reach,decided"))
+    page = build_report(results, ranking)[PAGE]
+    assert "no other setting is at least as good in drama, reach and decided" in page
+    assert "Drama and reach" in page
+
+
+def test_a_single_setting_has_a_report_without_maps() -> None:
+    single = make_results([make_row()])
+    page = build_report(single, rank_rows(single.rows, limits={}))[PAGE]
+    assert "1. draft" in page
+    assert list_maps(page) == {}
+
+
+def test_a_sweep_that_measured_nothing_has_a_report_that_says_so() -> None:
+    rows = [make_row(index=place, target=target, status="too large") for place, target in enumerate(TARGETS)]
+    page = build_report(make_results(rows), rank_rows(rows))[PAGE]
+    assert "4 settings of draft: 0 measured exactly and 4 too large to measure." in page
+    assert list_maps(page) == {}
+
+
+def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
+    line = make_results(make_grid("climb", step=[2, 3, 4]))
+    maps = list_maps(build_report(line, rank_rows(line.rows, limits={}))[PAGE])
+    assert list(maps) == ["Who wins", "Fairness", "Depth", "Length"]
+    assert len(list_tooltips(maps["Fairness"])) == 3
+
+
+# Axes -----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_rule_with_the_most_values_goes_down_the_next_across_and_a_third_from_map_to_map(
+    results: LabResults,
+) -> None:
+    axes = choose_axes(results, results.rows[0])
+    assert (axes.y, axes.x, axes.by, axes.fixed) == ("target", "blocks", "fit", {})
+
+
+def test_axes_can_be_chosen_and_the_others_follow(results: LabResults) -> None:
+    axes = choose_axes(results, results.rows[0], ("fit", None, None))
+    assert (axes.x, axes.y, axes.by) == ("fit", "target", "blocks")
+    axes = choose_axes(results, results.rows[0], ("target", "fit", "blocks"))
+    assert (axes.x, axes.y, axes.by) == ("target", "fit", "blocks")
+
+
+def test_further_rules_have_the_value_of_the_best_setting_and_that_is_said() -> None:
+    rows = make_grid(blocks=BLOCKS, target=[12, 15], fit=["descending", "any"], stuck=["skips", "loses"])
+    four = make_results(rows)
+    ranking = rank_rows(four.rows, limits={})
+    axes = choose_axes(four, ranking.rows[0].row)
+    assert (axes.y, axes.x, axes.by) == ("blocks", "target", "fit")
+    stuck = ranking.rows[0].row.rules["stuck"]
+    assert axes.fixed == {"stuck": stuck}
+    page = build_report(four, ranking)[PAGE]
+    assert f"All have stuck {stuck}." in page
+    assert len(list_tooltips(list_maps(page)["Depth"])) == 12
+
+
+@pytest.mark.parametrize(
+    ("chosen", "problem"),
+    [
+        (("step", None, None), "lab.jsonl does not vary 'step'; the rules that vary are blocks, target, fit"),
+        (("fit", "fit", None), "expected three different rules for --x, --y and --by"),
+    ],
+)
+def test_axes_that_cannot_be_are_refused(
+    results: LabResults, chosen: tuple[str | None, str | None, str | None], problem: str
+) -> None:
+    with pytest.raises(LabFileError) as caught:
+        choose_axes(results, results.rows[0], chosen)
+    assert str(caught.value) == problem
+
+
+def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
+    rows = make_grid("race", target=list(range(5, 5 + MAX_ROWS + 20)), blocks=[f"1-{most}" for most in range(3, 48)])
+    large = make_results([row for row in rows if row.index % 11 == 0])
+    ranking = rank_rows(large.rows, limits={})
+    page = build_report(large, ranking)[PAGE]
+    best = ranking.rows[0].row
+    assert f"{MAX_ROWS} of 100 values of target are shown, those around the best setting." in page
+    assert f"{MAX_COLUMNS} of 45 values of blocks are shown, those around the best setting." in page
+    tooltips = list_tooltips(list_maps(page)["Fairness"])
+    assert f"{label_setting(best, large.values)}: {describe_figures(best)}" in tooltips
+
+
+# Stories --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_story_tells_what_it_is_like_to_play() -> None:
+    even = [[0.5] * 8 for _ in range(8)]
+    figures = {"value": "win", "plies": 5, "openings": 9, "winning_openings": 3, "fairness": 0.9, "depth": 3}
+    figures |= {"drama": 0.71, "decisions": 0.52, "length": 5.12, "longest": 7, "results": even}
+    figures |= {"endings": {"exact": 0.43, "stuck": 0.0, "higher": 0.49, "level": 0.08}}
+    assert tell_story(make_row(target=15, figures=figures)) == (
+        "The first player wins in 5 moves with best play. 3 of 9 first moves can win. Between players who see equally "
+        "far ahead, games are about even (fairness 0.90): the player who starts gets 50% of the points. Thinking ahead "
+        "pays off at 3 of 7 steps: the ladder goes from a player who sees nothing ahead to one who sees everything. "
+        "The lead changes hands 0.7 times in a game, and in 52% of the positions it matters what you place. A game "
+        "lasts 5.1 moves on average, and at most 7. Of 100 games, 49 end with the higher tower winning, 43 end exactly "
+        "on the target and 8 end level, as a draw."
+    )
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"value": "draw"}, "A draw with best play."),
+        ({"value": "loss", "plies": 1}, "The second player wins in 1 move with best play."),
+        ({"value": "win", "openings": 4, "winning_openings": 4}, "Every first move wins."),
+        ({"fairness": 0.1}, "games are one-sided (fairness 0.10)"),
+        ({"depth": 0}, "pays off at none of 7 steps"),
+        ({"depth": 7}, "pays off at all 7 steps"),
+    ],
+)
+def test_a_story_has_words_for_every_case(figures: dict[str, object], words: str) -> None:
+    assert words in tell_story(make_row(figures=figures))

@@ -1,0 +1,108 @@
+"""A file of the lab is read as it was written; any other file, or a damaged one, is refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from number_tower.lab.results import LabFileError, read_results, sort_values
+from number_tower.lab.rows import CSV_COLUMNS, LabRow
+from support.lab_rows import HEADER, make_grid, make_row, write_rows
+
+FOREIGN = "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"
+
+
+@pytest.fixture
+def rows() -> list[LabRow]:
+    return make_grid(blocks=["1-9", "1-10"], target=[15, 9], fit=["descending", "any"])
+
+
+def describe_mistake(path: Path) -> str:
+    with pytest.raises(LabFileError) as caught:
+        read_results(path)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def test_a_file_is_read_by_index_with_the_rules_that_vary(tmp_path: Path, rows: list[LabRow]) -> None:
+    results = read_results(write_rows(tmp_path / "lab.jsonl", rows[::-1]))
+    assert [row.to_json() for row in results.rows] == [row.to_json() for row in rows]
+    assert results.game == "draft"
+    assert results.values == {"blocks": ("1-9", "1-10"), "target": (9, 15), "fit": ("descending", "any")}
+    assert results.settings["version"] == "0.1.0"
+
+
+def test_a_rule_that_has_one_value_does_not_vary(tmp_path: Path) -> None:
+    results = read_results(write_rows(tmp_path / "lab.jsonl", make_grid(blocks=["1-9"], target=[15, 21])))
+    assert results.values == {"target": (15, 21)}
+
+
+def test_rows_without_figures_are_counted(tmp_path: Path) -> None:
+    rows = [
+        make_row(index=0, target=15),
+        make_row(index=1, target=16, status="estimated"),
+        make_row(index=2, target=17, status="too large"),
+        make_row(index=3, target=18, status="crashed"),
+    ]
+    results = read_results(write_rows(tmp_path / "lab.jsonl", rows))
+    assert [row.index for row in results.measured] == [0, 1]
+    assert results.statuses == {"measured": 1, "estimated": 1, "too large": 1, "crashed": 1}
+
+
+def test_an_unfinished_last_line_is_left_out(tmp_path: Path, rows: list[LabRow]) -> None:
+    path = write_rows(tmp_path / "lab.jsonl", rows)
+    path.write_text(path.read_text()[:-20])
+    assert len(read_results(path).rows) == len(rows) - 1
+
+
+def test_values_are_in_the_order_of_their_numbers_or_as_they_come() -> None:
+    assert sort_values(["1-10", "1-9", "1-9", None]) == (None, "1-9", "1-10")
+    assert sort_values([3, 20, 5]) == (3, 5, 20)
+    assert sort_values(["related", "any", "descending"]) == ("related", "any", "descending")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
+        ("title = 'draft'\n", "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
+        ('{"number_tower_eval": 2}\n', "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
+        ("[" * 100_000, "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
+        (
+            ",".join(CSV_COLUMNS),
+            "lab.jsonl is a CSV file, for spreadsheets; expected the lines of JSON of the same sweep",
+        ),
+        (
+            '{"number_tower_lab": 99}\n',
+            "lab.jsonl was written by another version of Number Tower; measure its settings again",
+        ),
+        (f"{HEADER}\n", "lab.jsonl has no finished settings yet"),
+        (f"{HEADER}\nnot json\n", "lab.jsonl, line 2: expected a row as one line of JSON"),
+        (f"{HEADER}\n[1]\n", "lab.jsonl, line 2: row: expected an object with a key for each measure; got [1]"),
+        (
+            f"{HEADER}\n{make_row(target=15).to_json()}\n{make_row(target=16).to_json()}\n",
+            "lab.jsonl, line 3: index 0 is there twice",
+        ),
+        (
+            f"{HEADER}\n{make_row(target=15).to_json()}\n{make_row('race', 1, target=16).to_json()}\n",
+            "lab.jsonl has rows of several games (draft, race); expected one game",
+        ),
+    ],
+)
+def test_another_or_a_damaged_file_is_refused_with_a_reason(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "lab.jsonl"
+    path.write_text(content)
+    assert describe_mistake(path) == problem
+
+
+def test_a_changed_row_is_refused_with_its_line_and_key(tmp_path: Path, rows: list[LabRow]) -> None:
+    path = write_rows(tmp_path / "lab.jsonl", rows)
+    path.write_text(path.read_text().replace('"status": "measured"', '"status": "guessed"', 1))
+    assert describe_mistake(path).startswith("lab.jsonl, line 2: status: expected one of measured, estimated")
+
+
+def test_a_file_that_is_missing_or_not_text_is_refused(tmp_path: Path) -> None:
+    assert describe_mistake(tmp_path / "none.jsonl") == "none.jsonl cannot be read: No such file or directory"
+    assert describe_mistake(tmp_path).endswith("cannot be read: Is a directory")
+    (tmp_path / "image").write_bytes(b"\x89PNG\xff\xfe")
+    assert describe_mistake(tmp_path / "image").startswith("image is not a file of the lab")
