@@ -162,14 +162,14 @@ def play(env: Any, settings: Settings, network: Tree, games: SelfPlay, key: Arra
         return jax.tree.map(lambda new, old: select(ended, new, old), fresh, ahead), moves
 
     def look_back(value: Array, moves: Moves) -> tuple[Array, Array]:
-        # The result of the game tells what a position was worth, unless a random move followed: then it is what the
-        # search found that counts.
         value = jnp.where(moves.was_random, moves.lesson.value, moves.reward + moves.discount * value)
         return value, value
 
     games, moves = jax.lax.scan(play_ply, games, jax.random.split(key, settings.plies))
-    last = moves._replace(was_random=moves.was_random.at[-1].set(moves.discount[-1] != 0))
-    _, values = jax.lax.scan(look_back, jnp.zeros(settings.games), last, reverse=True)
+    # The result tells what a position was worth, but not across a random move, nor where it is still to come: there the
+    # value that the search found is taken.
+    moves = moves._replace(was_random=moves.was_random.at[-1].set(True))
+    _, values = jax.lax.scan(look_back, jnp.zeros(settings.games), moves, reverse=True)
     lessons = moves.lesson._replace(value=values)
     return games, jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:]), lessons)
 
@@ -253,39 +253,48 @@ def learn(env: Any, settings: Settings, optimizer: Any, learner: Learner) -> tup
 
 
 class Truth(NamedTuple):
-    """All positions that can be reached, as the network sees them, and what each legal action loses there."""
+    """All positions that can be reached, as the network sees them; their values, and what each action loses."""
 
     seen: Array
     legal: Array
+    value: Array
     regret: Array
     start: Array
     """Which of them is the start of the game."""
 
 
 def find_truth(rules: nt.Rules) -> Truth:
-    """List all positions with their exact values, which are known to an environment that is made with `values=True`."""
-    env = make(rules, values=True)
-    states = env.list_positions()
-    legal, seen = states.legal_action_mask, states.observation
-    points = (1 + env.action_values(states)) / 2
-    start = (seen == env.init(jax.random.key(0)).observation).all(axis=1)
-    return Truth(seen, legal, jnp.where(legal, points.max(axis=1, keepdims=True) - points, 0), start.argmax())
+    """List all positions with their exact values, which an environment that is made with `values=True` knows."""
+    env = make(rules, first=0, values=True)
+
+    @jax.jit
+    def compare_actions(states: Any) -> Truth:
+        seen, legal = states.observation, states.legal_action_mask
+        points = (1 + env.action_values(states)) / 2
+        best = points.max(axis=1)
+        start = (seen == env.init(jax.random.key(0)).observation).all(axis=1)
+        return Truth(seen, legal, best, jnp.where(legal, best[:, None] - points, 0), start.argmax())
+
+    return compare_actions(env.all_positions())
 
 
-class Regret(NamedTuple):
-    """What a network's favourite moves lose: at the start, on average over all positions, and in how many of them."""
+class Judgement(NamedTuple):
+    """What a network's favourite moves lose, and how far its values are from the exact ones, in points from 0 to 1."""
 
-    start: Array
-    mean: Array
+    start_regret: Array
+    mean_regret: Array
     mistakes: Array
+    """In how many positions something is lost."""
+    value_error: Array
 
 
 @jax.jit
-def judge(network: Tree, truth: Truth) -> Regret:
+def judge(network: Tree, truth: Truth) -> Judgement:
     """Compare a network's favourite moves, found without search, with the truth."""
-    logits, _ = apply_network(network, truth.seen, truth.legal)
+    logits, value = apply_network(network, truth.seen, truth.legal)
     regret = jnp.take_along_axis(truth.regret, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return Regret(regret[truth.start], regret.mean(), (regret > 0).sum())
+    error = jnp.abs((1 + value) / 2 - truth.value)
+    return Judgement(regret[truth.start], regret.mean(), (regret > 0).sum(), error.mean())
 
 
 # Running it ----------------------------------------------------------------------------------------------------------
@@ -300,16 +309,20 @@ class Row(NamedTuple):
     start_regret: float
     mean_regret: float
     mistakes: int
+    value_error: float
     policy_loss: float
     value_loss: float
 
 
-HEADER = f"{'seconds':>9}{'plies played':>14}{'regret at start':>17}{'mean regret':>13}{'mistakes':>11}"
+HEADER = "  seconds  plies played  regret at start  mean regret   mistakes  value error"
 
 
 def format_row(row: Row) -> str:
     """Return a line of the printed table."""
-    return f"{row.seconds:9.0f}{row.plies:14,}{row.start_regret:17.1f}{row.mean_regret:13.4f}{row.mistakes:11,}"
+    return (
+        f"{row.seconds:9.0f}{row.plies:14,}{row.start_regret:17.1f}{row.mean_regret:13.4f}{row.mistakes:11,}"
+        f"{row.value_error:13.4f}"
+    )
 
 
 def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int) -> Iterator[Row]:
@@ -319,14 +332,15 @@ def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: i
     do_round = jax.jit(partial(learn, env, settings, optimizer), donate_argnums=0)
     started, losses = time.perf_counter(), Losses(jnp.nan, jnp.nan)
     for rounds in count(step=every):
-        regret = judge(learner.average, truth)
+        judged = judge(learner.average, truth)
         yield Row(
             time.perf_counter() - started,
             rounds,
             rounds * settings.games * settings.plies,
-            float(regret.start),
-            float(regret.mean),
-            int(regret.mistakes),
+            float(judged.start_regret),
+            float(judged.mean_regret),
+            int(judged.mistakes),
+            float(judged.value_error),
             float(losses.policy),
             float(losses.value),
         )
@@ -347,6 +361,9 @@ def parse_arguments() -> argparse.Namespace:
     for name, value in Settings()._asdict().items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"a setting ({value})")
     asked = parser.parse_args()
+    for name in ("every", *Settings._fields):
+        if not getattr(asked, name) > 0:
+            parser.error(f"argument --{name}: expected a number above 0; got {getattr(asked, name)}")
     try:
         asked.rules = nt.rules(asked.game, preset=asked.preset)
         asked.truth = find_truth(asked.rules)

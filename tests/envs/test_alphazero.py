@@ -1,0 +1,129 @@
+"""`examples/alphazero.py`: it learns a small game to the last position, and what it says of its regret is exact."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from number_tower import Position, Rules
+from number_tower.envs import observation
+from number_tower.envs.observation import ObservationEncoder
+from support.examples import load_example
+
+SMALL = Rules(blocks=range(1, 6), towers="own", fit="descending", target=8, stuck="skips")
+"""A game in which the same player can move twice."""
+
+NOTHING_TO_LOSE = '[rules]\nblocks = "1-2"\ntarget = 3\n'
+
+
+@pytest.fixture(scope="module")
+def alphazero() -> ModuleType:
+    return load_example("alphazero")
+
+
+@pytest.fixture(scope="module")
+def settings(alphazero: ModuleType) -> Any:
+    return alphazero.Settings(width=32, depth=1, games=32, plies=8, simulations=8, batch=128, updates=16, decay=0.9)
+
+
+def list_positions(rules: Rules) -> list[Position]:
+    """Return all positions that are not over; of those that look the same to the player to move, only one."""
+    encoder, known, ahead = ObservationEncoder(rules), {}, [Position.start(rules)]
+    while ahead:
+        position = ahead.pop()
+        seen = encoder.encode(position, position.to_move).tobytes()
+        if position.outcome is None and seen not in known:
+            known[seen] = position
+            ahead += map(position.place, position.legal)
+    return list(known.values())
+
+
+def test_a_small_game_is_learned_to_the_last_position(alphazero: ModuleType, settings: Any) -> None:
+    truth = alphazero.find_truth(SMALL)
+    rows = list(islice(alphazero.train(SMALL, settings, truth, seed=1, every=20), 4))
+    assert [row.rounds for row in rows] == [0, 20, 40, 60]
+    assert [row.plies for row in rows] == [0, 5120, 10240, 15360]
+    assert rows[0].mean_regret > 0.05
+    assert rows[-1].start_regret == rows[-1].mean_regret == rows[-1].mistakes == 0
+    assert rows[-1].value_error < 0.1 < rows[0].value_error
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [SMALL, Rules(blocks=range(1, 5), supply="own", target=9), Rules(blocks=range(1, 7), fit="related")],
+    ids=["stuck skips", "own blocks", "no target"],
+)
+def test_its_regret_is_the_exact_one_in_every_position(alphazero: ModuleType, settings: Any, rules: Rules) -> None:
+    encoder, truth = ObservationEncoder(rules), alphazero.find_truth(rules)
+    network = alphazero.make_network(alphazero.jax.random.key(5), encoder.size, encoder.actions, settings)
+    weights, bias = network[-1]
+    network[-1] = (weights + 1.3 ** np.arange(bias.size) * np.cos(np.arange(weights.shape[0]))[:, None], bias)
+    losses, errors = {}, []
+    for position in list_positions(rules):
+        seen, legal = encoder.encode(position, position.to_move), encoder.unpack_mask(position.legal_mask) == 1
+        logits, value = alphazero.apply_network(network, seen, legal)
+        exact = observation.action_values(position)
+        losses[position] = (exact.max() - exact[int(np.argmax(logits))]) / 2
+        errors.append(abs(float(value) - exact.max()) / 2)
+    judged = alphazero.judge(network, truth)
+    assert len(truth.seen) == len(losses)
+    assert judged.start_regret == losses[Position.start(rules)]
+    assert judged.mean_regret == pytest.approx(np.mean(list(losses.values())))
+    assert judged.mistakes == np.count_nonzero(list(losses.values())) > 0
+    assert judged.value_error == pytest.approx(np.mean(errors))
+
+
+def run(alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["alphazero.py", *arguments])
+    return int(alphazero.main())
+
+
+def test_the_curve_is_saved_line_by_line(
+    alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curve = tmp_path / "curve.csv"
+    assert run(alphazero, monkeypatch, "draft", "--minutes", "0", "--out", str(curve)) == 1
+    header, line = curve.read_text().splitlines()
+    saved = dict(zip(header.split(","), line.split(","), strict=True))
+    assert tuple(saved) == alphazero.Row._fields
+    assert saved["plies"] == "0"
+    printed = capsys.readouterr().out
+    assert float(saved["mean_regret"]) == pytest.approx(float(printed.splitlines()[2].split()[3]), abs=1e-4)
+    assert printed.endswith("Not enough: a mean of at most 0 was asked for.\n")
+
+
+def test_it_stops_when_nothing_is_lost_any_more(
+    alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = tmp_path / "still.toml"
+    game.write_text(NOTHING_TO_LOSE)
+    assert run(alphazero, monkeypatch, str(game)) == 0
+    assert capsys.readouterr().out.endswith("The goal is reached.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nothing"], "there is no game called"),
+        (["draft", "--preset", "nothing"], "nothing"),
+        (["draft", "--until", "low"], "--until"),
+        (["draft", "--games", "0"], "--games"),
+    ],
+)
+def test_what_cannot_be_learned_is_said(
+    alphazero: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    problem: str,
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(alphazero, monkeypatch, *arguments)
+    assert left.value.code == 2
+    assert problem in capsys.readouterr().err
