@@ -4,7 +4,7 @@ A set of blocks is a tuple of words of 32 bits, each an array with one number fo
 to players stands in the order of the player to move and the other; what they share stands once, and what is endless
 not at all. A top is the place of its block counted from 1; 0 is an empty tower.
 
-The masks come from `mask_tables`. To read a table is to gather, which is slow where many games are computed at once; so
+The masks come from `make_mask_tables`. To read a table is to gather, which is slow where many games are computed at once; so
 where the masks of a table are ranges that move along with their place, as they are for most rules, they are computed.
 """
 
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from number_tower.envs.mask_tables import MaskTables, make_mask_tables
+from number_tower.envs import MaskTables, make_mask_tables
 from number_tower.rules import Rules, RulesError
 
 MOST_BLOCKS = 256
@@ -71,9 +71,12 @@ class ArrayRules:
         sets = [min(WORD, self.blocks - int(shift)) for shift in self.shifts] * (self.pools + 1)
         numbers = [rules.most_height.bit_length()] * self.towers + [self.blocks.bit_length()] * self.towers
         self._packing = _find_packing(sets + numbers)
+        self.packed_words = self._packing.words
         self._get_number = _make_number_function(rules.blocks)
         self._count_room = _make_room_function(rules, tables)
-        self._find_fits = self._make_fit_function(tables)
+        self._find_fits = self._make_mask_function(tables.fits)
+        self._find_reachable = self._make_mask_function(_find_closure(tables.fits))
+        self._heights_matter = self._skips or rules.target is not None
 
     def start(self) -> Board:
         """Return the board of one game before its first move."""
@@ -134,14 +137,40 @@ class ArrayRules:
         result = jnp.where(exact, np.int32(1), jnp.sign(height - heights[-1]))
         return Move(select(passed, swapped, same), passed, over, result)
 
+    def simplify(self, board: Board) -> Board:
+        """Return boards without what cannot matter any more, so that those with the same future are equal.
+
+        That is every block that no player can ever place again, and heights that nothing asks for.
+        """
+        reachable = []
+        for height, top in zip(board.heights, board.tops, strict=True):
+            reachable.append(self._limit_to_room(self._find_reachable(top), height))
+        if self.pools == 1:
+            union = tuple(reduce(or_, words) for words in zip(*reachable, strict=True))
+            left = tuple(_intersect(words, union) for words in board.left)
+        else:
+            left = tuple(map(_intersect, board.left, reachable * self.pools))
+        heights = board.heights if self._heights_matter else tuple(map(jnp.zeros_like, board.heights))
+        return board._replace(left=left, heights=heights)
+
+    def measure_progress(self, board: Board) -> Array:
+        """Return a number that rises with every move, and is the same for equal simplified boards."""
+        if self._heights_matter:
+            return sum(board.heights[1:], board.heights[0])
+        if self.pools:
+            counts = [lax.population_count(word).astype(jnp.int32) for words in board.left for word in words]
+            return np.int32(self.pools * self.blocks) - sum(counts[1:], counts[0])
+        return sum(board.tops[1:], board.tops[0])
+
     # The three tables -------------------------------------------------------------------------------------------
 
     def _find_legal(self, left: Sequence[Words], height: Array, top: Array) -> Words:
         """Return what a player could place if it were their turn."""
-        legal = self._find_fits(top)
-        if self._count_room is not None:
-            legal = _intersect(legal, self._make_range(self._count_room(height)))
+        legal = self._limit_to_room(self._find_fits(top), height)
         return _intersect(legal, left[0]) if left else legal
+
+    def _limit_to_room(self, words: Words, height: Array) -> Words:
+        return words if self._count_room is None else _intersect(words, self._make_range(self._count_room(height)))
 
     def _split(self, mask: int) -> tuple[np.uint32, ...]:
         return tuple(np.uint32(mask >> int(shift) & 0xFFFFFFFF) for shift in self.shifts)
@@ -156,21 +185,23 @@ class ArrayRules:
             return (shift_one(count) - _ONE,)
         return tuple(shift_one(jnp.clip(count - shift, 0, WORD)) - _ONE for shift in self.shifts)
 
-    def _make_fit_function(self, tables: MaskTables) -> Callable[[Array], Words]:
-        """Return the function from tops to what fits on them; on an empty tower that is often unlike the rest."""
-        spans = [_find_span(mask, place) for place, mask in enumerate(tables.fits)]
-        lines = _find_lines([span for span in spans[1:] if span is not None], 1)
-        if lines is None or None in spans[1:]:
-            rows = [jnp.array(words) for words in zip(*map(self._split, tables.fits), strict=True)]
+    def _make_mask_function(self, masks: Sequence[int]) -> Callable[[Array], Words]:
+        """Return the function from tops to masks; the one of an empty tower is often unlike the rest."""
+        spans = [_find_span(mask, top) for top, mask in enumerate(masks)]
+        known = [span for span in spans[1:] if span is not None]
+        low, high = (
+            (_find_line([span[end] for span in known], 1) for end in (0, 1)) if None not in spans[1:] else (None, None)
+        )
+        if low is None or high is None:
+            rows = [jnp.array(words) for words in zip(*map(self._split, masks), strict=True)]
             return lambda top: tuple(row[top] for row in rows)
-        low, high = lines
-        opening = None if (low.get(0), high.get(0)) == spans[0] else self._split(tables.fits[0])
+        opening = None if (low.get(0), high.get(0)) == spans[0] else self._split(masks[0])
 
-        def find_fits(top: Array) -> Words:
-            fits = tuple(map(_remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))))
-            return fits if opening is None else select(top == np.int32(0), opening, fits)
+        def find_mask(top: Array) -> Words:
+            words = tuple(map(_remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))))
+            return words if opening is None else select(top == np.int32(0), opening, words)
 
-        return find_fits
+        return find_mask
 
 
 class _Packing(NamedTuple):
@@ -253,16 +284,27 @@ def _find_span(mask: int, place: int) -> tuple[int, int] | None:
     return (low, high) if mask == (1 << high) - (1 << low) else None
 
 
-def _find_lines(spans: Sequence[tuple[int, int]], first: int) -> tuple[_Line, _Line] | None:
-    low, high = (_find_line(ends, first) for ends in zip(*spans, strict=True))
-    return None if low is None or high is None else (low, high)
+def _find_closure(fits: Sequence[int]) -> list[int]:
+    """Return, for each top, the blocks that can lie on a tower above it, at once or after others."""
+    reachable = list(fits)
+    changed = True
+    while changed:
+        changed = False
+        for top, mask in enumerate(reachable):
+            followers = (reachable[place + 1] for place in range(mask.bit_length()) if mask >> place & 1)
+            wider = reduce(or_, followers, mask)
+            changed |= wider != mask
+            reachable[top] = wider
+    return reachable
 
 
 def _find_line(values: Sequence[int], first: int) -> _Line | None:
     """Return the line that has these values from place `first` on, if there is one."""
     least, greatest = min(values), max(values)
     candidates = [_Line(0, least, least, greatest)]
-    candidates += (_Line(1, offset, least, greatest) for offset in {value - first - at for at, value in enumerate(values)})
+    candidates += (
+        _Line(1, offset, least, greatest) for offset in {value - first - at for at, value in enumerate(values)}
+    )
     return next((line for line in candidates if [*values] == [*map(line.get, range(first, first + len(values)))]), None)
 
 
@@ -297,4 +339,6 @@ def _check_size(rules: Rules) -> None:
         raise RulesError("blocks", f"expected at most {MOST_BLOCKS} with JAX; got {len(rules.blocks):,}; {alone}")
     if rules.most_height > MOST_HEIGHT:
         most = f"expected towers of at most {MOST_HEIGHT:,} with JAX"
-        raise RulesError("target" if rules.target else "blocks", f"{most}; these can reach {rules.most_height:,}; {alone}")
+        raise RulesError(
+            "target" if rules.target else "blocks", f"{most}; these can reach {rules.most_height:,}; {alone}"
+        )

@@ -31,9 +31,13 @@ class ArrayView:
             self._places[part] = self.size
             self.size += places
 
-    def unpack_legal(self, board: Board) -> Array:
+    def unpack_mask(self, board: Board) -> Array:
         """Return whether each action is legal; True for all once the game is over."""
-        return _unpack(board.legal, self._arrays.blocks) | ~has_blocks(board.legal)[..., None]
+        return self.unpack_legal(board) | ~has_blocks(board.legal)[..., None]
+
+    def unpack_legal(self, board: Board) -> Array:
+        """Return whether each action is legal; False for all once the game is over."""
+        return _unpack(board.legal, self._arrays.blocks)
 
     def observe(self, board: Board, swapped: Array | None = None) -> Array:
         """Return what the player to move sees, or the other where `swapped` is true."""
