@@ -79,7 +79,7 @@ def apply_network(layers: list[tuple[Array, Array]], seen: Array, legal: Array) 
         active = jax.nn.relu(jax.nn.standardize(hidden) @ inner + inner_bias)
         hidden += (active @ outer + outer_bias) / len(middle)
     heads = jax.nn.relu(jax.nn.standardize(hidden)) @ weights + bias
-    return jnp.where(legal, heads[..., :-1], jnp.finfo(heads.dtype).min), jnp.tanh(heads[..., -1])
+    return jnp.where(legal, heads[..., :-1], np.finfo(np.float32).min), jnp.tanh(heads[..., -1])
 
 
 # Self-play -----------------------------------------------------------------------------------------------------------
@@ -275,7 +275,8 @@ def find_truth(rules: nt.Rules) -> Truth:
         start = (seen == env.init(jax.random.key(0)).observation).all(axis=1)
         return Truth(seen, legal, best, jnp.where(legal, best[:, None] - points, 0), start.argmax())
 
-    return compare_actions(env.all_positions())
+    truth: Truth = compare_actions(env.all_positions())
+    return truth
 
 
 class Judgement(NamedTuple):
@@ -304,6 +305,8 @@ class Row(NamedTuple):
     """A line of the curve: how long it has learned, what it loses, and how far it is from its lessons."""
 
     seconds: float
+    cpu_seconds: float
+    """The same, counted on all cores of this machine that were at work."""
     rounds: int
     plies: int
     start_regret: float
@@ -328,13 +331,15 @@ def format_row(row: Row) -> str:
 def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int) -> Iterator[Row]:
     """Learn without end; yield a line of the curve before the first round, and then after every few rounds."""
     env, optimizer = make(rules), optax.adam(settings.rate)
-    learner = make_learner(env, settings, optimizer, jax.random.key(seed))
+    learner = jax.jit(partial(make_learner, env, settings, optimizer))(jax.random.key(seed))
     do_round = jax.jit(partial(learn, env, settings, optimizer), donate_argnums=0)
-    started, losses = time.perf_counter(), Losses(jnp.nan, jnp.nan)
+    started, cpu_started = time.perf_counter(), time.process_time()
+    losses = Losses(jnp.array(np.nan), jnp.array(np.nan))
     for rounds in count(step=every):
         judged = judge(learner.average, truth)
         yield Row(
             time.perf_counter() - started,
+            time.process_time() - cpu_started,
             rounds,
             rounds * settings.games * settings.plies,
             float(judged.start_regret),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -19,12 +20,17 @@ from support.examples import load_example
 SMALL = Rules(blocks=range(1, 6), towers="own", fit="descending", target=8, stuck="skips")
 """A game in which the same player can move twice."""
 
-NOTHING_TO_LOSE = '[rules]\nblocks = "1-2"\ntarget = 3\n'
+NOTHING_TO_LOSE = '[rules]\nblocks = "1-2"\nsupply = "shared"\n'
+"""A game in which every move is as good as the other."""
 
 
 @pytest.fixture(scope="module")
-def alphazero() -> ModuleType:
-    return load_example("alphazero")
+def alphazero() -> Iterator[ModuleType]:
+    """Return the example, whose functions are compiled with few optimizations: that takes longer than to run them."""
+    module = load_example("alphazero")
+    module.jax.config.update("jax_disable_most_optimizations", val=True)
+    yield module
+    module.jax.config.update("jax_disable_most_optimizations", val=False)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +62,8 @@ def test_a_small_game_is_learned_to_the_last_position(alphazero: ModuleType, set
 
 @pytest.mark.parametrize(
     "rules",
-    [SMALL, Rules(blocks=range(1, 5), supply="own", target=9), Rules(blocks=range(1, 7), fit="related")],
-    ids=["stuck skips", "own blocks", "no target"],
+    [SMALL, Rules(blocks=range(1, 5), supply="own", target=9)],
+    ids=["stuck skips", "own blocks"],
 )
 def test_its_regret_is_the_exact_one_in_every_position(alphazero: ModuleType, settings: Any, rules: Rules) -> None:
     encoder, truth = ObservationEncoder(rules), alphazero.find_truth(rules)
@@ -84,27 +90,33 @@ def run(alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str)
     return int(alphazero.main())
 
 
-def test_the_curve_is_saved_line_by_line(
-    alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "last"),
+    [
+        ([], "The goal is reached."),
+        (["--until=-1", "--minutes=0"], "Not enough: a mean of at most -1.0 was asked for."),
+    ],
+)
+def test_it_stops_at_the_goal_or_when_the_time_is_over(
+    alphazero: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    last: str,
 ) -> None:
-    curve = tmp_path / "curve.csv"
-    assert run(alphazero, monkeypatch, "draft", "--minutes", "0", "--out", str(curve)) == 1
+    game, curve = tmp_path / "still.toml", tmp_path / "curve.csv"
+    game.write_text(NOTHING_TO_LOSE)
+    assert run(alphazero, monkeypatch, str(game), *options, "--out", str(curve)) == len(options[:1])
+    title, names, row, end = capsys.readouterr().out.splitlines()
+    assert "positions, on " in title
+    assert names == alphazero.HEADER
+    assert end == last
     header, line = curve.read_text().splitlines()
     saved = dict(zip(header.split(","), line.split(","), strict=True))
     assert tuple(saved) == alphazero.Row._fields
-    assert saved["plies"] == "0"
-    printed = capsys.readouterr().out
-    assert float(saved["mean_regret"]) == pytest.approx(float(printed.splitlines()[2].split()[3]), abs=1e-4)
-    assert printed.endswith("Not enough: a mean of at most 0 was asked for.\n")
-
-
-def test_it_stops_when_nothing_is_lost_any_more(
-    alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    game = tmp_path / "still.toml"
-    game.write_text(NOTHING_TO_LOSE)
-    assert run(alphazero, monkeypatch, str(game)) == 0
-    assert capsys.readouterr().out.endswith("The goal is reached.\n")
+    assert [int(saved["plies"]), float(saved["mean_regret"]), int(saved["mistakes"])] == [0, 0, 0]
+    assert row.split()[1:] == ["0", "0.0", "0.0000", "0", f"{float(saved['value_error']):.4f}"]
 
 
 @pytest.mark.parametrize(
