@@ -4,8 +4,8 @@ A set of blocks is a tuple of words of 32 bits, each an array with one number fo
 to players stands in the order of the player to move and the other; what they share stands once, and what is endless
 not at all. A top is the place of its block counted from 1; 0 is an empty tower.
 
-The masks come from `make_mask_tables`. To read a table is to gather, which is slow where many games are computed at once; so
-where the masks of a table are ranges that move along with their place, as they are for most rules, they are computed.
+The masks come from `make_mask_tables`. To read a table is to gather, which is slow where many games are computed at
+once; so masks that are ranges and move along with their place, as those of most rules do, are computed instead.
 """
 
 from __future__ import annotations
@@ -282,6 +282,16 @@ def _find_span(mask: int, place: int) -> tuple[int, int] | None:
         return place, place
     low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
     return (low, high) if mask == (1 << high) - (1 << low) else None
+
+
+def _find_lines(masks: Sequence[int]) -> tuple[_Line, _Line] | None:
+    """Return the lines along which masks begin and end, from place 1 on, if there are such lines."""
+    spans = [_find_span(mask, place) for place, mask in enumerate(masks, 1)]
+    known = [span for span in spans if span is not None]
+    if len(known) < len(spans):
+        return None
+    low, high = (_find_line(ends, 1) for ends in zip(*known, strict=True))
+    return None if low is None or high is None else (low, high)
 
 
 def _find_closure(fits: Sequence[int]) -> list[int]:

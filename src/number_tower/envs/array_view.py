@@ -24,7 +24,6 @@ class ArrayView:
     def __init__(self, arrays: ArrayRules) -> None:
         encoder = ObservationEncoder(arrays.rules)
         self._arrays = arrays
-        self._highest = np.float32(arrays.rules.most_height)
         self._places: dict[str, int] = {}
         self.size = 0
         for part, places in encoder.layout:
@@ -55,9 +54,17 @@ class ArrayView:
         seen = _unpack(bits.words, self.size).astype(jnp.float32)
         column = np.arange(self.size)
         for height, part in zip(heights, ("height", "height of the other"), strict=False):
-            share = height.astype(jnp.float32) / self._highest
-            seen = jnp.where(column == self._places[part], share[..., None], seen)
+            seen = jnp.where(column == self._places[part], self._find_share(height)[..., None], seen)
         return seen
+
+    def _find_share(self, height: Array) -> Array:
+        """Return heights as shares of the highest, with the rounding of a division.
+
+        The compiler would turn the division by a constant into a multiplication, which is rounded otherwise. So it
+        must not see that this is one; no height is above the highest.
+        """
+        highest = jnp.maximum(height, np.int32(self._arrays.rules.most_height))
+        return height.astype(jnp.float32) / highest.astype(jnp.float32)
 
     def choose_block(self, board: Board, dice: Array) -> Array:
         """Return a legal action chosen by a random word for each game; 0 where nothing is legal."""

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from math import ceil, sqrt
 
 from number_tower.coach.svg import (
-    FONTS, INK, MUTED, PAPER, RULE, STYLES, escape_text, format_number, make_element, measure_text,
+    FONTS,
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    STYLES,
+    escape_text,
+    format_number,
+    make_element,
+    measure_text,
 )  # fmt: skip
 from number_tower.position import Position
 from number_tower.rules import EMPTY

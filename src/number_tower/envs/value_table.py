@@ -4,9 +4,10 @@ The positions are found and solved once, by the operations that also play: first
 towers to high ones, then their values, from high towers to low ones. Every move makes a tower higher, so what follows a
 position is solved before it.
 
-A position is the packed words of its board, without what cannot matter any more. The table has a bucket for each hash of them, and an entry is one word: a
-part of a second hash, which tells the positions of a bucket apart, then plies and value. All positions that can be
-reached are in it and can be told apart, so one read finds the right entry; for any other board it means nothing.
+A position is the packed words of its board, without what cannot matter any more. The table has a bucket for each hash
+of them, and an entry is one word: a part of a second hash, which tells the positions of a bucket apart, then plies and
+value. All positions that can be reached are in it and can be told apart, so one read finds the right entry; for any
+other board it means nothing.
 """
 
 from __future__ import annotations
