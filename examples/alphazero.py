@@ -3,7 +3,7 @@
 
     python examples/alphazero.py                                    draft, until it makes no mistake any more
     python examples/alphazero.py summit --preset fair --minutes 30  another game, and for how long
-    python examples/alphazero.py draft --out curve.csv              with its curve in a file
+    python examples/alphazero.py --out curve.csv --chart curve.svg  with its curve in files
 
 Self-play, search (mctx) and learning are one compiled function on whatever device JAX has. Exact values are used only
 to judge: every few rounds, the network's favourite move, without search, is compared with the exact values in every
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -265,6 +265,8 @@ class Truth(NamedTuple):
 
 def find_truth(rules: nt.Rules) -> Truth:
     """List all positions with their exact values, which an environment that is made with `values=True` knows."""
+    if nt.Position.start(rules).outcome is not None:
+        raise ValueError("nobody can open this game, so there is nothing to learn")
     env = make(rules, first=0, values=True)
 
     @jax.jit
@@ -328,6 +330,25 @@ def format_row(row: Row) -> str:
     )
 
 
+def draw_curve(name: str, rows: Sequence[Row]) -> str:
+    """Return the mean regret over the plies played, as SVG."""
+    from number_tower.charts import Chart  # noqa: PLC0415 - needs Matplotlib, and only for this
+    from number_tower.charts.lines import ScatterPoint, draw_scatter  # noqa: PLC0415 - likewise
+
+    points = [
+        ScatterPoint(
+            row.plies / 1e6,
+            row.mean_regret,
+            f"{row.plies:,} plies, {row.seconds:,.0f} s: {row.mean_regret:.4f}, {row.mistakes:,} mistakes",
+            on_front=True,
+        )
+        for row in rows
+    ]
+    labels = "plies played, in millions", "mean regret"
+    told = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
+    return Chart("regret", name, "", told, lambda width: draw_scatter(points, labels, width)).render()
+
+
 def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int) -> Iterator[Row]:
     """Learn without end; yield a line of the curve before the first round, and then after every few rounds."""
     env, optimizer = make(rules), optax.adam(settings.rate)
@@ -363,6 +384,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=10, help="rounds between two lines of the curve (10)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed, the same run on the same machine (1)")
     parser.add_argument("--out", type=Path, help="a CSV file for the curve")
+    parser.add_argument("--chart", type=Path, help="an SVG file for the curve; it needs the extra lab")
     for name, value in Settings()._asdict().items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"a setting ({value})")
     asked = parser.parse_args()
@@ -382,12 +404,15 @@ def main() -> int:
     asked = parse_arguments()
     settings = Settings(*(getattr(asked, name) for name in Settings._fields))
     rows, reached = [], False
-    print(f"{asked.game}, {len(asked.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}")
+    name = " ".join(filter(None, (asked.game, asked.preset)))
+    print(f"{name}, {len(asked.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}")
     for row in train(asked.rules, settings, asked.truth, asked.seed, asked.every):
         rows.append(row)
         print(format_row(row), flush=True)
         if asked.out:
             asked.out.write_text("\n".join(",".join(map(str, each)) for each in (Row._fields, *rows)) + "\n")
+        if asked.chart:
+            asked.chart.write_text(draw_curve(name, rows))
         reached = row.start_regret == 0 and row.mean_regret <= asked.until
         if reached or row.seconds >= 60 * asked.minutes:
             break

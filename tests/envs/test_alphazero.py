@@ -105,9 +105,11 @@ def test_it_stops_at_the_goal_or_when_the_time_is_over(
     options: list[str],
     last: str,
 ) -> None:
-    game, curve = tmp_path / "still.toml", tmp_path / "curve.csv"
+    game, curve, chart = tmp_path / "still.toml", tmp_path / "curve.csv", tmp_path / "curve.svg"
     game.write_text(NOTHING_TO_LOSE)
-    assert run(alphazero, monkeypatch, str(game), *options, "--out", str(curve)) == len(options[:1])
+    assert run(alphazero, monkeypatch, str(game), *options, "--out", str(curve), "--chart", str(chart)) == len(
+        options[:1]
+    )
     title, names, row, end = capsys.readouterr().out.splitlines()
     assert "positions, on " in title
     assert names == alphazero.HEADER
@@ -116,7 +118,13 @@ def test_it_stops_at_the_goal_or_when_the_time_is_over(
     saved = dict(zip(header.split(","), line.split(","), strict=True))
     assert tuple(saved) == alphazero.Row._fields
     assert [int(saved["plies"]), float(saved["mean_regret"]), int(saved["mistakes"])] == [0, 0, 0]
+    assert "The mean regret is 0.000 at first, and 0.0000 after 0 plies." in chart.read_text()
     assert row.split()[1:] == ["0", "0.0", "0.0000", "0", f"{float(saved['value_error']):.4f}"]
+
+
+def test_a_game_that_nobody_can_open_is_refused(alphazero: ModuleType) -> None:
+    with pytest.raises(ValueError, match="nobody can open this game"):
+        alphazero.find_truth(Rules(blocks=range(5, 10), target=4))
 
 
 @pytest.mark.parametrize(
