@@ -47,6 +47,22 @@ def start_many(env: JaxEnv, number: int) -> State:
     return env.init(jnp.stack([jnp.zeros(number, jnp.uint32), jnp.arange(number, dtype=jnp.uint32)], axis=-1))
 
 
+def check_views(env: JaxEnv, state: State, positions: list[Position], refused: list[bool]) -> list[Any]:
+    """Compare masks and observations with those of positions, and return the masks."""
+    encoder = ObservationEncoder(env.rules)
+    masks = [np.ones(encoder.actions, np.bool_) for _ in positions]
+    for row, position in enumerate(positions):
+        if position.legal_mask and not refused[row]:
+            masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
+    assert np.array_equal(state.legal_action_mask, masks)
+    for player in (None, 0, 1):
+        seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
+        for row in np.flatnonzero(refused):
+            seen[row][0] = 0
+        assert np.array_equal(env.observe(state, player), seen)
+    return masks
+
+
 def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
     """Play the same actions in arrays and, game by game, by the engine; games that are over stay so."""
     rng, encoder, env = Random(seed), ObservationEncoder(rules), make(rules)  # noqa: S311 - play, not secrets
@@ -56,16 +72,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
     for _ in range(steps):
         assert state.current_player.tolist() == [position.to_move for position in positions]
         assert env.list_positions(state) == positions
-        masks = [~np.zeros(encoder.actions, np.bool_) for _ in positions]
-        for row, position in enumerate(positions):
-            if position.legal_mask and not refused[row]:
-                masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
-        assert np.array_equal(state.legal_action_mask, masks)
-        for player in (None, 0, 1):
-            seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
-            for row in np.flatnonzero(refused):
-                seen[row][0] = 0
-            assert np.array_equal(env.observe(state, player), seen)
+        masks = check_views(env, state, positions, refused)
         actions = np.array(env.random_action(state, jax.random.key(rng.randrange(1 << 30))))
         for row in range(number):
             assert over[row] or not positions[row].legal or masks[row][actions[row]]
@@ -150,7 +157,7 @@ def test_any_batch_shape_works_with_and_without_vmap() -> None:
 
 
 def test_nothing_is_float64_even_where_that_is_allowed() -> None:
-    with jax.enable_x64(True):
+    with jax.enable_x64(True):  # noqa: FBT003 - JAX's own
         env = make("draft", values=True)
         state = env.step(env.init(jax.random.key(0)), jnp.int64(3))
         parts = [*jax.tree.leaves(state), state.observation, state.value, state.plies, env.regret(state, jnp.int64(1))]
@@ -361,7 +368,7 @@ def test_illegal_actions_lose_and_after_the_end_nothing_happens() -> None:
 
 def test_a_truncated_game_stays_as_it_is() -> None:
     env = make("draft", first=0)
-    state = env.init(KEY).replace(truncated=jnp.bool_(True))
+    state = env.init(KEY).replace(truncated=jnp.ones((), jnp.bool_))
     after = env.step(state, jnp.int32(3))
     assert not after.terminated
     assert env.list_positions(after) == env.list_positions(state)
