@@ -3,8 +3,8 @@
     python bench/envs_gpu.py --out gpu.json     measures where there is an accelerator, in a few minutes
     python bench/envs_gpu.py --merge gpu.json   writes the table into bench/RESULTS.md, on any machine
 
-The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of RESULTS.md stays as it
-is until another run is merged.
+The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of RESULTS.md stays
+as it is until another run is merged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def measure_copy() -> float:
     jnp: Any = import_module("jax.numpy")
     numbers = jnp.arange(COPIED, dtype=jnp.uint32)
     copy = jax.jit(lambda part: part ^ jnp.uint32(1))
-    found = []
+    found: list[float] = []
     for _ in range(20):
         jax.block_until_ready(numbers)
         begun = perf_counter()

@@ -118,7 +118,7 @@ class ValueTable:
         self._finder = PositionFinder(arrays, simplified=True)
         self._positions, values, plies = self._solve(self._finder.find_levels(most_positions))
         self._kept = np.uint32((1 << _VALUE_BITS + int(plies.max(initial=0)).bit_length()) - 1)
-        self._seed, self._table = self._build((plies.astype(np.uint32) << _VALUE_BITS) | (values + 1).astype(np.uint32))
+        self._seed, self._table = self._build((plies << _VALUE_BITS | values + 1).astype(np.uint32))
         self.size, self.bytes = len(values), int(self._table.nbytes)
 
     def look_up(self, packed: Words) -> Array:
