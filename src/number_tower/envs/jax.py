@@ -1,6 +1,6 @@
 """The games for JAX, with the interface of pgx: pure functions on arrays, for any number of games on any device.
 
-`make("draft")` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
+`make(game)` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
 (`jax.vmap`) and repeated (`jax.lax.scan`). They take one game, or many in arrays of any shape, with or without `vmap`.
 A state is small, as observation and mask are computed from it where they are read; a search or a rollout that stores
 many states stores neither.

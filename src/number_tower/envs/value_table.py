@@ -27,7 +27,7 @@ from number_tower.envs.array_rules import ArrayRules, Board, Words, has_blocks
 from number_tower.solve.limits import NotSolvedError
 
 MOST_POSITIONS = 1_000_000
-"""The most positions of a table; so many take up to 64 MiB on the device."""
+"""The most positions of a table, which then takes up to 64 MiB on the device."""
 
 _CHUNK = 1 << 10
 """Positions that are expanded at once; so there is one shape to compile."""
