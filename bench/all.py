@@ -145,9 +145,13 @@ def opponents() -> Iterator[Row]:
 
 def executing() -> Iterator[Row]:
     """Measure many jobs on a cluster of this machine, beside its own processes."""
-    on_cluster, here = executors.compare()
-    work = f"{executors.JOBS} jobs of 1 to 10 ms, on a Dask cluster with {executors.WORKERS} workers"
-    yield faster(work, on_cluster, (f"{executors.WORKERS} local processes", here), 0.8)
+    for what, job, jobs in (
+        ("jobs of 1 to 10 ms", executors.compute, executors.JOBS),
+        ("settings of climb", labs.make_jobs(), labs.JOBS),
+    ):
+        on_cluster, here = executors.compare(job, jobs)
+        work = f"{jobs:,} {what}, on a Dask cluster with {executors.WORKERS} workers"
+        yield faster(work, on_cluster, (f"{executors.WORKERS} local processes", here), 0.8)
 
 
 def keeping_games() -> Iterator[Row]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from itertools import product
 from math import isclose
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
 from number_tower.lab import StudyLimits, make_space, study, sweep
 from number_tower.lab.rows import SIGHTS
+from number_tower.lab.runner import measure_setting
 from support.plain_study import PlainStudy
 from timing import seconds, typical
 from works import Duel, agree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLIMBS = {"blocks": "1-5..1-60", "step": "1..60", "opening": "none;1-2..1-60"}
 """201,600 combinations; those with an opening that is not among the blocks, which are 92,400, are no games."""
@@ -40,6 +46,14 @@ def compare_with_plain(name: str, **options: object) -> Duel:
     return Duel(took, seconds(compute_plainly), len(PlainStudy(rules).positions))
 
 
+JOBS = 3_000
+
+
+def make_jobs() -> Callable[[int], object]:
+    """Return the jobs that executors are compared by: settings of climb, of about a millisecond each."""
+    return partial(measure_setting, space=make_space("climb", CLIMBS, sample=JOBS), limits=StudyLimits())
+
+
 class Sweeping(NamedTuple):
     """How long a sweep took, how many settings it had, and how many of them were too large."""
 
@@ -50,7 +64,7 @@ class Sweeping(NamedTuple):
 
 def run_sweep(name: str, axes: dict[str, str] | None = None) -> Sweeping:
     """Measure all settings of a space, on all cores."""
-    counts = {"measured": 0, "too large": 0}
+    counts = Counter[str]()
 
     def measure() -> None:
         for row in sweep(make_space(name, axes), limits=StudyLimits()):

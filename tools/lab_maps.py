@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
-from number_tower.lab.rows import LabRow, LabRowError, RuleValue
+from number_tower.lab.results import LabFileError, read_results
+from number_tower.lab.rows import LabRow, RuleValue
+from number_tower.rules import RulesError
 from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-HEADER = "number_tower_lab"
-"""The key of the first line of a file of rows."""
+    from collections.abc import Iterable, Mapping, Sequence
 
 MOST_CELLS = 1_000
 """Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some are left out."""
 
-MOST_COLUMNS = 36
+MOST_COLUMNS = 46
 """Cells of a row that a wide window shows without scrolling."""
 
 
@@ -35,20 +34,16 @@ class MapError(ValueError):
     """Rows of which no map can be made, and why."""
 
 
-def read_rows(lines: Iterable[str], source: str) -> Iterator[LabRow]:
-    """Yield the rows of a file; each must have the rules that its game has with its options."""
-    for number, line in enumerate(lines, 1):
-        try:
-            document = json.loads(line)
-            if number == 1 and HEADER in document:
-                continue
-            row = LabRow.from_document(document)
-            expected = catalogue.load_named(row.game).rules.changed(row.options)
-        except (LabRowError, ValueError) as error:
-            raise MapError(f"{source}, line {number}: {error}") from None
-        if row.make_rules() != expected:
-            raise MapError(f"{source}, line {number}: the rules of {row.game} have changed; run `tower lab` again")
-        yield row
+def read_rows(path: Path) -> Sequence[LabRow]:
+    """Return the rows of a file; each must have the rules that its game has with its options."""
+    try:
+        rows = read_results(path).rows
+        for row in rows:
+            if row.make_rules() != catalogue.load_named(row.game).rules.changed(row.options):
+                raise MapError(f"{path}: the rules of {row.game} have changed; run `tower lab` again")
+    except (LabFileError, catalogue.CatalogueError, RulesError) as error:
+        raise MapError(str(error)) from None
+    return rows
 
 
 def make_map(game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None) -> dict[str, Any]:
@@ -126,9 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     games: dict[str, list[LabRow]] = defaultdict(list)
     try:
         for file in chosen.files:
-            with file.open() as lines:
-                for row in read_rows(lines, str(file)):
-                    games[row.game].append(row)
+            for row in read_rows(file):
+                games[row.game].append(row)
         for game, rows in games.items():
             content = make_map(game, rows, chosen.across, chosen.down)
             path = write_map(content, chosen.out)

@@ -33,6 +33,9 @@ LONGEST = 2400
 """Pixels of a page from its top that are shown; one is very long."""
 
 
+FIRST_MAP = ".lab-panel >> nth=0"
+
+
 class Sight(NamedTuple):
     """Something to see: a name, what it is, and how a visitor gets there; with a friend, if it takes two."""
 
@@ -41,6 +44,8 @@ class Sight(NamedTuple):
     visit: Callable[[Page, Callable[[], Page]], object]
     dark: bool = False
     """Whether it is shown in the dark as well."""
+    part: str = ""
+    """The only part of the page that is shown, as a selector; without it, the whole page."""
 
 
 def at(path: str) -> Callable[[Page, Callable[[], Page]], object]:
@@ -341,6 +346,11 @@ SIGHTS = (
     Sight("lab", "the rule lab", at("/lab")),
     Sight("lab-map", "a map of settings", at("/lab/draft"), dark=True),
     Sight("lab-winners", "who wins on a map", at("/lab/summit?measure=value"), dark=True),
+    Sight("lab-climb", "the fairness of settings", at("/lab/climb"), part=".lab-panels"),
+    Sight("lab-draft", "the fairness of settings", at("/lab/draft"), part=FIRST_MAP),
+    Sight("lab-factor", "the fairness of settings", at("/lab/factor"), part=FIRST_MAP),
+    Sight("lab-race", "the fairness of settings", at("/lab/race"), part=FIRST_MAP),
+    Sight("lab-summit", "the fairness of settings", at("/lab/summit"), part=FIRST_MAP),
     Sight("lab-setting", "one setting of a game", at("/lab/draft/setting")),
     Sight("lesson", "a first lesson", at("/learn/draft")),
     Sight("lesson-end", "the end of the lesson", at("/learn/draft?at=4")),
@@ -380,13 +390,15 @@ def take(browser: Browser, server: Server, sight: Sight) -> None:
                 )
                 page = context.new_page()
                 sight.visit(page, lambda: leaving.enter_context(person(browser, server.url)).new_page())
-                keep_picture(f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page))
+                keep_picture(f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page, sight.part))
 
 
-def _picture(page: Page) -> bytes:
+def _picture(page: Page, part: str) -> bytes:
     """Take a picture of a whole page, as if the window were as high: nothing that sticks to its edge is in the way."""
     page.evaluate(_SETTLE)
     page.mouse.move(0, 0)
+    if part:
+        return page.locator(part).screenshot()
     for _ in range(3):  # a higher window may make the page higher, up to a point
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
         page.set_viewport_size({"width": width, "height": min(height, LONGEST)})

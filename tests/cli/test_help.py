@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from number_tower.cli.main import COMMANDS, create_parser
+from number_tower.cli.main import COMMANDS, complete_call, create_parser
 from number_tower.cli.options import CommandParser
 from support.command import tower
 from support.terminal import ESCAPES, Terminal
@@ -39,7 +39,8 @@ def test_the_examples_are_calls_that_the_command_understands(command: str) -> No
         words = shlex.split(call.replace("$(", "").replace(")", "").removeprefix("eval ").strip('"'))
         stop = next((place for place, word in enumerate(words) if word in {"<", ">", "|"}), len(words))
         assert words[0] == "tower"
-        create_parser(words[1:2]).parse_args(words[1:stop])
+        named = complete_call(words[1:stop])
+        create_parser(named[:1]).parse_args(named)
 
 
 def test_help_fits_into_a_narrow_terminal() -> None:

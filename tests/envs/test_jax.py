@@ -24,6 +24,7 @@ from number_tower.envs.array_rules import MOST_BLOCKS, MOST_HEIGHT
 from number_tower.envs.jax import JaxEnv, State, make
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.value_table import ValueTable
+from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
 from support.rulesets import FIVE, NO_OPENING
 from support.sizes import examples
@@ -47,6 +48,22 @@ def start_many(env: JaxEnv, number: int) -> State:
     return env.init(jnp.stack([jnp.zeros(number, jnp.uint32), jnp.arange(number, dtype=jnp.uint32)], axis=-1))
 
 
+def check_views(env: JaxEnv, state: State, positions: list[Position], refused: list[bool]) -> list[Any]:
+    """Compare masks and observations with those of positions, and return the masks."""
+    encoder = ObservationEncoder(env.rules)
+    masks = [np.ones(encoder.actions, np.bool_) for _ in positions]
+    for row, position in enumerate(positions):
+        if position.legal_mask and not refused[row]:
+            masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
+    assert np.array_equal(state.legal_action_mask, masks)
+    for player in (None, 0, 1):
+        seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
+        for row, was_refused in enumerate(refused):
+            seen[row][0] *= not was_refused
+        assert np.array_equal(env.observe(state, player), seen)
+    return masks
+
+
 def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
     """Play the same actions in arrays and, game by game, by the engine; games that are over stay so."""
     rng, encoder, env = Random(seed), ObservationEncoder(rules), make(rules)  # noqa: S311 - play, not secrets
@@ -56,16 +73,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
     for _ in range(steps):
         assert state.current_player.tolist() == [position.to_move for position in positions]
         assert env.list_positions(state) == positions
-        masks = [~np.zeros(encoder.actions, np.bool_) for _ in positions]
-        for row, position in enumerate(positions):
-            if position.legal_mask and not refused[row]:
-                masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
-        assert np.array_equal(state.legal_action_mask, masks)
-        for player in (None, 0, 1):
-            seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
-            for row in np.flatnonzero(refused):
-                seen[row][0] = 0
-            assert np.array_equal(env.observe(state, player), seen)
+        masks = check_views(env, state, positions, refused)
         actions = np.array(env.random_action(state, jax.random.key(rng.randrange(1 << 30))))
         for row in range(number):
             assert over[row] or not positions[row].legal or masks[row][actions[row]]
@@ -150,7 +158,7 @@ def test_any_batch_shape_works_with_and_without_vmap() -> None:
 
 
 def test_nothing_is_float64_even_where_that_is_allowed() -> None:
-    with jax.enable_x64(True):
+    with jax.enable_x64(True):  # noqa: FBT003 - JAX's own
         env = make("draft", values=True)
         state = env.step(env.init(jax.random.key(0)), jnp.int64(3))
         parts = [*jax.tree.leaves(state), state.observation, state.value, state.plies, env.regret(state, jnp.int64(1))]
@@ -287,9 +295,9 @@ def check_values(rules: Rules, seed: int) -> None:
         worths = env.action_values(state)
         for row, position in enumerate(env.list_positions(state)):
             if position.outcome is not None:
-                assert (state.value[row], state.plies[row]) == (0, 0)
+                assert [float(state.value[row]), int(state.plies[row])] == [0, 0]
                 continue
-            solution = observation.get_knowledge(rules).solve(position)
+            solution = get_knowledge(rules).solve(position)
             assert solution is not None
             assert state.value[row] == observation.worth(position)
             assert solution.plies is None or state.plies[row] == solution.plies
@@ -326,7 +334,7 @@ def test_all_positions_of_a_game_are_found_once() -> None:
     listed = env.list_positions(state)
     assert {(position.left, position.tops) for position in listed} == reached
     assert len(listed) == len(reached)
-    assert np.array_equal(state.value, [observation.worth(position) for position in listed])
+    assert state.value.tolist() == [observation.worth(position) for position in listed]
 
 
 def test_an_illegal_action_gives_away_what_there_is_and_after_the_end_nothing() -> None:
@@ -361,7 +369,7 @@ def test_illegal_actions_lose_and_after_the_end_nothing_happens() -> None:
 
 def test_a_truncated_game_stays_as_it_is() -> None:
     env = make("draft", first=0)
-    state = env.init(KEY).replace(truncated=jnp.bool_(True))
+    state = env.init(KEY).replace(truncated=jnp.ones((), jnp.bool_))
     after = env.step(state, jnp.int32(3))
     assert not after.terminated
     assert env.list_positions(after) == env.list_positions(state)

@@ -49,7 +49,7 @@ def test_a_rule_file_has_a_lab_too(tmp_path: Path) -> None:
 
 def test_what_is_too_large_is_counted_or_estimated(tmp_path: Path) -> None:
     call = ["lab", "race", "--target", "15", "--positions", "100", "--jobs", "1"]
-    assert "0 settings measured.\n1 setting too large, not measured.\n" in tower(*call, cwd=tmp_path).stdout
+    assert "0 settings measured.\n1 setting too large, not measured; --positions" in tower(*call, cwd=tmp_path).stdout
     estimated = tower(*call, "--estimate", "2", "--out", "estimates.jsonl", cwd=tmp_path)
     assert "1 setting too large: estimated from sampled games.\n" in estimated.stdout
     assert [row.status for row in read_rows(tmp_path / "estimates.jsonl")] == ["estimated"]
@@ -72,9 +72,12 @@ def test_an_experiment_in_the_file_is_resumed_or_left_as_it_is(tmp_path: Path) -
     [
         ([], "expected a game, such as draft, or a rule file"),
         (["drfat"], "there is no game called 'drfat'"),
-        (["draft", "--target", "9..5"], "target: expected a range such as 5..60; got '9..5'"),
-        (["draft", "--fit", "up"], "fit: expected one of any, descending"),
-        (["draft", "--opening", "50"], "none of these combinations are rules of a game that can be played"),
+        (["draft", "--target", "9..5"], "--target: expected the smaller value first, such as 5..60; got '9..5'"),
+        (["draft", "--fit", "up"], "--fit: expected one of any, descending"),
+        (
+            ["draft", "--opening", "50"],
+            "none of these combinations are rules that can be played; the first: opening: expected blocks of this game",
+        ),
         (["draft", "--sample", "0"], "--sample: expected a whole number from 1"),
         (["draft", "--out", "/nowhere/rows.jsonl"], "settings cannot be saved to /nowhere/rows.jsonl"),
     ],

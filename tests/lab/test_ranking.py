@@ -13,7 +13,6 @@ from number_tower.lab.ranking import (
     GOALS,
     GUARDS,
     RankingError,
-    choose_recommended,
     compute_score,
     find_front,
     find_problems,
@@ -146,12 +145,12 @@ def test_settings_that_were_not_measured_are_not_ranked_and_unknown_figures_pass
     assert ranking.failing == 0
 
 
-def test_of_settings_with_the_same_figures_one_is_recommended() -> None:
+def test_of_settings_with_the_same_figures_one_stands_for_all() -> None:
     figures = {"fairness": 0.8, "positions": 500, "length": 8.0, "reach": 0.5, "decisions": 0.5, "value": "win"}
     figures |= {"plies": 5, "depth": 4}
     rows = [make_row(index=index, figures=figures) for index in range(3)]
     rows.append(make_row(index=3, figures=figures | {"depth": 3}))
-    assert [each.row.index for each in choose_recommended(rank_rows(rows))] == [0, 3]
+    assert [(each.row.index, each.same) for each in rank_rows(rows).rows] == [(0, 2), (3, 0)]
 
 
 def test_weights_limits_and_fronts_are_read() -> None:

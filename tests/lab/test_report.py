@@ -16,7 +16,7 @@ from number_tower import catalogue
 from number_tower.cli.main import create_parser
 from number_tower.cli.play import choose_game
 from number_tower.document import write_files
-from number_tower.lab.ranking import Ranking, choose_recommended, compute_score, parse_front, rank_rows
+from number_tower.lab.ranking import RECOMMENDED, Ranking, compute_score, parse_front, rank_rows
 from number_tower.lab.report import PAGE, TABLE, build_report
 from number_tower.lab.report.maps import MAX_COLUMNS, MAX_ROWS, choose_axes
 from number_tower.lab.results import LabFileError, LabResults
@@ -127,7 +127,7 @@ def test_every_command_plays_exactly_its_setting(
     files = build_report(results, ranking, folder="my report", command="tower lab show lab.jsonl")
     write_files(files, "my report")
     *plays, again = list_commands(files[PAGE])
-    recommended = choose_recommended(ranking)
+    recommended = ranking.rows[:RECOMMENDED]
     assert [read_rules(play) for play in plays] == [each.row.make_rules() for each in recommended]
     assert again == "tower lab show lab.jsonl"
     assert len(recommended) == 5

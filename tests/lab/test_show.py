@@ -18,9 +18,10 @@ from support.lab_rows import make_grid, make_row, write_rows
 TABLE = """\
 27 settings of draft: 24 measured exactly, 1 estimated from sampled games, 1 too
 large to measure and 1 not measured because of an error. 10 left out by the
-guards: 4 that are too short (length below 4), 3 that are too one-sided
-(fairness below 0.25), 2 whose target is hardly ever reached (reach below 0.05)
-and 2 whose choices hardly ever matter (decisions below 0.05).
+guards, some for several reasons: 4 that are too short (length below 4), 3 that
+are too one-sided (fairness below 0.25), 2 whose target is hardly ever reached
+(reach below 0.05) and 2 whose choices hardly ever matter (decisions below
+0.05).
 
    blocks  target         fit  score     wins  fairness  depth  reach  length
 1     1-9      15         any   0.84  *  draw      0.74      7    84%     5.6
@@ -33,10 +34,13 @@ and 2 whose choices hardly ever matter (decisions below 0.05).
 Score: fairness 3, depth 3, drama 1, decisions 1 and reach 1. * is on the front:
 no other setting is at least as good in fairness and depth and better in one.
 
+The front: blocks 1-9, target 15, fit any; blocks 1-7, target 15, fit
+descending; blocks 1-9, target 12, fit descending; blocks 1-8, target 18, fit
+any.
+
 To play the best:
-  1  its rules need a file; --report FOLDER writes it
   2  tower play draft --target 12 --blocks 1-7
-  3  its rules need a file; --report FOLDER writes it
+  The others need a rule file, which --report FOLDER writes.
 """
 
 

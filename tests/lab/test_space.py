@@ -42,13 +42,13 @@ def test_values_are_read_as_people_write_them(key: str, text: str, values: list[
 @pytest.mark.parametrize(
     ("axes", "message"),
     [
-        ({"target": "9..5"}, "target: expected a range such as 5..60; got '9..5'"),
-        ({"target": "5..9/0"}, "target: expected a range such as 5..60; got '5..9/0'"),
-        ({"target": "1.." + 5000 * "9"}, "target: expected a range such as 5..60"),
+        ({"target": "9..5"}, "target: expected the smaller value first, such as 5..60; got '9..5'"),
+        ({"target": "5..9/0"}, "target: expected a step of 1 or more, such as 5..60; got '5..9/0'"),
+        ({"target": "1.." + 5000 * "9"}, "target: expected two values that differ in the last number only"),
         ({"target": "1..999999999999999999"}, "target: expected at most 1,000,000 values"),
         ({"target": "1..1000000000"}, "target: expected at most 1,000,000 values"),
-        ({"blocks": "1-5..2-9"}, "blocks: expected a range such as 1-5..1-12; got '1-5..2-9'"),
-        ({"target": "high"}, "target: expected a whole number from 1 to"),
+        ({"blocks": "1-5..2-9"}, "blocks: expected two values that differ in the last number only, such as 1-5..1-12"),
+        ({"target": "high"}, "target: expected a whole number from 1 to .*; several: 15,20, a range: 5..60"),
         ({"target": "0"}, "target: expected a whole number from 1 to"),
         ({"blocks": "9-1"}, "blocks: expected the smaller number first"),
         ({"blocks": ""}, "blocks: expected"),
@@ -56,7 +56,7 @@ def test_values_are_read_as_people_write_them(key: str, text: str, values: list[
         ({"fit": "descending,upwards"}, "fit: expected one of any, descending"),
         ({"fits": "any"}, "fits: unknown; expected one of blocks, supply, .* did you mean fit"),
         ({"target": []}, "target: expected a value; got none"),
-        ({"opening": "10..12"}, "none of these combinations are rules of a game"),
+        ({"opening": "10..12"}, "none of these combinations are rules that can be played; the first: opening: "),
         ({"target": "1..2000", "blocks": "1-1..1-2000"}, "4,000,000 combinations .* --sample"),
     ],
 )

@@ -100,8 +100,8 @@ def test_one_setting_is_a_map_too() -> None:
 
 
 def test_the_tool_writes_a_file_for_each_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [*make_grid("draft", target=[9, 10]), *make_grid("race", target=[9, 10], blocks=["1-5", "1-9"])]
-    assert run_tool(tmp_path, rows) == 0
+    assert run_tool(tmp_path, make_grid("draft", target=[9, 10])) == 0
+    assert run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"])) == 0
     assert "draft.json: 2 of 2 settings" in capsys.readouterr().out
     draft, race, missing = (load_map(name, tmp_path) for name in ("draft", "race", "climb"))
     assert draft is not None
@@ -127,7 +127,7 @@ def test_a_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("nonsense", "line 2: Expecting value"),
+        ("nonsense", "line 2: expected a row as one line of JSON"),
         ('{"index": 0}', "line 2: game: expected the name of a game"),
         (make_row("draft", target=15).to_json().replace('"draft"', '"chess"'), "there is no game called 'chess'"),
         (make_row("draft", target=15).to_json().replace('"draft"', '"race"'), "the rules of race have changed"),

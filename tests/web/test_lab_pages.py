@@ -163,11 +163,11 @@ def test_what_was_not_measured_is_blank_with_the_reason_and_an_estimate_is_marke
     assert (large.text, failed.text) == ("", "")
     assert "too large to measure" in large.title
     assert "the measuring failed" in failed.title
-    assert re.fullmatch(r"~\d+", estimate.text)
+    assert re.fullmatch(r"≈\d+", estimate.text)
     assert "estimated" in estimate.title
     assert "These rules are too large to measure." in show(client, large.address)
     assert "so the figures are estimates" in show(client, estimate.address)
-    assert "and 3 are too large to solve." in show(client, "/lab")
+    assert "and 3 could not be solved." in show(client, "/lab")
 
 
 # Each setting ---------------------------------------------------------------------------------------------------------

@@ -119,6 +119,6 @@ def run_chunk(run: SharedFunction[ResultT], indexes: list[int], seconds: float) 
         error = refused
     except Exception as unexpected:  # noqa: BLE001 - raised in the parent
         text = format_text(f"{type(unexpected).__name__}: {unexpected}")
-        error = WorkerError(f"a worker process failed: {text}")
+        error = WorkerError(f"a worker process failed at job {indexes[len(results)]}: {text}")
         error.add_note(format_exc())
     return ChunkResult(results, indexes[len(results) :], error, monotonic() - started)

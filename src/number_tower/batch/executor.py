@@ -33,6 +33,9 @@ _GROWTH = 4
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
 
+_MAX_FAILED_STARTS = 3
+"""How many workers may end before they are ready; another may get further, if something from outside ended them."""
+
 _WAIT_SECONDS = 0.5
 """How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
 
@@ -54,7 +57,8 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     number of finished jobs and their total.
 
     A job at which a worker has died twice raises a `WorkerError`. With `on_crash`, the entry that this function makes
-    from the job and the reason takes the place of its result instead; such jobs never run in this process.
+    from the job and the reason takes the place of its result instead; without `jobs`, such jobs never run in this
+    process.
     """
     done = 0
     for entry in () if log is None else log.read():
@@ -65,7 +69,7 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
     with ExitStack() as stack:
-        if executor is None and workers <= 1 and on_crash is None:
+        if executor is None and workers <= 1 and (on_crash is None or jobs == 1):
             chunks: Iterator[list[EntryT]] = ([run(index)] for index in indexes)
         else:
             if executor is None:
@@ -150,6 +154,7 @@ class _Batch(Generic[ResultT]):
         self._suspects: deque[int] = deque()
         self._pending: dict[Future[ChunkResult[ResultT]], _Chunk] = {}
         self._size = 1
+        self._failed_starts = 0
         self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
 
     def submit_chunks(self) -> bool:
@@ -210,7 +215,10 @@ class _Batch(Generic[ResultT]):
 
     def _handle_death(self, chunk: _Chunk, error: BaseException, outcome: _Outcome[ResultT]) -> None:
         if isinstance(error, WorkerDiedError) and not error.suspects_calls:
-            outcome.error = WorkerError(str(error))
+            self._failed_starts += 1
+            self._returned += chunk.indexes
+            if not error.may_recover or self._failed_starts >= _MAX_FAILED_STARTS:
+                outcome.error = WorkerError(str(error))
         elif chunk.is_alone:
             outcome.crash = chunk.indexes[0], format_text(str(error))
         else:

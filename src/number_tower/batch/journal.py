@@ -90,7 +90,8 @@ class Journal(ABC, Generic[EntryT]):
         try:
             self._begin(resume=resume)
         except BaseException:
-            self._stream.close()
+            with suppress(OSError):  # a full disk refuses again what was not written
+                self._stream.close()
             raise
 
     @abstractmethod

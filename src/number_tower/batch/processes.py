@@ -95,13 +95,14 @@ class _WorkerProcess:
 
     def ask_to_stop(self) -> None:
         """Send the process a signal to stop."""
-        if self._context.process is not None:
-            self._context.process.terminate()
+        process = self._context.process
+        if process is not None and process.pid is not None:  # without one its start has failed
+            process.terminate()
 
     def stop(self, deadline: float) -> None:
         """Wait until the process has stopped, and kill it after the deadline."""
         process = self._context.process
-        if process is not None:
+        if process is not None and process.pid is not None:
             process.join(max(deadline - monotonic(), 0))
             if process.is_alive():
                 process.kill()
@@ -123,14 +124,15 @@ class _WorkerProcess:
     def _explain_end(self) -> WorkerDiedError:
         """Return the error of a broken pool: its process has ended, or sent a result that cannot be unpickled."""
         process = self._context.process
-        if process is not None:
+        if process is not None and process.pid is not None:
             process.join(_EXIT_SECONDS)
         code = None if process is None else process.exitcode
         has_begun = self._ready is not None and self._ready.done() and self._ready.exception() is None
         if code is None:
             return WorkerDiedError("a worker process sent a result that cannot be read", suspects_calls=has_begun)
         hint = "" if has_begun or code != 1 else f" before it began; {_MISSING_GUARD}"
-        return WorkerDiedError(f"a worker process ended (exit code {code}){hint}", suspects_calls=has_begun)
+        message = f"a worker process ended (exit code {code}){hint}"
+        return WorkerDiedError(message, suspects_calls=has_begun, may_recover=code != 1)
 
 
 @contextmanager

@@ -7,14 +7,13 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from number_tower.batch import BatchError
 from number_tower.blocks import parse_number
 from number_tower.cli import arena
 from number_tower.cli.console import show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal
-from number_tower.lab import LabJournal, Space, StudyLimits, make_space, sweep
+from number_tower.lab import LabJournal, Space, SpaceError, StudyLimits, make_space, sweep
 from number_tower.lab.results import read_results
 from number_tower.lab.rows import Status
 from number_tower.lab.runner import write_csv
@@ -42,7 +41,6 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_examples(
         ("tower lab draft", "measure the usual settings of a game"),
         ("tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any", "measure a grid of settings"),
-        ("tower lab show lab.jsonl", "list the best settings"),
     )
     parse_large = make_number_parser(parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000)
     limits = StudyLimits()
@@ -75,7 +73,11 @@ def add_arguments(parser: CommandParser) -> None:
         type=parse_count,
         default=0,
     )
-    parser.add_value("--out", "FILE", "save the rows in FILE, as lines of JSON, or of CSV if it ends in .csv")
+    parser.add_value(
+        "--out",
+        "FILE",
+        "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
+    )
     parser.add_flag("--resume", "resume the experiment in FILE")
     parser.add_value("--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count)
     parser.add_cluster_option()
@@ -85,16 +87,19 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Measure the settings and say where the rows are; finished ones are kept, whatever stops the others."""
     if args.game is None:
         raise CommandError("expected a game, such as draft, or a rule file (see: tower lab --help)")
-    with report_as("", BatchError):
+    try:
         space = make_space(args.game, _get_axes(args), sample=args.sample, seed=args.seed)
+    except SpaceError as error:
+        raise CommandError(f"--{error}" if error.key else str(error)) from None
     out = arena.choose_journal_file(args, FILE)
     table = Path(out) if out.endswith(".csv") else None
-    args.out = out if table is None else str(table.with_suffix(".jsonl"))
+    rows_file = out if table is None else str(table.with_suffix(".jsonl"))
+    args.out = out
     limits = StudyLimits(args.positions, args.memory, args.estimate)
     with (
         arena.connect_cluster(args) as executor,
         arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
-        LabJournal(args.out, space, limits, resume=args.resume) as journal,
+        LabJournal(rows_file, space, limits, resume=args.resume) as journal,
         arena.report_interruption(journal, len(space), format_resume_command(args)),
         show_progress("settings", arena.INTERRUPT_HINT) as update,
         closing(sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)) as rows,
@@ -102,8 +107,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
         counts = Counter(row.status for row in rows)
     if table is not None:
         with report_as(f"{format_path(str(table))} cannot be written: ", OSError, code=FAILED):
-            write_csv(read_results(args.out).rows, table)
-    terminal.show(_describe_rows(space, counts, args.out, table))
+            write_csv(read_results(rows_file).rows, table)
+    terminal.show(_describe_rows(space, counts, rows_file, table))
 
 
 def _get_axes(args: Namespace) -> dict[str, list[str]] | None:
@@ -138,9 +143,14 @@ def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path 
     if counts["estimated"]:
         lines.append(f"{format_count(counts['estimated'], 'setting')} too large: estimated from sampled games.")
     if counts["too large"]:
-        lines.append(f"{format_count(counts['too large'], 'setting')} too large, not measured.")
+        more = "--positions and --memory allow more, --estimate samples games"
+        lines.append(f"{format_count(counts['too large'], 'setting')} too large, not measured; {more}.")
     if counts["crashed"]:
         lines.append(f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice.")
+    if space.sample is not None and len(space) < space.sample:
+        lines.append(
+            f"Only {len(space):,} of {space.sample:,} settings could be drawn: few combinations are valid rules."
+        )
     missing = space.combinations - len(space)
     if space.sample is None and missing:
         lines.append(f"{format_count(missing, 'combination')} left out: not valid rules.")

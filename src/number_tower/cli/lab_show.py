@@ -22,7 +22,6 @@ from number_tower.lab.ranking import (
     RankedRow,
     Ranking,
     RankingError,
-    choose_recommended,
     parse_front,
     parse_limits,
     parse_weights,
@@ -35,13 +34,17 @@ from number_tower.lab.stories import (
     describe_weights,
     format_rule_value,
     format_score,
+    label_setting,
     make_play_command,
 )
-from number_tower.text import format_path
+from number_tower.text import format_list, format_path
 
 T = TypeVar("T")
 
 _TOP = 10
+_FRONT = 8
+"""Settings of the front that are named."""
+
 _PLAYED = 3
 """Settings whose command is printed."""
 
@@ -139,6 +142,7 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
         "guards": dict(ranking.limits),
         "left_out": ranking.failing,
         "front": list(ranking.front),
+        "front_rows": [each.row.index for each in ranking.rows if each.on_front],
         "rows": [
             {"score": round(each.score, 4), "on_front": each.on_front, **each.row.to_document()}
             for each in ranking.rows[:top]
@@ -149,6 +153,8 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
 def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str | None, width: int) -> str:
     """Return the best settings as a table, and the commands that play the first of them."""
     text = fill(describe_counts(results, ranking), width) + "\n"
+    if not results.measured:
+        return f"{text}\nNothing was measured, so there is nothing to list.\n"
     if not ranking.rows:
         return f"{text}\nNo setting passes the guards; --guards none lists them all.\n"
     text += f"\n{_format_settings(results, ranking.rows[:top], width)}"
@@ -156,11 +162,20 @@ def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str 
         f"Score: {describe_weights(ranking)}. * is on the front: no other setting is at least as good in "
         f"{' and '.join(ranking.front)} and better in one."
     )
-    text += "\n" + fill(legend, width) + "\n\nTo play the best:\n"
-    for place, each in enumerate(choose_recommended(ranking, _PLAYED), 1):
+    text += "\n" + fill(legend, width) + "\n"
+    front = [label_setting(each.row, results.values) for each in ranking.rows if each.on_front]
+    shown = "; ".join(front[:_FRONT]) + (f"; and {len(front) - _FRONT} more" if len(front) > _FRONT else "")
+    text += "\n" + fill(f"The front: {shown}.", width) + "\n\nTo play the best:\n"
+    missing = []
+    for place, each in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
         play = make_play_command(each.row, place, folder or "")
-        is_missing = play.file is not None and folder is None
-        text += f"  {place}  {'its rules need a file; --report FOLDER writes it' if is_missing else play.text}\n"
+        if play.file is None or folder is not None:
+            text += f"  {place}  {play.text}\n"
+        else:
+            missing.append(str(place))
+    if missing:
+        needs = f"{format_list(missing)} needs a rule file" if len(missing) == 1 else "The others need a rule file"
+        text += f"  {needs}, which --report FOLDER writes.\n"
     return text
 
 

@@ -89,7 +89,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     """Parse a call, import its command's module and run it; `namespace` holds options given before."""
     if "_ARGCOMPLETE" in os.environ:
         import_module("number_tower.cli.completion").complete(create_parser)
-    argv = _complete_call(argv)
+    argv = complete_call(argv)
     try:
         args, unknown = create_parser(argv).parse_known_args(argv, namespace)
     except SystemExit as end:
@@ -136,7 +136,7 @@ def _load(name: str, verb: str, noun: str = "") -> Any:
     return getattr(module, f"{verb}_{name}{noun}", None) or getattr(module, f"{verb}{noun}")
 
 
-def _complete_call(argv: Sequence[str]) -> Sequence[str]:
+def complete_call(argv: Sequence[str]) -> Sequence[str]:
     """Return a call with its command, which is `play` where a game stands first; refuse an unknown command.
 
     A command of two words becomes one argument.

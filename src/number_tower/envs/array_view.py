@@ -68,16 +68,22 @@ class ArrayView:
 
     def choose_block(self, board: Board, dice: Array) -> Array:
         """Return a legal action chosen by a random word for each game; 0 where nothing is legal."""
-        counts = [lax.population_count(word).astype(jnp.uint32) for word in board.legal]
-        total = sum(counts[1:], counts[0])
-        which = ((dice >> np.uint32(9)) * total) >> np.uint32(23)
-        action = jnp.zeros_like(total)
-        for shift, word, count in zip(self._arrays.shifts, board.legal, counts, strict=True):
-            bits = min(WORD, self._arrays.blocks - int(shift))
-            here = which < count
-            action = jnp.where(here, _select_bit(word, which, bits) + np.uint32(shift), action)
-            which = jnp.where(here, np.uint32(WORD * WORD), which - count)
-        return action.astype(jnp.int32)
+        return choose_bit(board.legal, self._arrays.blocks, dice)
+
+
+def choose_bit(words: Words, count: int, dice: Array) -> Array:
+    """Return one of the first `count` places of some words that have a bit, chosen by a random word; 0 without bits.
+
+    All are as probable as each other, to one in 30,000 with as many as 256 of them.
+    """
+    counts = [lax.population_count(word) for word in words]
+    which = ((dice >> np.uint32(9)) * sum(counts[1:], counts[0])) >> np.uint32(23)
+    place = jnp.zeros_like(which)
+    for start, word, bits in zip(range(0, count, WORD), words, counts, strict=True):
+        here = which < bits
+        place = jnp.where(here, _select_bit(word, which, min(WORD, count - start)) + np.uint32(start), place)
+        which = jnp.where(here, np.uint32(WORD * WORD), which - bits)
+    return place.astype(jnp.int32)
 
 
 class _Bits:

@@ -1,6 +1,6 @@
 """The games for JAX, with the interface of pgx: pure functions on arrays, for any number of games on any device.
 
-`make("draft")` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
+`make(game)` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
 (`jax.vmap`) and repeated (`jax.lax.scan`). They take one game, or many in arrays of any shape, with or without `vmap`.
 A state is small, as observation and mask are computed from it where they are read; a search or a rollout that stores
 many states stores neither.
@@ -12,6 +12,7 @@ as it is, with rewards of 0, and its mask is all ones, so that it can be divided
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,13 +22,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from number_tower.catalogue import choose
 from number_tower.envs import GameSource
 from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words
 from number_tower.envs.array_view import ArrayView
 from number_tower.envs.value_table import ValueTable, find_positions, split_entry
-from number_tower.position import Position
+from number_tower.position import Pair, Position
 from number_tower.rules import EMPTY
 from number_tower.text import format_value
 
@@ -166,22 +168,22 @@ class JaxEnv:
         packed = tuple(jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start()))
         return self._start_from(packed, first.astype(jnp.int32))
 
-    def step(self, state: State, action: Array, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
+    def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
         """Return the state after an action of the current player; `key` is not used."""
-        action = self._parse_action(state, action)
+        block = self._parse_action(state, action)
         done = state.terminated | state.truncated
-        legal = self.arrays.is_legal(state.board, action)
+        legal = self.arrays.is_legal(state.board, block)
         placed, lost = legal & ~done, ~legal & ~done
-        move = self.arrays.place(state.board, action)
+        move = self.arrays.place(state.board, block)
         over = placed & move.over
         mover = state.current_player
         result = jnp.where(lost, self._forfeit, jnp.where(over, move.result, np.int32(0)))
-        points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
+        points = jnp.where(mover == np.int32(0), result, -result)
         boards = zip(self.arrays.pack(move.board), self.arrays.remove_legal(state.packed), state.packed, strict=True)
         packed = tuple(jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards)
         return State(
             jnp.where(placed & move.passed, np.int32(1) - mover, mover),
-            points[..., None] * np.array([1, -1], np.float32),
+            (points[..., None] * np.array([1, -1], np.int32)).astype(jnp.float32),
             state.terminated | lost | over,
             state.truncated,
             state.step_count + (~done).astype(jnp.int32),
@@ -201,7 +203,7 @@ class JaxEnv:
 
     # Exact values -----------------------------------------------------------------------------------------------
 
-    def regret(self, state: State, action: Array) -> Array:
+    def regret(self, state: State, action: ArrayLike) -> Array:
         """Return what an action gives away: the value of the position less that of the action, 0 to 2.
 
         An illegal action is worth a loss. Once the game is over nothing is given away.
@@ -243,9 +245,13 @@ class JaxEnv:
         """Return the position of a board with the numbers of one game."""
         rules = self.rules
         left = [sum(word << WORD * place for place, word in enumerate(words)) for words in board.left]
+
+        def order(parts: Sequence[int]) -> Pair:
+            """Return the parts of player 0 and player 1, which may be one."""
+            return parts[-mover], parts[mover - 1]
+
         tops = [(EMPTY, *rules.blocks)[top] for top in board.tops]
-        pairs = [(part[-mover], part[mover - 1]) for part in (left or [rules.every], board.heights, tops)]
-        return Position(rules, *pairs, mover)
+        return Position(rules, order(left or [rules.every]), order(board.heights), order(tops), mover)
 
     def _start_from(self, packed: Words, players: Array) -> State:
         shape = players.shape
@@ -256,16 +262,17 @@ class JaxEnv:
     def _look_up(self, packed: Words) -> Array | None:
         return None if self.table is None else self.table.look_up(packed)
 
-    def _parse_action(self, state: State, action: Array) -> Array:
+    def _parse_action(self, state: State, action: ArrayLike) -> Array:
         """Return actions as the arrays take them; a number that is no action stays one."""
         given, shape = jnp.asarray(action), state.terminated.shape
         if not jnp.issubdtype(given.dtype, jnp.integer):
             raise TypeError(f"expected actions as whole numbers, the places of blocks; got {given.dtype}")
         if given.shape != shape:
             raise ValueError(f"expected an action for each game, in the shape {shape}; got the shape {given.shape}")
-        if given.dtype.itemsize > 4:
-            given = jnp.clip(given, min(-1, jnp.iinfo(given.dtype).min), self.num_actions)
-        return given.astype(jnp.int32)
+        small = given.astype(jnp.int32)
+        if given.dtype.itemsize <= 4:
+            return small
+        return jnp.where((given >= 0) & (given < self.num_actions), small, np.int32(-1))
 
 
 def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object) -> JaxEnv:

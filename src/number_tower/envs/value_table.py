@@ -27,7 +27,7 @@ from number_tower.envs.array_rules import ArrayRules, Board, Words, has_blocks
 from number_tower.solve.limits import NotSolvedError
 
 MOST_POSITIONS = 1_000_000
-"""The most positions of a table; so many take up to 64 MiB on the device."""
+"""The most positions of a table, which then takes up to 64 MiB on the device."""
 
 _CHUNK = 1 << 10
 """Positions that are expanded at once; so there is one shape to compile."""
@@ -118,7 +118,7 @@ class ValueTable:
         self._finder = PositionFinder(arrays, simplified=True)
         self._positions, values, plies = self._solve(self._finder.find_levels(most_positions))
         self._kept = np.uint32((1 << _VALUE_BITS + int(plies.max(initial=0)).bit_length()) - 1)
-        self._seed, self._table = self._build((plies.astype(np.uint32) << _VALUE_BITS) | (values + 1).astype(np.uint32))
+        self._seed, self._table = self._build((plies << _VALUE_BITS | values + 1).astype(np.uint32))
         self.size, self.bytes = len(values), int(self._table.nbytes)
 
     def look_up(self, packed: Words) -> Array:

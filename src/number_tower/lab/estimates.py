@@ -1,7 +1,7 @@
 """Estimates for games that are too large to be measured: sampled games of players who look some plies ahead.
 
 The players are those of an exact study, except that they look less far where that takes too many positions
-(`players.levels`), and that none sees everything. Everything that an estimate says has a 95 % interval.
+(`players.levels`), and that none sees everything. Each measure has a 95 % interval, except the shares of endings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from number_tower.rules import Rules
 
 SEEING = tuple(sight for sight in SIGHTS if sight is not None)
 
-_ALL_SEVEN = 2.69
+_Z_95_OF_SEVEN = 2.69
 """Standard deviations to either side with which all seven results of equal players are within their intervals."""
 
 Interval = tuple[float, float]
@@ -139,7 +139,7 @@ def _compute_fairness_interval(equal: Sequence[SampledGames], games: int) -> Int
     """Return the fairness between the results that are furthest from even and those that are nearest to it."""
     far, near = [], []
     for each in equal:
-        low, high = compute_interval(each.points, games, _ALL_SEVEN)
+        low, high = compute_interval(each.points, games, _Z_95_OF_SEVEN)
         far.append(max(abs(low - 0.5), abs(high - 0.5)))
         near.append(0.0 if low <= 0.5 <= high else min(abs(low - 0.5), abs(high - 0.5)))
     return max(0.0, 1 - 2 * fmean(far)), 1 - 2 * fmean(near)

@@ -19,6 +19,15 @@ MAX_POSITIONS = 1_000_000
 MAX_MEMORY = 1024
 """The usual limits of one study, in positions and in MiB; a million positions take about 300 MiB."""
 
+MAX_BLOCKS = 1_000
+"""The most blocks of a game that is measured: the table of what fits on what has as many rows."""
+
+_MOVES_PER_POSITION = 20
+"""The most moves of a study, for each position that is allowed."""
+
+_SLOWDOWN = 100
+"""By how much fewer positions are allowed where keys do not fit into machine words, so that nothing is compiled."""
+
 _VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 _STEPS = kernel.SIGHT_COUNT
 _STEP_BYTES = 8 * 2 * _STEPS
@@ -72,6 +81,8 @@ class PositionGraph:
     ) -> None:
         start = Position.start(rules)
         self._max_positions, self._max_memory = positions, memory
+        if len(rules.blocks) > MAX_BLOCKS:
+            raise NotMeasuredError(f"too large, not measured: more than {MAX_BLOCKS:,} blocks")
         self._rules: Any
         try:
             self._rules, bits = encode_rules(start, SearchLimits(memory=memory), plies=True)
@@ -79,6 +90,8 @@ class PositionGraph:
             raise self._exceed_memory() from None
         if rules.most_plies >= MAX_PLIES >> 2:
             raise self._exceed_memory()
+        if bits > WORD_BITS:
+            self._max_positions = max(1, positions // _SLOWDOWN)
         self._may_compile = bits <= WORD_BITS and compiled is not False and jit.is_available()
         self._compiled = False
         self._explore: Any = kernel.explore
@@ -147,18 +160,29 @@ class PositionGraph:
         return tuple(_make_games(tallies, second) for second in range(_STEPS))
 
     @property
+    def _max_moves(self) -> int:
+        return _MOVES_PER_POSITION * self._max_positions
+
+    @property
+    def _moves(self) -> int:
+        """The number of moves that were made."""
+        return int(self._state[kernel.MOVES])
+
+    @property
     def _start_word(self) -> int:
         return int(self._memory.words[self.positions - 1])
 
     def _number_all(self) -> None:
         """Find and number all positions, within the limits."""
         while True:
-            budget = _COMPILED_BUDGET if self._compiled else _BUDGET
+            budget = min(_COMPILED_BUDGET if self._compiled else _BUDGET, self._max_moves - self._moves)
             self._explore(budget, self._rules, self._memory, self._state)
             if self._state[kernel.DONE]:
                 return
             if self.positions >= self._max_positions:
                 raise NotMeasuredError(f"too large, not measured: more than {self._max_positions:,} positions")
+            if self._moves >= self._max_moves:
+                raise NotMeasuredError(f"too large, not measured: more than {self._max_moves:,} moves")
             if not self._compiled and self._may_compile and self.positions >= _COMPILE_AFTER:
                 self._compile()
             self._grow()

@@ -37,7 +37,7 @@ State = MutableSequence[int]
 EDGES_START = BEST
 """The place in a frame that says where the edges of its position begin among the pending ones."""
 
-DEPTH, MAX_FRAMES, PENDING, MAX_PENDING, COUNT, MAX_COUNT, EDGES, MAX_EDGES, DECISIONS, DONE = range(10)
+DEPTH, MAX_FRAMES, PENDING, MAX_PENDING, COUNT, MAX_COUNT, EDGES, MAX_EDGES, DECISIONS, MOVES, DONE = range(11)
 """Places in the state of an exploration."""
 
 SIGHT_COUNT = 8
@@ -107,7 +107,6 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
         and state[EDGES] + state[PENDING] <= state[MAX_EDGES]
         and state[COUNT] < state[MAX_COUNT]
     ):
-        budget -= 1
         frame = depth * FRAME_SIZE
         if stack[frame + LEGAL] == 0:
             edge = 2 * number_position(frame, memory, state)
@@ -117,6 +116,8 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
                 return
             depth -= 1
         else:
+            budget -= 1
+            state[MOVES] += 1
             block = choose_block(rules, stack, frame)
             score = place_block(block, rules, stack, frame)
             if score != UNKNOWN:

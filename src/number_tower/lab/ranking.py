@@ -70,11 +70,12 @@ DEFAULT_LIMITS: Mapping[str, float] = {name: guard.least for name, guard in GUAR
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """A setting with its score from 0 to 1, and whether it is on the front."""
+    """A setting with its score from 0 to 1, whether it is on the front, and how many others are the same game."""
 
     row: LabRow
     score: float
     on_front: bool
+    same: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,12 @@ def rank_rows(
     limits: Mapping[str, float] = DEFAULT_LIMITS,
     front: Sequence[str] = DEFAULT_FRONT,
 ) -> Ranking:
-    """Rank the rows with measures: by the weighted mean of their goals, equal ones by their index."""
-    passing, left_out, failing = [], Counter[str](), 0
+    """Rank the rows with measures: by the weighted mean of their goals, equal ones by their index.
+
+    Of settings with the same figures, which are the same game in effect, the first stands for all.
+    """
+    passing: dict[object, list[LabRow]] = {}
+    left_out, failing = Counter[str](), 0
     for row in rows:
         if not row.has_measures:
             continue
@@ -106,9 +111,13 @@ def rank_rows(
         left_out.update(problems)
         failing += bool(problems)
         if not problems:
-            passing.append(row)
-    best = find_front(passing, front)
-    ranked = [RankedRow(row, compute_score(row, weights), row.index in best) for row in passing]
+            passing.setdefault(_identify_game(row), []).append(row)
+    different = [rows[0] for rows in passing.values()]
+    best = find_front(different, front)
+    ranked = [
+        RankedRow(rows[0], compute_score(rows[0], weights), rows[0].index in best, len(rows) - 1)
+        for rows in passing.values()
+    ]
     ranked.sort(key=lambda each: (-each.score, each.row.index))
     return Ranking(tuple(ranked), left_out, failing, weights, limits, tuple(front))
 
@@ -145,15 +154,12 @@ def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> 
     return frozenset(index for point in front for index in points[point])
 
 
-def choose_recommended(ranking: Ranking, most: int = RECOMMENDED) -> list[RankedRow]:
-    """Return the best settings; of those with the same figures, which are the same game in effect, the first."""
-    chosen: dict[object, RankedRow] = {}
-    for ranked in ranking.rows:
-        row = ranked.row
-        chosen.setdefault((row.value, row.plies, row.positions, row.fairness, row.depth, row.length), ranked)
-        if len(chosen) == most:
-            break
-    return list(chosen.values())
+def _identify_game(row: LabRow) -> object:
+    """Return the figures that only settings have which are the same game in effect."""
+    if row.is_estimate or row.results is None:
+        return row.index
+    figures = row.value, row.plies, row.positions, row.length, row.fairness, row.depth, row.drama, row.decisions
+    return *figures, tuple(map(tuple, row.results))
 
 
 # What the user gives --------------------------------------------------------------------------------------------------

@@ -35,6 +35,12 @@ class LabResults:
     rows: tuple[LabRow, ...]
 
     @property
+    def planned(self) -> int:
+        """The number of settings of the sweep, of which some may not be finished."""
+        planned = self.settings.get("settings")
+        return planned if isinstance(planned, int) else len(self.rows)
+
+    @property
     def game(self) -> str:
         """The game of all rows."""
         return self.rows[0].game

@@ -20,6 +20,7 @@ from number_tower.lab.measures import Study, study
 from number_tower.lab.rows import MEASURES, LabRow, Status, write_table
 from number_tower.lab.space import Setting, Space, make_space
 from number_tower.solve import jit
+from number_tower.text import format_list
 
 FORMAT = 1
 """The version of the journal's format."""
@@ -48,13 +49,14 @@ class LabJournal(Journal[LabRow]):
         "number_tower_lab": "its file has format",
         "version": "it was started with version",
         "game": "its game is",
-        "rules": "its other rules are",
         "axes": "it varies",
+        "rules": "its other rules are",
         "sample": "its number of settings drawn is",
         "seed": "its seed is",
         "positions": "its limit of positions is",
         "memory": "its limit of memory is",
         "games": "its number of games for estimates is",
+        "settings": "its number of settings is",
     }
 
     def __init__(
@@ -65,18 +67,22 @@ class LabJournal(Journal[LabRow]):
             "number_tower_lab": FORMAT,
             "version": __version__,
             "game": space.game,
-            "rules": space.rules,
             "axes": space.axes,
+            "rules": space.rules,
             "sample": space.sample,
             "seed": space.seed,
             **asdict(limits),
+            "settings": len(space),
         }
         super().__init__(path, space, settings, resume=resume)
 
     def describe_difference(self, key: str, ours: object, theirs: object) -> str:
         """Say how a setting of the file differs from that of this sweep."""
-        if key == "axes":
-            return "it varies other rules, or by other values"
+        if key == "axes" and isinstance(ours, dict) and isinstance(theirs, dict):
+            here, there = list(ours), list(theirs)
+            if here != there:
+                return f"it varies {format_list(there) or 'nothing'}, and not {format_list(here) or 'nothing'}"
+            return f"{next(name for name in ours if ours[name] != theirs[name])} has other values in it"
         return super().describe_difference(key, ours, theirs)
 
     def parse_entry(self, document: dict[str, Any]) -> LabRow:
@@ -122,7 +128,7 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
     setting = space[index]
     try:
         found = study(setting.rules, positions=limits.positions, memory=limits.memory)
-    except NotMeasuredError:
+    except (NotMeasuredError, MemoryError):
         if not limits.games:
             return _make_row(space, setting, "too large")
         return _make_row(space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed))

@@ -33,10 +33,16 @@ MAX_SETTINGS = 1_000_000
 
 _RANGE = re.compile(r"(.*?)([0-9]{1,18})\.\.(.*?)([0-9]{1,18})(?:/([0-9]{1,4}))?")
 _TRIES_PER_SETTING = 200
+_MAX_TRIES = 300_000
+"""Combinations that are drawn to find as many valid ones as asked for."""
 
 
 class SpaceError(BatchError):
-    """A space of rules cannot be read: which key is wrong, and what was expected."""
+    """A space of rules cannot be made: what was expected, and the key that is wrong, if it is one."""
+
+    def __init__(self, problem: str, key: str = "") -> None:
+        super().__init__(f"{key}: {problem}" if key else problem)
+        self.key = key
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Space:
             places = range(self.combinations)
         object.__setattr__(self, "_places", places)
         if not places:
-            raise SpaceError("none of these combinations are rules of a game that can be played")
+            raise SpaceError(f"none of these combinations are rules that can be played; {self._explain_invalid()}")
 
     def __len__(self) -> int:
         return len(self._places)
@@ -106,13 +112,21 @@ class Space:
             yield from islice(filter(self._is_valid, places), self.sample)
             return
         drawn = set[int]()
-        for _ in range(_TRIES_PER_SETTING * self.sample):
+        for _ in range(min(_TRIES_PER_SETTING * self.sample, _MAX_TRIES)):
             place = rng.randrange(total)
             if place not in drawn and self._is_valid(place):
                 drawn.add(place)
                 yield place
                 if len(drawn) == self.sample:
                     return
+
+    def _explain_invalid(self) -> str:
+        """Say what is wrong with the first combination."""
+        try:
+            self.base.changed(self._get_options(0))
+        except RulesError as error:
+            return f"the first: {error}"
+        return "none was drawn"
 
     def _is_valid(self, place: int) -> bool:
         try:
@@ -145,7 +159,7 @@ def make_space(
     """
     book, base, *_ = choose(game)
     if sample is not None and not 1 <= sample <= MAX_SETTINGS:
-        raise SpaceError(f"--sample: expected from 1 to {MAX_SETTINGS:,} settings; got {format_value(sample)}")
+        raise SpaceError(f"expected from 1 to {MAX_SETTINGS:,} settings; got {format_value(sample)}", "sample")
     given = axes or choose_axes(base)
     values = {key: _read_values(key, given[key]) for key in sorted(given, key=_get_place)}
     return Space(book.source, base, values, sample, seed)
@@ -167,14 +181,26 @@ def parse_values(key: str, text: str) -> list[object]:
             continue
         before, first, before_last, last, step = match.groups()
         low, high, every = int(first), int(last), int(step or 1)
-        if before != before_last or (before and key not in SET_KEYS) or not low <= high <= LARGEST_NUMBER or not every:
-            expected = "1-5..1-12" if key in SET_KEYS else "5..60"
-            raise SpaceError(f"{key}: expected a range such as {expected}; got {format_value(word)}")
-        if (high - low) // every >= MAX_SETTINGS:
-            raise SpaceError(f"{key}: expected at most {MAX_SETTINGS:,} values; got {format_value(word)}")
+        _check_range(key, word, (before, low), (before_last, high), every)
         numbers = range(low, high + 1, every)
         found += [f"{before}{number}" for number in numbers] if key in SET_KEYS else numbers
     return found
+
+
+def _check_range(key: str, word: str, first: tuple[str, int], last: tuple[str, int], every: int) -> None:
+    """Raise an error if a range does not go up from a value to a similar one, in a few steps."""
+    example = "1-5..1-12" if key in SET_KEYS else "5..60"
+    problem = ""
+    if first[0] != last[0] or (first[0] and key not in SET_KEYS):
+        problem = "expected two values that differ in the last number only"
+    elif first[1] > last[1]:
+        problem = "expected the smaller value first"
+    elif not every:
+        problem = "expected a step of 1 or more"
+    elif last[1] > LARGEST_NUMBER or (last[1] - first[1]) // every >= MAX_SETTINGS:
+        problem = f"expected at most {MAX_SETTINGS:,} values"
+    if problem:
+        raise SpaceError(f"{problem}, such as {example}; got {format_value(word)}", key)
 
 
 def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
@@ -185,11 +211,11 @@ def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
         more = 3 if rules.target is not None else count if rules.fit == "ascending" else 7
         axes["blocks"] = [f"1-{size}" for size in range(min(5, count), count + more + 1)]
     if rules.target is not None:
-        axes["target"] = range(5, max(40, 2 * rules.target) + 1)
+        axes["target"] = range(min(5, rules.target), 5 * rules.target // 2 + 1)
     if rules.step is not None:
         axes["step"] = range(max(1, rules.step - 3), rules.step + 4)
     least = rules.blocks[0]
-    limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3, 5)
+    limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3,)
     axes["opening"] = [None, *(f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count)]
     return axes
 
@@ -197,7 +223,7 @@ def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
 def _get_place(key: str) -> int:
     """Return the place of a key among the rules."""
     if key not in KEYS:
-        raise SpaceError(f"{key}: unknown; expected one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}")
+        raise SpaceError(f"unknown; expected one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}", key)
     return KEYS.index(key)
 
 
@@ -208,7 +234,7 @@ def _read_values(key: str, given: object) -> tuple[RuleValue, ...]:
     values = chain.from_iterable(parse_values(key, each) if isinstance(each, str) else [each] for each in given)
     found = tuple(dict.fromkeys(_write_value(key, value) for value in values))
     if not found:
-        raise SpaceError(f"{key}: expected a value; got none")
+        raise SpaceError("expected a value; got none", key)
     return found
 
 
@@ -222,7 +248,9 @@ def _write_value(key: str, value: object) -> RuleValue:
     try:
         parsed = parse_rule(key, value)
     except RulesError as error:
-        raise SpaceError(str(error)) from None
+        is_number = key not in SET_KEYS and error.problem.startswith("expected a whole number")
+        more = "; several: 15,20, a range: 5..60" if is_number else ""
+        raise SpaceError(f"{error.problem}{more}", key) from None
     if isinstance(parsed, Sequence) and not isinstance(parsed, str):
         return format_runs(parsed)
     return parsed if isinstance(parsed, int | str) else None

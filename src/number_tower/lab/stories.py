@@ -196,8 +196,13 @@ def describe_counts(results: LabResults, ranking: Ranking) -> str:
     parts += [f"{counts['estimated']:,} estimated from sampled games"] if counts["estimated"] else []
     parts += [f"{counts[status]:,} {words}" for status, (_, words) in MISSING.items() if counts[status]]
     text = f"{format_count(len(results.rows), 'setting')} of {results.game}: {format_list(parts)}."
+    if results.planned > len(results.rows):
+        text = f"Not finished: {len(results.rows):,} of {format_count(results.planned, 'setting')} so far. {text}"
     if ranking.failing:
-        text += f" {ranking.failing:,} left out by the guards: {_describe_left_out(ranking)}."
+        several = ", some for several reasons" if sum(ranking.left_out.values()) > ranking.failing else ""
+        text += f" {ranking.failing:,} left out by the guards{several}: {_describe_left_out(ranking)}."
+    if same := sum(each.same for each in ranking.rows):
+        text += f" {same:,} more are the same game as one that is listed."
     return text
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from number_tower.catalogue import Rulebook
 from number_tower.lab.rows import Status
+from number_tower.lab.stories import ESTIMATE
 from number_tower.rules import Rules
 from number_tower.text import format_count, format_list
 from number_tower.web.lab import LabMap, MeasuredSetting, describe_place, label_key, label_value
@@ -205,7 +206,7 @@ def summarize_map(lab_map: LabMap) -> str:
         (values["win"], "the first player wins in {}"),
         (values["loss"], "the second player wins in {}"),
         (values["draw"], "{} end in a draw"),
-        (missing, "{} are too large to solve"),
+        (missing, "{} could not be solved"),
     )
     numbers = {len(settings): "all of them"}
     found = format_list(words.format(numbers.get(number, f"{number:,}")) for number, words in parts if number)
@@ -258,10 +259,10 @@ def draw_map(lab_map: LabMap, measure: Measure, notes: Mapping[Rules, Note]) -> 
 
 
 def _write_cell(setting: MeasuredSetting, measure: Measure, most: float) -> tuple[str, str]:
-    """Return the text of a cell and the class of its shade; an estimate has a ~ before it."""
+    """Return the text of a cell and the class of its shade; an estimate has a ≈ before it."""
     if not _knows(setting, measure):
         return "", "blank"
-    text = f"{'~' if setting.status == 'estimated' else ''}{measure.write(setting)}"
+    text = f"{ESTIMATE if setting.status == 'estimated' else ''}{measure.write(setting)}"
     if measure.ends is None:
         return text, _WINNERS[setting.value or "draw"][1]
     return text, f"shade-{min(int(measure.find_share(setting) / most * SHADES), SHADES - 1)}"

@@ -10,7 +10,7 @@ from number_tower.charts import Chart
 from number_tower.charts.lines import ScatterPoint, draw_scatter
 from number_tower.document import DocumentPiece, Grid, Heading, Items, ShellCommand, StrongText
 from number_tower.document.page import render_html
-from number_tower.lab.ranking import GOALS, SCALES, RankedRow, Ranking, choose_recommended
+from number_tower.lab.ranking import GOALS, RECOMMENDED, SCALES, RankedRow, Ranking
 from number_tower.lab.report.maps import MapAxes, choose_axes, make_maps
 from number_tower.lab.results import LabResults
 from number_tower.lab.rows import RuleValue, write_table
@@ -47,18 +47,18 @@ def build_report(
     `axes` are the rules that go across, down, and from map to map, where they are chosen; `folder` is where the files
     will be, for the commands that play rule files; `command` makes the report again.
     """
-    recommended = choose_recommended(ranking)
+    recommended = ranking.rows[:RECOMMENDED]
     plays = [make_play_command(each.row, place, folder) for place, each in enumerate(recommended, 1)]
     best = recommended[0].row if recommended else (results.measured or results.rows)[0]
     found = choose_axes(results, best, axes)
     maps = list(make_maps(results, found, best, {each.row.index for each in recommended})) if results.values else []
     pieces = [
         *_introduce(results, ranking),
-        *_recommend(results, recommended, plays),
+        *_recommend(results, ranking, recommended, plays),
+        *_explain(ranking, command),
         *_show_front(results, ranking, recommended),
         *_show_maps(results, maps, found),
         *_show_table(results, ranking),
-        *_explain(ranking, command),
     ]
     files = {play.file: play.content for play in plays if play.file is not None}
     table = io.StringIO()
@@ -80,13 +80,13 @@ def _summarize_values(key: str, values: Sequence[RuleValue]) -> str:
 
 
 def _recommend(
-    results: LabResults, recommended: Sequence[RankedRow], plays: Sequence[PlayCommand]
+    results: LabResults, ranking: Ranking, recommended: Sequence[RankedRow], plays: Sequence[PlayCommand]
 ) -> Iterator[DocumentPiece]:
     yield Heading("Recommended settings")
     if not recommended:
         yield "No setting passes the guards. Look at the maps, or make the guards weaker."
     for place, (ranked, play) in enumerate(zip(recommended, plays, strict=True), 1):
-        front = ", and no other setting beats it in everything that counts" if ranked.on_front else ""
+        front = f", and no other setting is ahead in all of {format_list(ranking.front)}" if ranked.on_front else ""
         yield Heading(f"{place}. {label_setting(ranked.row, results.values)}", 3)
         yield f"{tell_story(ranked.row)} Its score is {format_score(ranked)}{front}."
         yield ShellCommand(play.text)

@@ -159,10 +159,28 @@ def render_form(request: Request, given: Mapping[str, str], wrong: FormError | N
     suggested = None if name == OWN_RULES else _suggest_opening(book.name)
     if suggested and given.get("opening") == suggested.opening:  # it has a choice of its own
         given = {**given, "opening": "", "openings": suggested.opening}
-    context: dict[str, object] = {"book": book, "suggested": suggested, "all_options": catalogue.OPTIONS}
+    rules = _find_chosen_rules(book, given)
+    context: dict[str, object] = {
+        "book": book,
+        "chosen_rules": rules,
+        "suggested": suggested,
+        "all_options": catalogue.OPTIONS,
+    }
     if name == OWN_RULES:
         context |= {"book": None, "example": rule_form.make_text(), "own_book": rule_form.check_text(text).book}
     return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
+
+
+def _find_chosen_rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
+    """Return the rules as the form is filled in; those of the rulebook if that is not possible."""
+    try:
+        options = {key: value for key, value in _read_options(given).items() if key in book.options}
+        limits.check_text(",".join(map(str, options.values())))
+        rules = catalogue.choose(book, options, preset=given.get("preset") or None).rules
+        limits.check_rules(rules)
+    except (FormError, RulesError, catalogue.UnknownPresetError, limits.TooLargeError):
+        return book.rules
+    return rules
 
 
 # Reading the form -----------------------------------------------------------------------------------------------------
