@@ -112,11 +112,11 @@ class _Bits:
 
 def _unpack(words: Words, count: int) -> Array:
     """Return the lowest bits of some words, each as True or False."""
-    pieces = []
-    for start, word in zip(range(0, count, WORD), words, strict=True):
-        shifts = np.arange(min(WORD, count - start), dtype=np.uint32)
-        pieces.append((word[..., None] >> shifts) & _ONE)
-    return (pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces, axis=-1)) != 0
+    column = np.arange(count, dtype=np.uint32)
+    spread = words[0][..., None]
+    for start, word in zip(range(WORD, count, WORD), words[1:], strict=True):
+        spread = jnp.where(column >= np.uint32(start), word[..., None], spread)
+    return (spread >> (column % np.uint32(WORD))) & _ONE != 0
 
 
 def _select_bit(word: Array, which: Array, bits: int) -> Array:

@@ -36,7 +36,7 @@ from number_tower.text import format_value
 FirstPlayer = Literal[0, 1, "random"]
 """Who starts: player 0 or 1, or the one that the key of `init` chooses."""
 
-_DATA = ["current_player", "rewards", "terminated", "truncated", "_step_count", "_packed", "_exact", "_observation"]
+_DATA = ["current_player", "_rewards", "terminated", "truncated", "_step_count", "_packed", "_exact", "_observation"]
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["_env"])
@@ -45,8 +45,8 @@ class State:
     """Where games stand, with the attributes of a state of pgx: one game, or many in arrays of any shape."""
 
     current_player: Array
-    rewards: Array
-    """The rewards of the last step, player 0 first."""
+    _rewards: tuple[Array, Array]
+    """The rewards of each player: apart, so that a step writes only arrays of one shape, in one pass over memory."""
     terminated: Array
     truncated: Array
     _step_count: Array
@@ -55,6 +55,11 @@ class State:
     _exact: Array | None = None
     _observation: Array | None = None
     """What a wrapper has put in the place of the observation."""
+
+    @property
+    def rewards(self) -> Array:
+        """The rewards of the last step, player 0 first."""
+        return jnp.stack(self._rewards, axis=-1)
 
     @property
     def observation(self) -> Array:
@@ -100,6 +105,9 @@ class State:
         """Return this state with some attributes replaced; an observation lasts until the next step."""
         if "observation" in changes:
             changes["_observation"] = changes.pop("observation")
+        if "rewards" in changes:
+            rewards = changes.pop("rewards")
+            changes["_rewards"] = rewards[..., 0], rewards[..., 1]
         return replace(self, **changes)
 
     def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:  # noqa: ARG002 - as in pgx
@@ -178,12 +186,12 @@ class JaxEnv:
         over = placed & move.over
         mover = state.current_player
         result = jnp.where(lost, self._forfeit, jnp.where(over, move.result, np.int32(0)))
-        points = jnp.where(mover == np.int32(0), result, -result)
+        points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
         boards = zip(self.arrays.pack(move.board), self.arrays.remove_legal(state.packed), state.packed, strict=True)
         packed = tuple(jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards)
         return State(
             jnp.where(placed & move.passed, np.int32(1) - mover, mover),
-            (points[..., None] * np.array([1, -1], np.int32)).astype(jnp.float32),
+            (points, np.float32(0) - points),
             state.terminated | lost | over,
             state.truncated,
             state.step_count + (~done).astype(jnp.int32),
@@ -256,7 +264,7 @@ class JaxEnv:
     def _start_from(self, packed: Words, players: Array) -> State:
         shape = players.shape
         no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
-        rewards = jnp.zeros((*shape, 2), jnp.float32)
+        rewards = jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.float32)
         return State(players, rewards, no, no, zero, packed, self, self._look_up(packed))
 
     def _look_up(self, packed: Words) -> Array | None:
