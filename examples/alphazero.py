@@ -2,7 +2,7 @@
 """Learns a game with AlphaZero: a network plays itself with a tree search, and learns what the search found.
 
     python examples/alphazero.py                                    draft, until it makes no mistake any more
-    python examples/alphazero.py summit --preset fair --minutes 30  another game, and for how long
+    python examples/alphazero.py summit --preset even --minutes 30  another game, and for how long
     python examples/alphazero.py --out curve.csv --chart curve.svg  with its curve in files
 
 Self-play, search (mctx) and learning are one compiled function on whatever device JAX has. Exact values are used only
