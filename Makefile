@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs reasons eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -71,6 +71,10 @@ bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to
 
 bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; saved in bench/RESULTS.md
 	$(BIN)/python bench/envs.py --write
+
+bench-gpu: $(VENV)/.bench ## likewise on an accelerator, where there is one; `bench/envs_gpu.py --merge build/gpu.json` saves it
+	mkdir -p build
+	$(BIN)/python bench/envs_gpu.py --out build/gpu.json
 
 reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of moves, and which kinds the others are
 	$(BIN)/python bench/reasons.py

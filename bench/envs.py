@@ -7,9 +7,11 @@ bench/RESULTS.md, and fails if one of ours is slower, or if one of theirs is not
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from operator import truediv
 from pathlib import Path
 from random import Random
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from machine import facts
 from number_tower import catalogue
 from rows import Row, aligned, markdown, number
+from timing import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,11 +68,15 @@ def rates(plays: dict[str, Play]) -> dict[str, list[float]]:
 
 
 def beside(plays: dict[str, Play], other: str, what: str) -> Iterator[Row]:
-    """Measure ours beside another; each of ours should make as many moves in the same time.
+    """Measure ours beside another; each of ours should make as many moves in the same time."""
+    return compare_rates(rates(plays), other, what)
+
+
+def compare_rates(found: dict[str, list[float]], other: str, what: str) -> Iterator[Row]:
+    """Compare ours with another.
 
     The ratio is the median of the rounds' own: whatever else the machine does meets both sides of each.
     """
-    found = rates(plays)
     shown = f"{other}: {number(median(found[other]))}"
     for name, ours in found.items():
         if name != other:
@@ -151,32 +158,89 @@ def openspiel() -> Iterator[Row]:
 # Many at once ------------------------------------------------------------------------------------------------
 
 
-def vectorised() -> Iterator[Row]:
-    """Measure many games at once, beside the fastest of the ways to play pgx that were tried."""
+def in_arrays() -> Iterator[Row]:
+    """Measure many games at once, in compiled loops and on JAX, beside the fastest way to play pgx that was tried.
+
+    It is done on one core and on two, each in a process of its own, since JAX starts its threads once.
+    """
     needed("jax", "pgx")
-    ways = import_module("envs_pgx").ways
-    for observed in (False, True):
-        known: dict[str, Play] = dict(ways(GAMES, TURNS, observed=observed))
-        tried = {way: median(found) for way, found in rates(known).items()}
-        usual, fastest = next(iter(tried)), max(tried, key=tried.__getitem__)
-        what = f"moves a second, {'observations and ' if observed else ''}masks"
-        yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(tried[usual]))
-        other = f"pgx's tic_tac_toe, {fastest}"
-        plays = {other: known[fastest]}
-        plays |= {name: batch(name, observed=observed) for name in catalogue.list_names()}
-        yield from beside(plays, other, what)
+    for cores in sorted({1, min(2, os.cpu_count() or 1)}):
+        for observed in (False, True):
+            where = f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
+            tried, found = alone(rates_in_arrays, cores, observed=observed)
+            usual = next(iter(tried))
+            yield Row(f"pgx's tic_tac_toe, {usual}: moves a second, {where}", "", number(tried[usual]))
+            yield from rows_in_arrays(found, where)
 
 
-def batch(name: str, *, observed: bool) -> Play:
-    """Play many of our games at once."""
-    games = import_module("number_tower.envs.games").Games(name, GAMES, seed=0)
+def rates_in_arrays(cores: int, *, observed: bool) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Return the rates of all ways to play pgx, and round by round those of the fastest, of the loops and of JAX."""
+    use_cores(cores)
+    module = import_module("envs_jax")
+    ways: dict[str, Play] = dict(module.pgx_ways(GAMES, TURNS, observed=observed, called=True))
+    tried = {way: median(found) for way, found in rates(ways).items()}
+    fastest = max(tried, key=tried.__getitem__)
+    plays = {f"pgx's tic_tac_toe, {fastest}": ways[fastest]}
+    for name in catalogue.list_names():
+        plays[f"{name}, compiled loops"] = batch(name, GAMES, TURNS, cores, observed=observed)
+        plays[f"{name}, JAX"] = module.ours(name, GAMES, TURNS, observed=observed)
+    return tried, rates(plays)
+
+
+def rows_in_arrays(found: dict[str, list[float]], where: str) -> Iterator[Row]:
+    """Compare the loops and JAX with pgx, where each should be ahead, and JAX with the loops."""
+    other = next(iter(found))
+    yield from compare_rates(found, other, f"moves a second, {where}")
+    for name in catalogue.list_names():
+        loops, on_jax = found[f"{name}, compiled loops"], found[f"{name}, JAX"]
+        ratio = median(map(truediv, on_jax, loops))
+        work, rate = f"{name}, JAX beside the loops, {where}", f"compiled loops: {number(median(loops))}"
+        yield Row(work, number(median(on_jax)), rate, f"{number(ratio)} x as many")
+
+
+def step_by_step() -> Iterator[Row]:
+    """Measure JAX where every step is called with NumPy arrays, as Gymnasium does it, beside the compiled loops."""
+    needed("jax", "pgx")
+    for cores in sorted({1, min(2, os.cpu_count() or 1)}):
+        for games, observed in product((GAMES // 16, GAMES), (False, True)):
+            what = f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
+            found = alone(rates_step_by_step, cores, games, observed=observed)
+            for name in catalogue.list_names():
+                loops, on_jax = found[f"{name}, loops"], found[f"{name}, JAX"]
+                ratio = median(map(truediv, on_jax, loops))
+                rate = f"compiled loops: {number(median(loops))}"
+                work = f"{name}, JAX, {games:,} games, moves a second, {what}"
+                yield Row(work, number(median(on_jax)), rate, f"{number(ratio)} x as many")
+
+
+def rates_step_by_step(cores: int, games: int, *, observed: bool) -> dict[str, list[float]]:
+    """Return the rates of every game on JAX and in loops, round by round."""
+    use_cores(cores)
+    module = import_module("envs_jax")
+    plays: dict[str, Play] = {}
+    for name in catalogue.list_names():
+        plays[f"{name}, loops"] = batch(name, games, TURNS // 2, cores, observed=observed)
+        plays[f"{name}, JAX"] = module.Stepwise(name, games, TURNS // 2, observed=observed)
+    return rates(plays)
+
+
+def use_cores(cores: int) -> None:
+    """Let this process use only some cores, and JAX only processors."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+
+
+def batch(name: str, number_of_games: int, turns: int, cores: int, *, observed: bool) -> Play:
+    """Play many of our games at once in compiled loops."""
+    games = import_module("number_tower.envs.games").Games(name, number_of_games, seed=0, threads=cores)
 
     def play() -> int:
-        for _ in range(TURNS):
+        for _ in range(turns):
             games.step(games.random_actions())
             if observed:
                 games.observations()
-        return GAMES * TURNS
+        return number_of_games * turns
 
     return play
 
@@ -190,7 +254,8 @@ def gymnasium() -> Iterator[Row]:
     library = import_module("gymnasium")
     for opponent in ("random", "perfect"):
         plays = {
-            name: alone(library.make("NumberTower-v0", game=name, opponent=opponent)) for name in catalogue.list_names()
+            name: against(library.make("NumberTower-v0", game=name, opponent=opponent))
+            for name in catalogue.list_names()
         }
         for name, found in rates(plays).items():
             yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
@@ -202,7 +267,7 @@ def gymnasium() -> Iterator[Row]:
         yield Row(f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found)))
 
 
-def alone(env: Any) -> Play:
+def against(env: Any) -> Play:
     """Play games of Gymnasium with whatever is legal."""
     rng = Random(0)  # noqa: S311 - play, not secrets
 
@@ -234,7 +299,11 @@ def together(envs: Any) -> Play:
 SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "pettingzoo": ("two agents in turn (PettingZoo, AEC)", pettingzoo),
     "openspiel": ("states and actions (OpenSpiel)", openspiel),
-    "vectorised": (f"{GAMES:,} games at once, random legal choice and auto-reset included", vectorised),
+    "arrays": (f"{GAMES:,} games at once, random legal choice and auto-reset included", in_arrays),
+    "stepwise": (
+        "many games at once, each step called from Python with NumPy arrays",
+        step_by_step,
+    ),
     "gymnasium": ("one agent against an opponent (Gymnasium); nothing is asked of it", gymnasium),
 }
 
@@ -248,7 +317,7 @@ def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
 Written by `make bench-envs`. Ours and the other play the same loop in turns, with random legal moves: the medians of
 {ROUNDS} rounds. What is counted are moves that were made; beginning games anew, and leaving those that are over,
 is part of the time. The other with many games at once is the fastest of the ways that were tried: compiled as one loop
-or called from Python, with its usual random choice or a cheaper one.
+or called from Python, with its usual random choice or a cheaper one, and with one player who always starts, as in ours.
 
 {known}
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from number_tower import Game, Rules
+from number_tower import Game, Rules, RulesError
 from number_tower.blocks import parse_blocks
+from number_tower.envs.array_rules import MOST_HEIGHT
 from number_tower.envs.games import Games
 from number_tower.envs.gymnasium import NumberTowerEnv
+from number_tower.envs.jax import JaxEnv
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.openspiel import game as openspiel_game
 from number_tower.envs.pettingzoo import raw_env
@@ -116,17 +120,38 @@ def through_text(game: Game) -> Trace:
     return moments, (rewards[0], rewards[1])
 
 
+def through_jax(game: Game) -> Trace:
+    env = JaxEnv(game.rules, first=0)
+    state = env.init(jax.random.key(1))
+    moments = []
+    for action in actions(game):
+        legal = tuple(np.flatnonzero(state.legal_action_mask).tolist())
+        moments.append(Moment(int(state.current_player), legal, tuple(np.asarray(state.observation))))
+        state = env.step(state, jnp.int32(action))
+    if not game.moves:
+        state = env.step(state, jnp.int32(0))
+    assert state.terminated
+    assert state.legal_action_mask.all()
+    one, other = state.rewards.tolist()
+    return [*moments, Moment(None, (), None)], (one, other)
+
+
 THROUGH: dict[str, Callable[[Game], Trace]] = {
     "openspiel": through_openspiel,
     "pettingzoo": through_pettingzoo,
     "many games": through_many_games,
     "textarena": through_text,
+    "jax": through_jax,
 }
 
 
 @pytest.mark.parametrize("through", THROUGH)
 @pytest.mark.parametrize("rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))])
 def test_the_same_game_goes_the_same_way_everywhere(rules: Rules, through: str) -> None:
+    if through == "jax" and rules.most_height > MOST_HEIGHT:
+        with pytest.raises(RulesError, match="with JAX"):
+            JaxEnv(rules)
+        return
     for seed in range(5):
         game = random_game(rules, seed)
         moments, result = THROUGH[through](game)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -16,21 +15,17 @@ from number_tower import Position, Rules
 from number_tower.envs import observation, pettingzoo, register
 from number_tower.envs.observation import ObservationEncoder
 from support.command import ROOT, plain_environment
+from support.examples import EXAMPLES, load_example
 
-SCRIPT = ROOT / "examples/train.py"
+SCRIPT = EXAMPLES / "train.py"
 PAGE = (ROOT / "docs/how-to/environments.md").read_text()
 LAST = re.compile(r"^ +10,000 +[\d,]+ +([\d.]+)% +([\d.]+)%\nBoth bars are reached\.$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def train() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     register()
-    return module
+    return load_example("train")
 
 
 def test_draft_and_factor_are_learned_from_nothing_but_play() -> None:

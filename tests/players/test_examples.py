@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -25,11 +24,11 @@ from number_tower.players import ForfeitError
 from number_tower.players.program import Program, format_question
 from support.clocks import SLOW
 from support.command import ROOT
+from support.examples import EXAMPLES, load_example
 from support.strategies import any_game
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs play on Linux and macOS")
 
-EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs/bots.md").read_text()
 PYTHON_BOT = f"{shlex.quote(sys.executable)} -IS {EXAMPLES / 'bot.py'}"
 SHELL_BOT = str(EXAMPLES / "bot.sh")
@@ -158,12 +157,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def llm_bot() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("llm_bot", EXAMPLES / "llm_bot.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_example("llm_bot")
 
 
 def refused(game: Game) -> str:

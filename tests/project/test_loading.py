@@ -82,6 +82,7 @@ ENVIRONMENTS = {
     ".vector": {"numpy", "numba", "gymnasium"},
     ".games": {"numpy", "numba"},
     ".textarena": {"textarena", "numpy"},
+    ".jax": {"jax", "numpy"},
 }
 
 
@@ -89,5 +90,18 @@ ENVIRONMENTS = {
 def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: str) -> None:
     script = f"import number_tower.envs{module}, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
-    heavy = {"numpy", "numba", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "fastapi", "sqlalchemy"}
+    heavy = {
+        "numpy",
+        "numba",
+        "jax",
+        "pgx",
+        "gymnasium",
+        "pettingzoo",
+        "pyspiel",
+        "textarena",
+        "mcp",
+        "PIL",
+        "fastapi",
+        "sqlalchemy",
+    }
     assert heavy & set(done.stdout.split()) <= ENVIRONMENTS[module]

@@ -1,6 +1,7 @@
 """The games as environments for learning agents, one module for each library; none is loaded before it is used.
 
-Here is what they share: ids, the number of an action, who has which seat, and how a game is rendered.
+Here is what they share: ids, the number of an action, who has which seat, the masks of many games at once, and how a
+game is rendered.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import os
 import warnings
 from collections.abc import Mapping
 from operator import index
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.catalogue import list_names
-from number_tower.rules import Rules
+from number_tower.rules import EMPTY, Rules
 from number_tower.table import Table
 from number_tower.text import format_value
 from number_tower.voice import narrate
@@ -88,6 +89,26 @@ class SeatRotation:
         seat = self._next if seed is None else seed % 2
         self._next = 1 - seat
         return seat
+
+
+LARGEST_IN_TABLE = 1024
+"""The largest number on a block for which there is a table of rooms."""
+
+
+class MaskTables(NamedTuple):
+    """The masks of some rules as lists. A top is the place of its block counted from 1; 0 is an empty tower."""
+
+    fits: list[int]
+    """The blocks that may lie on each top."""
+    rooms: list[int]
+    """The blocks that fit into each gap below the largest number, above which all do; no list if it would be long."""
+
+
+def make_mask_tables(rules: Rules) -> MaskTables:
+    """Return the masks of some rules, for the compiled loops of `games` and the arrays of `jax` alike."""
+    largest = rules.blocks[-1]
+    gaps = range(largest if largest <= LARGEST_IN_TABLE else 0)
+    return MaskTables([rules.fits(top) for top in (EMPTY, *rules.blocks)], [rules.up_to(gap) for gap in gaps])
 
 
 class Renderer:

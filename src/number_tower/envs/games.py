@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import GameSource, SeatOrder, encode_seat_order, kernel, parse_action
+from number_tower.envs import GameSource, SeatOrder, encode_seat_order, kernel, make_mask_tables, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
 from number_tower.rules import EMPTY, Rules, RulesError
@@ -23,7 +23,6 @@ Players = NDArray[np.integer] | int
 Selection = NDArray[np.bool_] | None
 
 MOST_BLOCKS = 64
-_LARGEST_IN_TABLE = 1024
 _MIN_CHUNK = 8192
 """Fewer games are done before another thread could help."""
 
@@ -312,14 +311,12 @@ class Games:
 
 def make_rule_tables(rules: Rules) -> RuleTables:
     """Return rules of at most 64 blocks as numbers."""
-    largest = rules.blocks[-1]
-    has_rooms = largest <= _LARGEST_IN_TABLE
-    rooms = map(rules.up_to, range(largest if has_rooms else 0))
+    fits, rooms = make_mask_tables(rules)
     return RuleTables(
-        tables=np.array([*map(rules.fits, (0, *rules.blocks)), *rules.blocks, *rooms], np.uint64),
+        tables=np.array([*fits, *rules.blocks, *rooms], np.uint64),
         blocks=len(rules.blocks),
-        largest=largest,
-        has_rooms=has_rooms,
+        largest=rules.blocks[-1],
+        has_rooms=bool(rooms),
         every=np.uint64(rules.every),
         target=kernel.NO_TARGET if rules.target is None else rules.target,
         supply=("own", "shared", "endless").index(rules.supply),

@@ -1,0 +1,161 @@
+"""Many games at once on JAX, ours and pgx's tic-tac-toe: random legal moves, and games that are over begin anew.
+
+Both are stepped by pgx's `auto_reset`, many steps in one compiled loop, or each step called from Python. Their types
+are not known here: load this module only when measuring, after the devices were chosen.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Choose = Callable[[Any, Any], Any]
+    """Chooses an action in every game, from all states and a key."""
+
+    Turn = Callable[[Any], Any]
+    """All that is carried from move to move, one move later."""
+
+jax: Any = import_module("jax")
+jnp: Any = import_module("jax.numpy")
+np: Any = import_module("numpy")
+pgx: Any = import_module("pgx")
+auto_reset: Any = import_module("pgx.experimental.wrappers").auto_reset
+make: Any = import_module("number_tower.envs.jax").make
+
+
+class Play:
+    """Games that go on where they were, each time they are asked to."""
+
+    def __init__(self, loop: Turn, carried: Any, count: int) -> None:
+        self.loop, self.carried, self.count = loop, carried, count
+        self()
+
+    def __call__(self) -> int:
+        """Make all moves of a round, and return how many."""
+        self.carried = jax.block_until_ready(self.loop(self.carried))
+        return self.count
+
+
+def ours(game: Any, games: int, moves: int, *, observed: bool, looped: str = "scanned", **options: Any) -> Play:
+    """Return play of one of our games; player 0 starts, as in the compiled loops of `envs.games`."""
+    env = make(game, first=0, **options)
+    return _play(env, env.random_action, env.init, games, moves, observed=observed, looped=looped)
+
+
+def pgx_ways(games: int, moves: int, *, observed: bool, called: bool) -> Iterator[tuple[str, Play]]:
+    """Yield ways to play pgx's tic-tac-toe, under their names, all compiled before; the first is the usual one.
+
+    It is given the same advantages as ours: a choice by one random number, and a player who always starts.
+    """
+    env = pgx.make("tic_tac_toe")
+    start = env.init(jax.random.PRNGKey(0))
+    starts: dict[str, Callable[[Any], Any]] = {"who starts is random": env.init, "one player starts": lambda _: start}
+    choices = {"categorical choice": _categorical, "one random number": _counted, "one random number and bits": _bits}
+    ways = [("categorical choice", "who starts is random"), *((choice, "one player starts") for choice in choices)]
+    for choice, first in ways:
+        for looped in ("scanned", "called from Python") if called else ("scanned",):
+            play = _play(env, choices[choice], starts[first], games, moves, observed=observed, looped=looped)
+            yield f"{choice}, {first}, {looped}", play
+
+
+def _play(  # noqa: PLR0913 - all that differs between plays
+    env: Any,
+    choose: Choose,
+    init: Callable[[Any], Any],
+    games: int,
+    moves: int,
+    *,
+    observed: bool,
+    looped: str,
+) -> Play:
+    """Compile play. Masks, and observations if they are wanted, are written to memory after every move."""
+    step = jax.vmap(auto_reset(env.step, init))
+
+    def show(state: Any) -> Any:
+        return state.legal_action_mask, state.observation if observed else None
+
+    def turn(carried: Any) -> Any:
+        state, key, _ = carried
+        key, first, second = jax.random.split(key, 3)
+        state = step(state, choose(state, first), jax.random.split(second, games))
+        if hasattr(state, "_x"):  # pgx stores the mask in any case, and the observation unless that is taken out
+            return state if observed else state.replace(observation=jnp.zeros_like(state.observation)), key, None
+        return state, key, show(state)
+
+    state = jax.jit(jax.vmap(init))(jax.random.split(jax.random.PRNGKey(0), games))
+    carried = state, jax.random.PRNGKey(1), None if hasattr(state, "_x") else jax.jit(show)(state)
+    return Play(_LOOPS[looped](turn, moves), carried, games * moves)
+
+
+def _scanned(turn: Turn, moves: int) -> Turn:
+    def loop(carried: Any) -> Any:
+        return jax.lax.scan(lambda carried, _: (turn(carried), None), carried, None, length=moves)[0]
+
+    compiled: Turn = jax.jit(loop, donate_argnums=0)
+    return compiled
+
+
+def _called(turn: Turn, moves: int) -> Turn:
+    compiled: Turn = jax.jit(turn, donate_argnums=0)
+
+    def loop(carried: Any) -> Any:
+        for _ in range(moves):
+            carried = compiled(carried)
+        return carried
+
+    return loop
+
+
+_LOOPS: dict[str, Callable[[Turn, int], Turn]] = {"scanned": _scanned, "called from Python": _called}
+
+
+def _categorical(state: Any, key: Any) -> Any:
+    return jax.random.categorical(key, jnp.log(state.legal_action_mask.astype(jnp.float32)), axis=-1)
+
+
+def _counted(state: Any, key: Any) -> Any:
+    counts = jnp.cumsum(state.legal_action_mask, axis=-1)
+    place = jnp.floor(jax.random.uniform(key, (len(counts), 1)) * counts[:, -1:])
+    return jnp.argmax(counts > place, axis=-1)
+
+
+def _bits(state: Any, key: Any) -> Any:
+    mask = state.legal_action_mask
+    word = jnp.sum(jnp.where(mask, np.uint32(1) << np.arange(mask.shape[-1], dtype=np.uint32), np.uint32(0)), axis=-1)
+    choose_bit = import_module("number_tower.envs.array_view").choose_bit
+    return choose_bit((word.astype(jnp.uint32),), mask.shape[-1], jax.random.bits(key, word.shape, jnp.uint32))
+
+
+# Beside the compiled loops, step by step with NumPy arrays ----------------------------------------------------------
+
+
+class Stepwise:
+    """Our games as an environment for NumPy would use them: actions and results are NumPy arrays at every step."""
+
+    def __init__(self, game: str, games: int, moves: int, *, observed: bool) -> None:
+        env = make(game, first=0)
+        step = jax.vmap(auto_reset(env.step, env.init))
+        keys = jax.random.split(jax.random.PRNGKey(0), games)
+        self.state, self.key = jax.jit(jax.vmap(env.init))(keys), jax.random.PRNGKey(1)
+        self.count, self.games, self.observed = moves, games, observed
+        self.choose = jax.jit(lambda state, key: (env.random_action(state, key), jax.random.split(key)[0]))
+        self.step = jax.jit(lambda state, action: _with_mask(step(state, action, keys)), donate_argnums=0)
+        self.observe = jax.jit(env.observe)
+        self()
+
+    def __call__(self) -> int:
+        """Make all moves of a round, and return how many."""
+        for _ in range(self.count):
+            actions, self.key = self.choose(self.state, self.key)
+            self.state, mask = self.step(self.state, np.asarray(actions))
+            shown = [mask, self.state.rewards, self.state.terminated]
+            for part in [*shown, self.observe(self.state)] if self.observed else shown:
+                np.asarray(part)
+        return self.count * self.games
+
+
+def _with_mask(state: Any) -> tuple[Any, Any]:
+    return state, state.legal_action_mask

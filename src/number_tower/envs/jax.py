@@ -1,0 +1,302 @@
+"""The games for JAX, with the interface of pgx: pure functions on arrays, for any number of games on any device.
+
+`make(game)` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
+(`jax.vmap`) and repeated (`jax.lax.scan`). They take one game, or many in arrays of any shape, with or without `vmap`.
+A state is small, as observation and mask are computed from it where they are read; a search or a rollout that stores
+many states stores neither.
+
+As in pgx, an illegal action ends the game with -1 for its player and 1 for the other; a state whose game is over stays
+as it is, with rewards of 0, and its mask is all ones, so that it can be divided by its sum.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from number_tower.catalogue import choose
+from number_tower.envs import GameSource
+from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words
+from number_tower.envs.array_view import ArrayView
+from number_tower.envs.value_table import ValueTable, find_positions, split_entry
+from number_tower.position import Pair, Position
+from number_tower.rules import EMPTY
+from number_tower.text import format_value
+
+FirstPlayer = Literal[0, 1, "random"]
+"""Who starts: player 0 or 1, or the one that the key of `init` chooses."""
+
+_DATA = ["current_player", "_rewards", "terminated", "truncated", "_step_count", "_packed", "_exact", "_observation"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["_env"])
+@dataclass(frozen=True)
+class State:
+    """Where games stand, with the attributes of a state of pgx: one game, or many in arrays of any shape."""
+
+    current_player: Array
+    _rewards: tuple[Array, Array]
+    """The rewards of each player: apart, so that a step writes only arrays of one shape, in one pass over memory."""
+    terminated: Array
+    truncated: Array
+    _step_count: Array
+    _packed: Words
+    _env: JaxEnv = field(repr=False)
+    _exact: Array | None = None
+    _observation: Array | None = None
+    """What a wrapper has put in the place of the observation."""
+
+    @property
+    def rewards(self) -> Array:
+        """The rewards of the last step, player 0 first."""
+        return jnp.stack(self._rewards, axis=-1)
+
+    @property
+    def observation(self) -> Array:
+        """What the current player sees, in the layout of `ObservationEncoder`."""
+        return self._env.observe(self) if self._observation is None else self._observation
+
+    @property
+    def legal_action_mask(self) -> Array:
+        """Whether each action may be taken; True for all once the game is over."""
+        return self._env.view.unpack_mask(self.board)
+
+    @property
+    def value(self) -> Array:
+        """The exact value for the current player: 1, 0 or -1; 0 once the game is over. It needs `values=True`."""
+        return split_entry(self._get_entry())[0]
+
+    @property
+    def plies(self) -> Array:
+        """The plies to the end, if the winner hurries and the loser delays; 0 once the game is over."""
+        return split_entry(self._get_entry())[1]
+
+    @property
+    def board(self) -> Board:
+        """What lies on the tables."""
+        return self._env.arrays.unpack(self._packed)
+
+    @property
+    def packed(self) -> Words:
+        """The same in as few words as it takes."""
+        return self._packed
+
+    @property
+    def step_count(self) -> Array:
+        """The number of steps before the end of the game, which pgx calls `_step_count`."""
+        return self._step_count
+
+    @property
+    def env_id(self) -> str:
+        """The id of the environment."""
+        return self._env.id
+
+    def replace(self, **changes: Any) -> State:
+        """Return this state with some attributes replaced; an observation lasts until the next step."""
+        if "observation" in changes:
+            changes["_observation"] = changes.pop("observation")
+        if "rewards" in changes:
+            rewards = changes.pop("rewards")
+            changes["_rewards"] = rewards[..., 0], rewards[..., 1]
+        return replace(self, **changes)
+
+    def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:  # noqa: ARG002 - as in pgx
+        """Return a drawing of the games; there is one theme, whatever is asked for."""
+        from number_tower.envs.state_svg import draw_games  # noqa: PLC0415 - only for drawings
+
+        over, rewards = np.ravel(self.terminated), np.reshape(self.rewards, (-1, 2))
+        endings = [tuple(pair) if ended else None for ended, pair in zip(over, rewards.tolist(), strict=True)]
+        return draw_games(list(zip(self._env.list_positions(self), endings, strict=True)), scale or 1.0)
+
+    def save_svg(self, filename: str | os.PathLike[str], **options: Any) -> None:
+        """Save a drawing of the games in a file, whose name has to end with `.svg`."""
+        if not os.fspath(filename).endswith(".svg"):
+            raise ValueError(f"filename: expected a name that ends with .svg; got {format_value(os.fspath(filename))}")
+        Path(filename).write_text(self.to_svg(**options), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+    def _get_entry(self) -> Array:
+        if self._exact is None:
+            raise ValueError("values: expected an environment with exact values: make(game, values=True)")
+        return self._exact
+
+
+class JaxEnv:
+    """One game with its rules, as functions from states to states."""
+
+    num_players = 2
+    version = "v0"
+
+    def __init__(
+        self, game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object
+    ) -> None:
+        if type(first) not in {int, str} or first not in {0, 1, "random"}:
+            raise ValueError(f'first: expected 0, 1 or "random"; got {format_value(first)}')
+        chosen = choose(game, options)
+        self.rules = chosen.rules
+        self.id = f"number_tower-{chosen.book.name}"
+        self.arrays = ArrayRules(self.rules)
+        self.view = ArrayView(self.arrays)
+        self.table = ValueTable(self.arrays) if values else None
+        self._first = first
+        over_at_start = not self.arrays.opening
+        self._forfeit = np.int32(0 if over_at_start and self.rules.stuck == "skips" else -1)
+        """The result of an illegal action. If nobody can open, every action is one, and ends the game as it stands."""
+
+    @property
+    def num_actions(self) -> int:
+        """The number of blocks."""
+        return self.arrays.blocks
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of what is seen of one game."""
+        return (self.view.size,)
+
+    def init(self, key: Array) -> State:
+        """Return the start of a game, or of as many as there are keys.
+
+        Where who starts is random, it is the last bit of the key: keys that were split have random ones.
+        """
+        words = _get_key_words(key)
+        shape = words.shape[:-1]
+        first = words[..., -1] & np.uint32(1) if self._first == "random" else jnp.full(shape, self._first)
+        packed = tuple(jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start()))
+        return self._start_from(packed, first.astype(jnp.int32))
+
+    def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
+        """Return the state after an action of the current player; `key` is not used."""
+        block = self._parse_action(state, action)
+        done = state.terminated | state.truncated
+        legal = self.arrays.is_legal(state.board, block)
+        placed, lost = legal & ~done, ~legal & ~done
+        move = self.arrays.place(state.board, block)
+        over = placed & move.over
+        mover = state.current_player
+        result = jnp.where(lost, self._forfeit, jnp.where(over, move.result, np.int32(0)))
+        points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
+        boards = zip(self.arrays.pack(move.board), self.arrays.remove_legal(state.packed), state.packed, strict=True)
+        packed = tuple(jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards)
+        return State(
+            jnp.where(placed & move.passed, np.int32(1) - mover, mover),
+            (points, np.float32(0) - points),
+            state.terminated | lost | over,
+            state.truncated,
+            state.step_count + (~done).astype(jnp.int32),
+            packed,
+            self,
+            self._look_up(packed),
+        )
+
+    def observe(self, state: State, player: Array | int | None = None) -> Array:
+        """Return what a player sees, by default the current one; in the layout of `ObservationEncoder`."""
+        swapped = None if player is None else jnp.asarray(player, jnp.int32) != state.current_player
+        return self.view.observe(state.board, swapped)
+
+    def random_action(self, state: State, key: Array) -> Array:
+        """Return a random legal action in each game, from one key for all; 0 where the game is over."""
+        return self.view.choose_block(state.board, jax.random.bits(key, state.terminated.shape, jnp.uint32))
+
+    # Exact values -----------------------------------------------------------------------------------------------
+
+    def regret(self, state: State, action: ArrayLike) -> Array:
+        """Return what an action gives away: the value of the position less that of the action, 0 to 2.
+
+        An illegal action is worth a loss. Once the game is over nothing is given away.
+        """
+        after = self.step(state, action)
+        mover = state.current_player
+        reward = jnp.where(mover == np.int32(0), after.rewards[..., 0], after.rewards[..., 1])
+        value = jnp.where(after.current_player == mover, after.value, -after.value)
+        done = state.terminated | state.truncated
+        return jnp.where(done, np.float32(0), state.value - jnp.where(after.terminated, reward, value))
+
+    def action_values(self, state: State) -> Array:
+        """Return the value of each action for the current player: 1, 0 or -1; -inf if it is illegal."""
+        shape = (*state.terminated.shape, self.num_actions)
+
+        def repeat(part: Array) -> Array:
+            """Add a dimension for the actions after those of the games."""
+            wider = jnp.expand_dims(part, len(shape) - 1)
+            return jnp.broadcast_to(wider, shape + wider.shape[len(shape) :])
+
+        actions = jnp.broadcast_to(jnp.arange(self.num_actions, dtype=jnp.int32), shape)
+        values = state.value[..., None] - self.regret(jax.tree.map(repeat, state), actions)
+        return jnp.where(self.view.unpack_legal(state.board), values, np.float32(-np.inf))
+
+    def all_positions(self) -> State:
+        """Return all positions that can be reached in which the game is not over, each with player 0 to move."""
+        packed = tuple(map(jnp.asarray, find_positions(self.arrays).T))
+        return self._start_from(packed, jnp.zeros_like(packed[0], jnp.int32))
+
+    def list_positions(self, state: State) -> list[Position]:
+        """Return the engine's positions of some games, to solve or show them."""
+        movers = np.ravel(state.current_player).tolist()
+        flat = [*zip(*(np.ravel(part).tolist() for part in jax.tree.leaves(state.board)), strict=True)]
+        structure = jax.tree.structure(state.board)
+        boards = [jax.tree.unflatten(structure, parts) for parts in flat]
+        return [self._make_position(board, mover) for board, mover in zip(boards, movers, strict=True)]
+
+    def _make_position(self, board: Any, mover: int) -> Position:
+        """Return the position of a board with the numbers of one game."""
+        rules = self.rules
+        left = [sum(word << WORD * place for place, word in enumerate(words)) for words in board.left]
+
+        def order(parts: Sequence[int]) -> Pair:
+            """Return the parts of player 0 and player 1, which may be one."""
+            return parts[-mover], parts[mover - 1]
+
+        tops = [(EMPTY, *rules.blocks)[top] for top in board.tops]
+        return Position(rules, order(left or [rules.every]), order(board.heights), order(tops), mover)
+
+    def _start_from(self, packed: Words, players: Array) -> State:
+        shape = players.shape
+        no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
+        rewards = jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.float32)
+        return State(players, rewards, no, no, zero, packed, self, self._look_up(packed))
+
+    def _look_up(self, packed: Words) -> Array | None:
+        return None if self.table is None else self.table.look_up(packed)
+
+    def _parse_action(self, state: State, action: ArrayLike) -> Array:
+        """Return actions as the arrays take them; a number that is no action stays one."""
+        given, shape = jnp.asarray(action), state.terminated.shape
+        if not jnp.issubdtype(given.dtype, jnp.integer):
+            raise TypeError(f"expected actions as whole numbers, the places of blocks; got {given.dtype}")
+        if given.shape != shape:
+            raise ValueError(f"expected an action for each game, in the shape {shape}; got the shape {given.shape}")
+        small = given.astype(jnp.int32)
+        if given.dtype.itemsize <= 4:
+            return small
+        return jnp.where((given >= 0) & (given < self.num_actions), small, np.int32(-1))
+
+
+def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object) -> JaxEnv:
+    """Return the environment of a game of the catalogue, a rule file or rules, with options as keywords.
+
+    With `values`, all positions are solved now, and states know their exact value. A `NotSolvedError` says that there
+    are too many (`value_table.MOST_POSITIONS`); a `RulesError` names what is wrong with the rules or too large.
+    """
+    return JaxEnv(game, first=first, values=values, **options)
+
+
+def _get_key_words(key: Array) -> Array:
+    """Return the words of keys of the new kind or the old one."""
+    if isinstance(key, Array):
+        if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+            return jax.random.key_data(key)
+        if key.dtype == jnp.uint32 and key.ndim:
+            return key
+    raise TypeError(f"expected a key, such as jax.random.key(0); got {format_value(key)}")

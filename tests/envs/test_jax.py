@@ -1,0 +1,406 @@
+"""The environment for JAX plays the engine's games, has pgx's interface, and knows exact values on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pgx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pgx._src import api_test as pgx_tests
+from pgx.experimental.wrappers import auto_reset
+
+from number_tower import Position, Rules, RulesError
+from number_tower.catalogue import CatalogueError
+from number_tower.envs import observation
+from number_tower.envs.array_rules import MOST_BLOCKS, MOST_HEIGHT
+from number_tower.envs.jax import JaxEnv, State, make
+from number_tower.envs.observation import ObservationEncoder
+from number_tower.envs.value_table import ValueTable
+from number_tower.players.knowledge import get_knowledge
+from number_tower.solve.limits import NotSolvedError
+from support.rulesets import FIVE, NO_OPENING
+from support.sizes import examples
+from support.strategies import any_rules
+
+KEY = jax.random.key(0)
+MORE = {
+    "one block": Rules(blocks=(3,)),
+    "33 blocks": Rules(blocks=range(1, 34), towers="own", fit="unrelated", target=90, stuck="skips"),
+    "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
+    "70 blocks, not in equal steps": Rules(blocks=(*range(1, 70), 5000), supply="own", target=5600, towers="own"),
+    "256 blocks": Rules(blocks=range(1, MOST_BLOCKS + 1), supply="own", towers="own", fit="ascending", step=40),
+    "high towers": Rules(blocks=(MOST_HEIGHT // 4, 5, 7), supply="own", towers="own", stuck="skips"),
+    "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
+    "nobody can open, and nobody loses": NO_OPENING.changed({"stuck": "skips"}),
+}
+
+
+def start_many(env: JaxEnv, number: int) -> State:
+    """Return games that player 0 and player 1 start in turn."""
+    return env.init(jnp.stack([jnp.zeros(number, jnp.uint32), jnp.arange(number, dtype=jnp.uint32)], axis=-1))
+
+
+def check_views(env: JaxEnv, state: State, positions: list[Position], refused: list[bool]) -> list[Any]:
+    """Compare masks and observations with those of positions, and return the masks."""
+    encoder = ObservationEncoder(env.rules)
+    masks = [np.ones(encoder.actions, np.bool_) for _ in positions]
+    for row, position in enumerate(positions):
+        if position.legal_mask and not refused[row]:
+            masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
+    assert np.array_equal(state.legal_action_mask, masks)
+    for player in (None, 0, 1):
+        seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
+        for row, was_refused in enumerate(refused):
+            seen[row][0] *= not was_refused
+        assert np.array_equal(env.observe(state, player), seen)
+    return masks
+
+
+def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
+    """Play the same actions in arrays and, game by game, by the engine; games that are over stay so."""
+    rng, encoder, env = Random(seed), ObservationEncoder(rules), make(rules)  # noqa: S311 - play, not secrets
+    state = start_many(env, number)
+    positions = [Position.start(rules, row % 2) for row in range(number)]
+    over, refused, counts = [False] * number, [False] * number, [0] * number
+    for _ in range(steps):
+        assert state.current_player.tolist() == [position.to_move for position in positions]
+        assert env.list_positions(state) == positions
+        masks = check_views(env, state, positions, refused)
+        actions = np.array(env.random_action(state, jax.random.key(rng.randrange(1 << 30))))
+        for row in range(number):
+            assert over[row] or not positions[row].legal or masks[row][actions[row]]
+            if rng.random() < illegal:
+                actions[row] = rng.choice((-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**31), 2**31)))
+        state = env.step(state, actions)
+        rewards = np.zeros((number, 2), np.float32)
+        for row, before in enumerate(positions):
+            if over[row]:
+                continue
+            counts[row] += 1
+            block = rules.blocks[actions[row]] if 0 <= actions[row] < encoder.actions else -1
+            refused[row] = before.outcome is None and before.refusal(block) is not None
+            positions[row] = before if before.outcome or refused[row] else before.place(block)
+            ending = (1 - before.to_move,) if refused[row] else positions[row].outcome
+            over[row] = ending is not None
+            if ending is not None and ending[0] is not None:
+                rewards[row] = (1, -1) if ending[0] == 0 else (-1, 1)
+        assert np.array_equal(state.rewards, rewards)
+        assert state.terminated.tolist() == over
+        assert not state.truncated.any()
+        assert state.step_count.tolist() == counts
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_games_in_arrays_are_the_engines_games_move_by_move(name: str) -> None:
+    compare(MORE[name], number=4, steps=12, seed=1)
+
+
+@settings(max_examples=examples(25))
+@given(any_rules(), st.integers(0, 99))
+def test_games_by_any_rules_are_the_engines(rules: Rules, seed: int) -> None:
+    compare(rules, number=4, steps=10, seed=seed)
+
+
+# The interface of pgx -----------------------------------------------------------------------------------------------
+
+
+def check_with_pgx(env: JaxEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run pgx's own test.
+
+    The ids that it accepts are a closed list, so this one is added. How it chooses an action in a single game is an
+    error in today's JAX, for its own games as well, so that is replaced.
+    """
+    monkeypatch.setattr(pgx_tests, "EnvId", Literal[(*get_args(pgx.core.EnvId), env.id)])
+    monkeypatch.setattr(
+        pgx_tests, "act_randomly", jax.jit(lambda key, mask: jax.random.categorical(key, jnp.log(mask)))
+    )
+    pgx.api_test(env, num=2)
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_pgx_accepts_every_game(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_with_pgx(make(name), monkeypatch)
+
+
+@settings(max_examples=examples(10) // 5, deadline=None)
+@given(any_rules().filter(lambda rules: rules.fits(0) & rules.room(0)))
+def test_pgx_accepts_random_rules_whose_first_player_can_move(rules: Rules) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        check_with_pgx(make(rules), monkeypatch)
+
+
+def test_ids_and_shapes_are_those_of_the_game() -> None:
+    env = make("draft", target=21)
+    assert (env.id, env.version, env.num_players, env.num_actions) == ("number_tower-draft", "v0", 2, 9)
+    state = env.init(KEY)
+    assert env.observation_shape == state.observation.shape == (32,)
+    assert env.rules.target == 21
+    assert state.env_id == env.id
+
+
+def test_any_batch_shape_works_with_and_without_vmap() -> None:
+    env = make("race", first=0)
+    keys = jax.random.split(KEY, (2, 3))
+    plain = env.step(env.init(keys), jnp.full((2, 3), 4))
+    mapped = jax.jit(jax.vmap(jax.vmap(env.step)))(jax.vmap(jax.vmap(env.init))(keys), jnp.full((2, 3), 4))
+    assert jax.tree.map(np.shape, plain) == jax.tree.map(np.shape, mapped)
+    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, plain, mapped)))
+    assert plain.observation.shape == (2, 3, 41)
+    assert plain.legal_action_mask.shape == (2, 3, 9)
+
+
+def test_nothing_is_float64_even_where_that_is_allowed() -> None:
+    with jax.enable_x64(True):  # noqa: FBT003 - JAX's own
+        env = make("draft", values=True)
+        state = env.step(env.init(jax.random.key(0)), jnp.int64(3))
+        parts = [*jax.tree.leaves(state), state.observation, state.value, state.plies, env.regret(state, jnp.int64(1))]
+        assert {part.dtype.itemsize for part in parts} <= {1, 4}
+        assert env.step(state, jnp.int64(2**32)).terminated
+
+
+@pytest.mark.parametrize("name", ["draft", "race"])
+def test_auto_reset_goes_on_with_new_games(name: str) -> None:
+    env = make(name)
+    step = jax.jit(jax.vmap(auto_reset(env.step, env.init)))
+    state = jax.vmap(env.init)(jax.random.split(KEY, 64))
+    starts, ends = set(), 0
+    for turn in range(12):
+        key = jax.random.key(turn)
+        state = step(state, env.random_action(state, key), jax.random.split(key, 64))
+        fresh = np.flatnonzero(state.terminated)
+        ends += len(fresh)
+        starts |= set(np.asarray(state.current_player)[fresh].tolist())
+        positions = env.list_positions(state)
+        assert all(positions[row].heights == (0, 0) for row in fresh)
+        assert np.array_equal(state.observation[:, 0], np.ones(64))
+        assert (state.rewards[fresh].sum(axis=-1) == 0).all()
+    assert ends > 64
+    assert starts == {0, 1}
+
+
+def test_games_of_a_scan_are_those_of_single_steps() -> None:
+    env = make("factor", first=1)
+
+    def turn(state: State, key: Any) -> tuple[State, Any]:
+        state = env.step(state, env.random_action(state, key))
+        return state, (state.observation, state.legal_action_mask)
+
+    keys = jax.random.split(jax.random.key(3), 8)
+    last, (seen, masks) = jax.jit(lambda state: jax.lax.scan(turn, state, keys))(start_many(env, 5))
+    state = start_many(env, 5)
+    for number, key in enumerate(keys):
+        state, (now, mask) = turn(state, key)
+        assert np.array_equal(now, seen[number])
+        assert np.array_equal(mask, masks[number])
+    assert np.array_equal(state.rewards, last.rewards)
+
+
+def test_mctx_searches_and_finds_the_move_that_wins() -> None:
+    env = make("draft", first=0, values=True)
+
+    def evaluate(state: State) -> tuple[Any, Any]:
+        return jnp.where(state.legal_action_mask, 0.0, -1e9), jnp.zeros(state.terminated.shape)
+
+    def expand(_params: Any, _key: Any, action: Any, state: State) -> tuple[mctx.RecurrentFnOutput, State]:
+        mover = state.current_player
+        after = env.step(state, action)
+        logits, value = evaluate(after)
+        reward = jnp.take_along_axis(after.rewards, mover[:, None], axis=1)[:, 0]
+        discount = jnp.where(after.terminated, 0.0, jnp.where(after.current_player == mover, 1.0, -1.0))
+        return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), after
+
+    start = start_many(env, 1)
+    for action in (8, 7):
+        start = env.step(start, jnp.array([action]))
+    logits, value = evaluate(start)
+    root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=start)
+    search = jax.jit(
+        lambda root: mctx.muzero_policy(
+            None, KEY, root, expand, num_simulations=200, invalid_actions=~root.embedding.legal_action_mask,
+            dirichlet_fraction=0.0, temperature=0.0,
+        )
+    )  # fmt: skip
+    action = search(root).action
+    assert env.action_values(start)[0].tolist() == [-1.0] * 5 + [1.0] + [-np.inf] * 3
+    assert env.regret(start, action).tolist() == [0.0]
+
+
+def test_a_wrapper_can_change_the_observation() -> None:
+    env = make("draft")
+    state = env.init(KEY).replace(observation=jnp.zeros(3))
+    assert state.observation.shape == (3,)
+    assert env.step(state, jnp.int32(0)).observation.shape == (32,)
+
+
+def test_the_last_bit_of_a_key_decides_who_starts_where_that_is_random() -> None:
+    env = make("draft")
+    players = [int(env.init(jax.random.key(seed)).current_player) for seed in range(4)]
+    assert players == [0, 1, 0, 1]
+    assert [int(env.init(jax.random.PRNGKey(seed)).current_player) for seed in range(4)] == players
+    assert 400 < int(env.init(jax.random.split(KEY, 1000)).current_player.sum()) < 600
+    assert {int(make("draft", first=1).init(jax.random.key(seed)).current_player) for seed in range(4)} == {1}
+
+
+def test_random_actions_are_legal_and_uniform() -> None:
+    env = make(Rules(blocks=range(1, 41), supply="own", fit="unrelated"), first=0)
+    state = env.step(start_many(env, 20_000), jnp.full(20_000, 5))
+    actions = np.asarray(env.random_action(state, KEY))
+    counts = np.bincount(actions, minlength=40)
+    legal = np.asarray(state.legal_action_mask[0])
+    assert not counts[~legal].any()
+    expected = 20_000 / legal.sum()
+    assert (np.abs(counts[legal] - expected) < 6 * np.sqrt(expected)).all()
+
+
+# Drawings -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_drawings_show_towers_turn_and_what_is_left(name: str, tmp_path: Path) -> None:
+    env = make(name, first=0)
+    state = env.step(env.init(KEY), jnp.int32(4))
+    state.save_svg(tmp_path / "game.svg", scale=2)
+    drawn = (tmp_path / "game.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert ">5<" in drawn
+    assert "Player 2 is to move." in drawn
+    assert state._repr_html_() == state.to_svg(color_theme="dark")
+
+
+def test_many_games_are_drawn_side_by_side_and_the_winner_is_named(tmp_path: Path) -> None:
+    env = make("race", first=0)
+    state = env.step(env.init(jax.random.split(KEY, 70)), jnp.full(70, -1))
+    drawn = state.to_svg()
+    assert drawn.count("Player 2 wins.") == 64
+    assert "and 6 more games" in drawn
+    with pytest.raises(ValueError, match=r"filename: expected a name that ends with .svg; got "):
+        state.save_svg(tmp_path / "game.png")
+
+
+# Exact values -------------------------------------------------------------------------------------------------------
+
+
+def check_values(rules: Rules, seed: int) -> None:
+    env, rng = make(rules, values=True), Random(seed)  # noqa: S311 - play, not secrets
+    state = start_many(env, 4)
+    for _ in range(4):
+        worths = env.action_values(state)
+        for row, position in enumerate(env.list_positions(state)):
+            if position.outcome is not None:
+                assert [float(state.value[row]), int(state.plies[row])] == [0, 0]
+                continue
+            solution = get_knowledge(rules).solve(position)
+            assert solution is not None
+            assert state.value[row] == observation.worth(position)
+            assert solution.plies is None or state.plies[row] == solution.plies
+            assert np.array_equal(worths[row], observation.action_values(position))
+        action = env.random_action(state, jax.random.key(rng.randrange(100)))
+        lost = np.asarray(env.regret(state, action))
+        mover, before = state.current_player, state.value
+        state = env.step(state, action)
+        after = jnp.where(state.current_player == mover, state.value, -state.value)
+        reward = jnp.take_along_axis(state.rewards, mover[:, None], axis=1)[:, 0]
+        assert np.array_equal(lost, before - jnp.where(state.terminated, reward, after))
+
+
+@settings(max_examples=examples(10) // 5, deadline=None)
+@given(any_rules(most_blocks=6), st.integers(0, 99))
+def test_values_on_the_device_are_those_of_the_solver(rules: Rules, seed: int) -> None:
+    check_values(rules, seed)
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_values_of_every_game_are_those_of_the_solver(name: str) -> None:
+    check_values(FIVE[name], 1)
+
+
+def test_all_positions_of_a_game_are_found_once() -> None:
+    env = make("factor", values=True)
+    state = env.all_positions()
+    reached, waiting = set(), [Position.start(env.rules)]
+    while waiting:
+        position = waiting.pop()
+        if position.outcome is None and (position.left, position.tops) not in reached:
+            reached.add((position.left, position.tops))
+            waiting += map(position.place, position.legal)
+    listed = env.list_positions(state)
+    assert {(position.left, position.tops) for position in listed} == reached
+    assert len(listed) == len(reached)
+    assert state.value.tolist() == [observation.worth(position) for position in listed]
+
+
+def test_an_illegal_action_gives_away_what_there_is_and_after_the_end_nothing() -> None:
+    env = make("draft", first=0, values=True)
+    state = env.init(KEY)
+    assert env.regret(state, jnp.int32(99)) == 2
+    assert env.regret(env.step(state, jnp.int32(99)), jnp.int32(0)) == 0
+
+
+def test_too_many_positions_for_a_table_are_refused_in_words() -> None:
+    with pytest.raises(NotSolvedError, match=r"expected rules with at most 100 positions .* these have more"):
+        ValueTable(make("draft").arrays, most_positions=100)
+    with pytest.raises(ValueError, match=r"make\(game, values=True\)"):
+        _ = make("draft").init(KEY).value
+
+
+# What is wrong ------------------------------------------------------------------------------------------------------
+
+
+def test_illegal_actions_lose_and_after_the_end_nothing_happens() -> None:
+    env = make("climb", first=1)
+    state = env.step(env.init(KEY), jnp.int32(30))
+    assert state.rewards.tolist() == [1, -1]
+    assert state.terminated
+    again = env.step(state, jnp.int32(0))
+    assert again.rewards.tolist() == [0, 0]
+    assert again.terminated
+    assert again.legal_action_mask.all()
+    assert env.list_positions(again) == env.list_positions(state)
+    assert env.random_action(again, KEY) == 0
+
+
+def test_a_truncated_game_stays_as_it_is() -> None:
+    env = make("draft", first=0)
+    state = env.init(KEY).replace(truncated=jnp.ones((), jnp.bool_))
+    after = env.step(state, jnp.int32(3))
+    assert not after.terminated
+    assert env.list_positions(after) == env.list_positions(state)
+
+
+def test_a_game_that_nobody_can_open_ends_with_the_first_step() -> None:
+    for rules, expected in ((NO_OPENING, [-1, 1]), (NO_OPENING.changed({"stuck": "skips"}), [0, 0])):
+        env = make(rules, first=0, values=True)
+        state = env.init(KEY)
+        assert not state.terminated
+        assert state.legal_action_mask.all()
+        after = env.step(state, jnp.int32(1))
+        assert after.terminated
+        assert after.rewards.tolist() == expected
+        assert len(env.all_positions().value) == 0
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(CatalogueError, match="darft"):
+        make("darft")
+    with pytest.raises(ValueError, match='first: expected 0, 1 or "random"; got 2'):
+        make("draft", first=2)  # type: ignore[arg-type]
+    with pytest.raises(RulesError, match=r"blocks: expected at most 256 with JAX; got 257; one game at a time, gym"):
+        make(Rules(blocks=range(1, 258)))
+    with pytest.raises(RulesError, match=r"target: expected towers of at most 16,777,215 with JAX; these can reach 17"):
+        make("draft", target=17_000_000)
+    env = make("draft")
+    with pytest.raises(TypeError, match=r"expected a key, such as jax.random.key\(0\); got 7"):
+        env.init(7)  # type: ignore[arg-type]
+    state = start_many(env, 3)
+    with pytest.raises(TypeError, match="expected actions as whole numbers, the places of blocks; got float32"):
+        env.step(state, jnp.zeros(3))
+    with pytest.raises(ValueError, match=r"expected an action for each game, in the shape \(3,\); got the shape \(\)"):
+        env.step(state, jnp.int32(1))
