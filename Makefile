@@ -38,8 +38,11 @@ browser: $(VENV)/.dev ## find a browser for the tests, or get one
 proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 	@$(BIN)/python tools/proxies.py
 
+# JAX starts threads, beside which no process should be forked; the other tests fork many.
+JAX_TESTS := tests/envs/test_alphazero.py tests/envs/test_jax.py tests/envs/test_same_game.py
 unit: $(VENV)/.dev browser proxies ## the tests
-	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(addprefix --ignore=,$(JAX_TESTS))
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(JAX_TESTS)
 
 quick: $(VENV)/.dev ## what to run between two edits: the tests that need no browser, no server and no second
 	$(BIN)/pytest -q -n auto -m 'not slow and not postgres' tests/arena tests/cli tests/coach tests/engine tests/players

@@ -163,7 +163,7 @@ def test_the_table_needs_no_extra_and_a_report_names_the_one_it_needs(file: str)
 def test_a_page_that_is_no_report_is_not_replaced(file: str) -> None:
     Path("out").mkdir()
     Path("out/index.html").write_text("mine")
-    with pytest.raises(CommandError, match=r"out/index\.html is no report, and is kept"):
+    with pytest.raises(CommandError, match=r"out/index\.html is not a report, so it is not replaced"):
         show(file, "--report", "out")
     assert Path("out/index.html").read_text() == "mine"
     Path("out/index.html").unlink()

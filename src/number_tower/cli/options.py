@@ -76,7 +76,9 @@ def check_report_folder(folder: str | None) -> None:
     if folder is not None and os.path.exists(page):
         with open(page, "rb") as stream:
             if REPORT_MARK not in stream.read(1000):
-                raise CommandError(f"--report: {format_path(page)} is no report, and is kept; name another folder")
+                raise CommandError(
+                    f"--report: {format_path(page)} is not a report, so it is not replaced; name another folder"
+                )
 
 
 # The parser -----------------------------------------------------------------------------------------------------------
