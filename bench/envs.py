@@ -16,13 +16,12 @@ from operator import truediv
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from machine import facts
 from number_tower import catalogue
-from rows import Row, aligned, markdown, number
-from timing import alone
+from rows import Row, aligned, markdown, number, replace_section
+from timing import alone, measure_rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,21 +54,9 @@ def needed(*modules: str) -> None:
         raise MissingError(f"{' and '.join(missing)} not installed: pip install --group bench")
 
 
-def rates(plays: dict[str, Play]) -> dict[str, list[float]]:
-    """Return the moves a second of each, round by round: they take turns, after a round that does not count."""
-    found: dict[str, list[float]] = {name: [] for name in plays}
-    for number_of_round in range(ROUNDS + 1):
-        for name, play in plays.items():
-            begun = perf_counter()
-            moves = play()
-            if number_of_round:
-                found[name].append(moves / (perf_counter() - begun))
-    return found
-
-
 def beside(plays: dict[str, Play], other: str, what: str) -> Iterator[Row]:
     """Measure ours beside another; each of ours should make as many moves in the same time."""
-    return compare_rates(rates(plays), other, what)
+    return compare_rates(measure_rates(ROUNDS, plays), other, what)
 
 
 def compare_rates(found: dict[str, list[float]], other: str, what: str) -> Iterator[Row]:
@@ -178,13 +165,13 @@ def rates_in_arrays(cores: int, *, observed: bool) -> tuple[dict[str, float], di
     use_cores(cores)
     module = import_module("envs_jax")
     ways: dict[str, Play] = dict(module.pgx_ways(GAMES, TURNS, observed=observed, called=True))
-    tried = {way: median(found) for way, found in rates(ways).items()}
+    tried = {way: median(found) for way, found in measure_rates(ROUNDS, ways).items()}
     fastest = max(tried, key=tried.__getitem__)
     plays = {f"pgx's tic_tac_toe, {fastest}": ways[fastest]}
     for name in catalogue.list_names():
         plays[f"{name}, compiled loops"] = batch(name, GAMES, TURNS, cores, observed=observed)
         plays[f"{name}, JAX"] = module.ours(name, GAMES, TURNS, observed=observed)
-    return tried, rates(plays)
+    return tried, measure_rates(ROUNDS, plays)
 
 
 def rows_in_arrays(found: dict[str, list[float]], where: str) -> Iterator[Row]:
@@ -221,7 +208,7 @@ def rates_step_by_step(cores: int, games: int, *, observed: bool) -> dict[str, l
     for name in catalogue.list_names():
         plays[f"{name}, loops"] = batch(name, games, TURNS // 2, cores, observed=observed)
         plays[f"{name}, JAX"] = module.Stepwise(name, games, TURNS // 2, observed=observed)
-    return rates(plays)
+    return measure_rates(ROUNDS, plays)
 
 
 def use_cores(cores: int) -> None:
@@ -257,13 +244,13 @@ def gymnasium() -> Iterator[Row]:
             name: against(library.make("NumberTower-v0", game=name, opponent=opponent))
             for name in catalogue.list_names()
         }
-        for name, found in rates(plays).items():
+        for name, found in measure_rates(ROUNDS, plays).items():
             yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
     plays = {
         name: together(library.make_vec("NumberTower-v0", GAMES, "vector_entry_point", game=name))
         for name in catalogue.list_names()
     }
-    for name, found in rates(plays).items():
+    for name, found in measure_rates(ROUNDS, plays).items():
         yield Row(f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found)))
 
 
@@ -323,9 +310,7 @@ or called from Python, with its usual random choice or a cheaper one, and with o
 
 {markdown(table)}
 {END}"""
-    before, found, rest = page.partition(BEGIN)
-    after = rest.partition(END)[2] if found else "\n"
-    return f"{before.rstrip()}\n\n{part}{after}"
+    return replace_section(page, BEGIN, part, END)
 
 
 def measured(section: Callable[[], Iterator[Row]]) -> list[Row]:

@@ -23,7 +23,8 @@ from statistics import fmean, median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rows import Row, aligned, markdown, number
+from rows import Row, aligned, markdown, number, replace_section
+from timing import measure_rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,18 +44,6 @@ MOVES = 1 << 28
 
 COPIED = 1 << 28
 """Numbers of 4 bytes that are copied to measure the bandwidth."""
-
-
-def rates(plays: dict[str, Play]) -> dict[str, list[float]]:
-    """Return the moves a second of each, round by round: they take turns, after a round that does not count."""
-    found: dict[str, list[float]] = {name: [] for name in plays}
-    for round_number in range(ROUNDS + 1):
-        for name, play in plays.items():
-            begun = perf_counter()
-            moves = play()
-            if round_number:
-                found[name].append(moves / (perf_counter() - begun))
-    return found
 
 
 def measure_copy() -> float:
@@ -90,11 +79,11 @@ def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[R
     moves = max(64, MOVES // games)
     what = f"{games:,} games, {'observations and ' if observed else ''}masks"
     ways = dict(module.pgx_ways(games, moves, observed=observed, called=False))
-    tried = {way: median(found) for way, found in rates(ways).items()}
+    tried = {way: median(found) for way, found in measure_rates(ROUNDS, ways).items()}
     usual, fastest = next(iter(tried)), max(tried, key=tried.__getitem__)
     yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(tried[usual]))
     plays = {"pgx": ways[fastest], **{name: module.ours(name, games, moves, observed=observed) for name in names}}
-    found = rates(plays)
+    found = measure_rates(ROUNDS, plays)
     ratios, shares = [], []
     for name in names:
         rate, ratio = median(found[name]), median(map(truediv, found[name], found["pgx"]))
@@ -131,7 +120,7 @@ def measure_growth() -> Iterator[Row]:
         for what, options in settings.items():
             rules = make_rules(towers="own", stuck="skips", **options)
             play = module.ours(rules, MIDDLE, max(64, MOVES // MIDDLE // 4), observed=observed)
-            rate = median(rates({what: play})[what])
+            rate = median(measure_rates(ROUNDS, {what: play})[what])
             _, memory = count_bytes(module.make(rules), observed=observed)
             shown = "observations and masks" if observed else "masks"
             yield Row(f"{what}, {MIDDLE:,} games, {shown}; {memory} bytes a game", number(rate))
@@ -181,9 +170,7 @@ the ways that were tried. The bytes of a move are those that it has to read and 
 
 {markdown(table)}
 {END}"""
-    before, there, rest = page.partition(BEGIN)
-    after = rest.partition(END)[2] if there else "\n"
-    return f"{before.rstrip()}\n\n{part}{after}"
+    return replace_section(page, BEGIN, part, END)
 
 
 def main() -> int:

@@ -81,3 +81,10 @@ def markdown(sections: dict[str, list[Row]]) -> str:
     for name, rows in sections.items():
         parts += [line((f"**{name}**", "", "", "", "", "")), *(line(row.cells) for row in rows)]
     return "\n".join(parts)
+
+
+def replace_section(page: str, begin: str, section: str, end: str) -> str:
+    """Return a page of results with a section in the place of the one between two marks, or at its end."""
+    before, found, rest = page.partition(begin)
+    after = rest.partition(end)[2] if found else "\n"
+    return f"{before.rstrip()}\n\n{section}{after}"

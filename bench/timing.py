@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from multiprocessing.connection import Connection
 
 P = ParamSpec("P")
@@ -40,6 +40,18 @@ def in_turns(rounds: int, *clocks: Callable[[], float]) -> list[float]:
     """Return the median of each clock; they take turns, so that whatever else the machine does meets them all."""
     taken = [[clock() for clock in clocks] for _ in range(rounds)]
     return [median(times) for times in zip(*taken, strict=True)]
+
+
+def measure_rates(rounds: int, plays: Mapping[str, Callable[[], int]]) -> dict[str, list[float]]:
+    """Return the moves a second of each play, round by round: they take turns, after a round that does not count."""
+    found: dict[str, list[float]] = {name: [] for name in plays}
+    for number in range(rounds + 1):
+        for name, play in plays.items():
+            start = time.perf_counter()
+            moves = play()
+            if number:
+                found[name].append(moves / (time.perf_counter() - start))
+    return found
 
 
 def typical(work: Callable[[], object]) -> float:

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from machine import facts
-from rows import Row, aligned, duration, markdown, number
+from rows import Row, aligned, duration, markdown, number, replace_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,9 +162,7 @@ a thread and one notify. A time is from just before the move is sent until the o
 
 {markdown(table)}
 {END}"""
-    before, found, rest = page.partition(BEGIN)
-    after = rest.partition(END)[2] if found else "\n"
-    return f"{before.rstrip()}\n\n{part}{after}"
+    return replace_section(page, BEGIN, part, END)
 
 
 def main() -> int:

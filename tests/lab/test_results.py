@@ -102,7 +102,9 @@ def test_a_changed_row_is_refused_with_its_line_and_key(tmp_path: Path, rows: li
 
 
 def test_a_file_that_is_missing_or_not_text_is_refused(tmp_path: Path) -> None:
-    assert describe_mistake(tmp_path / "none.jsonl") == "none.jsonl cannot be read: No such file or directory"
+    assert (
+        describe_mistake(tmp_path / "none.jsonl") == "there is no file none.jsonl; tower lab GAME --out FILE writes one"
+    )
     assert describe_mistake(tmp_path).endswith("cannot be read: Is a directory")
     (tmp_path / "image").write_bytes(b"\x89PNG\xff\xfe")
     assert describe_mistake(tmp_path / "image").startswith("image is not a file of the lab")

@@ -116,7 +116,7 @@ def test_the_report_is_written_and_named(file: str, tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("none.jsonl",), "none.jsonl cannot be read: No such file or directory"),
+        (("none.jsonl",), "there is no file none.jsonl; tower lab GAME --out FILE writes one"),
         (("lab.jsonl", "--weights", "fun=1"), "--weights: expected one of fairness, depth, drama"),
         (("lab.jsonl", "--guards", "fairness=-1"), "--guards: expected a number from 0 after fairness=; got '-1'"),
         (("lab.jsonl", "--front", "depth"), "--front: expected two measures or more"),

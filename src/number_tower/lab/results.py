@@ -86,6 +86,8 @@ def read_results(path: str | os.PathLike[str]) -> LabResults:
                 if row.index in rows:
                     raise LabFileError(f"{name}, line {number}: index {row.index} is there twice")
                 rows[row.index] = row
+    except FileNotFoundError:
+        raise LabFileError(f"there is no file {name}; {_HINT}") from None
     except OSError as error:
         raise LabFileError(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
