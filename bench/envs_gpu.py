@@ -1,6 +1,6 @@
 """How fast the games are on an accelerator, beside pgx's tic-tac-toe, and how much of the memory's bandwidth they use.
 
-    python bench/envs_gpu.py --out gpu.json     measures where there is an accelerator, in a few minutes
+    python bench/envs_gpu.py --out gpu.json     measures where there is an accelerator, in ten minutes
     python bench/envs_gpu.py --merge gpu.json   writes the table into bench/RESULTS.md, on any machine
 
 The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of RESULTS.md stays
@@ -39,8 +39,11 @@ BEGIN, END = "<!-- bench-gpu: begin -->", "<!-- bench-gpu: end -->"
 BATCHES = (16_384, 262_144, 2_097_152)
 MIDDLE = BATCHES[1]
 ROUNDS = 5
-MOVES = 1 << 28
-"""Moves of a round, at least 64 in each game."""
+MOVES = 1 << 30
+"""Moves of a round."""
+
+LOOPS = ("scanned", "scanned as a graph")
+"""How the kernels of a step are launched. A graph is faster where starting kernels takes longer than their work."""
 
 COPIED = 1 << 28
 """Numbers of 4 bytes that are copied to measure the bandwidth."""
@@ -73,16 +76,19 @@ def count_bytes(env: Any, *, observed: bool) -> tuple[int, int]:
 
 
 def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[Row]:
-    """Measure all games beside the fastest way to play pgx."""
+    """Measure all games beside pgx, each in its fastest way."""
     module = import_module("envs_jax")
     names = import_module("number_tower.catalogue").list_names()
-    moves = max(64, MOVES // games)
+    moves = MOVES // games
     what = f"{games:,} games, {'observations and ' if observed else ''}masks"
-    ways = dict(module.pgx_ways(games, moves, observed=observed, called=False))
-    tried = {way: median(found) for way, found in measure_rates(ROUNDS, ways).items()}
-    usual, fastest = next(iter(tried)), max(tried, key=tried.__getitem__)
-    yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(tried[usual]))
-    plays = {"pgx": ways[fastest], **{name: module.ours(name, games, moves, observed=observed) for name in names}}
+    ways = dict(module.pgx_ways(games, moves, observed=observed, loops=LOOPS))
+    rates = measure_medians(ways)
+    usual, fastest = next(iter(ways)), max(ways, key=rates.__getitem__)
+    yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(rates[usual]))
+    plays = {"pgx": ways[fastest]}
+    for name in names:
+        ours = {looped: module.ours(name, games, moves, observed=observed, looped=looped) for looped in LOOPS}
+        plays[name] = ours[max(ours, key=measure_medians(ours).__getitem__)]
     found = measure_rates(ROUNDS, plays)
     ratios, shares = [], []
     for name in names:
@@ -99,6 +105,11 @@ def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[R
         yield make_row(average, "", "", fmean(ratios), 1.5)
         share = fmean(shares)
         yield Row(f"{average}, part of the bandwidth", f"{share:.0%}", "", "", "40%", share >= 0.4)
+
+
+def measure_medians(plays: dict[str, Play]) -> dict[str, float]:
+    """Measure the rate of each play in some rounds that take turns."""
+    return {way: median(found) for way, found in measure_rates(ROUNDS, plays).items()}
 
 
 def make_row(work: str, ours: str, other: str, ratio: float, goal: float | None) -> Row:
@@ -119,8 +130,8 @@ def measure_growth() -> Iterator[Row]:
     for observed in (False, True):
         for what, options in settings.items():
             rules = make_rules(towers="own", stuck="skips", **options)
-            play = module.ours(rules, MIDDLE, max(64, MOVES // MIDDLE // 4), observed=observed)
-            rate = median(measure_rates(ROUNDS, {what: play})[what])
+            play = module.ours(rules, MIDDLE, MOVES // MIDDLE // 4, observed=observed, looped=LOOPS[1])
+            rate = measure_medians({what: play})[what]
             _, memory = count_bytes(module.make(rules), observed=observed)
             shown = "observations and masks" if observed else "masks"
             yield Row(f"{what}, {MIDDLE:,} games, {shown}; {memory} bytes a game", number(rate))
@@ -163,8 +174,9 @@ def merge(page: str, found: dict[str, Any]) -> str:
 ## On an accelerator
 
 Written by `python bench/envs_gpu.py --merge`, from a run on a machine that has one. Play is random, in one compiled
-loop, with pgx's `auto_reset`; medians of {ROUNDS} rounds that take turns. pgx's tic-tac-toe is played in the fastest of
-the ways that were tried. The bytes of a move are those that it has to read and to write, state, mask and observation.
+loop, with pgx's `auto_reset`; medians of {ROUNDS} rounds that take turns. All are played in the fastest of the ways
+that were tried: two ways to launch the kernels of a step, and for pgx's tic-tac-toe also cheaper random choices. The
+bytes of a move are those that it has to read and to write: state, mask and observation.
 
 {about}
 

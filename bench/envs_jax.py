@@ -10,13 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Choose = Callable[[Any, Any], Any]
     """Chooses an action in every game, from all states and a key."""
 
-    Turn = Callable[[Any], Any]
-    """All that is carried from move to move, one move later."""
+    Turn = Callable[[Any, Any], Any]
+    """All that is carried from move to move, one move later; it takes the two keys of the move."""
+
+    Loop = Callable[[Any], Any]
+    """All that is carried from round to round, one round later."""
 
 jax: Any = import_module("jax")
 jnp: Any = import_module("jax.numpy")
@@ -29,7 +32,7 @@ make: Any = import_module("number_tower.envs.jax").make
 class Play:
     """Games that go on where they were, each time they are asked to."""
 
-    def __init__(self, loop: Turn, carried: Any, count: int) -> None:
+    def __init__(self, loop: Loop, carried: Any, count: int) -> None:
         self.loop, self.carried, self.count = loop, carried, count
         self()
 
@@ -45,7 +48,7 @@ def ours(game: Any, games: int, moves: int, *, observed: bool, looped: str = "sc
     return _play(env, env.random_action, env.init, games, moves, observed=observed, looped=looped)
 
 
-def pgx_ways(games: int, moves: int, *, observed: bool, called: bool) -> Iterator[tuple[str, Play]]:
+def pgx_ways(games: int, moves: int, *, observed: bool, loops: Iterable[str]) -> Iterator[tuple[str, Play]]:
     """Yield ways to play pgx's tic-tac-toe, under their names, all compiled before; the first is the usual one.
 
     It is given the same advantages as ours: a choice by one random number, and a player who always starts.
@@ -56,7 +59,7 @@ def pgx_ways(games: int, moves: int, *, observed: bool, called: bool) -> Iterato
     choices = {"categorical choice": _categorical, "one random number": _counted, "one random number and bits": _bits}
     ways = [("categorical choice", "who starts is random"), *((choice, "one player starts") for choice in choices)]
     for choice, first in ways:
-        for looped in ("scanned", "called from Python") if called else ("scanned",):
+        for looped in loops:
             play = _play(env, choices[choice], starts[first], games, moves, observed=observed, looped=looped)
             yield f"{choice}, {first}, {looped}", play
 
@@ -77,29 +80,43 @@ def _play(  # noqa: PLR0913 - all that differs between plays
     def show(state: Any) -> Any:
         return state.legal_action_mask, state.observation if observed else None
 
-    def turn(carried: Any) -> Any:
-        state, key, _ = carried
-        key, first, second = jax.random.split(key, 3)
-        state = step(state, choose(state, first), jax.random.split(second, games))
+    def turn(carried: Any, keys: Any) -> Any:
+        state = carried[0]
+        state = step(state, choose(state, keys[0]), jax.random.split(keys[1], games))
         if hasattr(state, "_x"):  # pgx stores the mask in any case, and the observation unless that is taken out
-            return state if observed else state.replace(observation=jnp.zeros_like(state.observation)), key, None
-        return state, key, show(state)
+            return state if observed else state.replace(observation=jnp.zeros_like(state.observation)), None
+        return state, show(state)
 
     state = jax.jit(jax.vmap(init))(jax.random.split(jax.random.PRNGKey(0), games))
-    carried = state, jax.random.PRNGKey(1), None if hasattr(state, "_x") else jax.jit(show)(state)
+    carried = (state, None if hasattr(state, "_x") else jax.jit(show)(state)), jax.random.PRNGKey(1)
     return Play(_LOOPS[looped](turn, moves), carried, games * moves)
 
 
-def _scanned(turn: Turn, moves: int) -> Turn:
-    def loop(carried: Any) -> Any:
-        return jax.lax.scan(lambda carried, _: (turn(carried), None), carried, None, length=moves)[0]
+def _scanned(turn: Turn, moves: int, **options: int) -> Loop:
+    """All keys are split before the loop, as a GPU would start a kernel for each split within."""
 
-    compiled: Turn = jax.jit(loop, donate_argnums=0)
+    def loop(carried: Any) -> Any:
+        games, key = carried
+        key, now = jax.random.split(key)
+        keys = jax.random.split(now, (moves, 2))
+        return jax.lax.scan(lambda games, keys: (turn(games, keys), None), games, keys)[0], key
+
+    compiled: Loop = jax.jit(loop, donate_argnums=0, compiler_options=options)
     return compiled
 
 
-def _called(turn: Turn, moves: int) -> Turn:
-    compiled: Turn = jax.jit(turn, donate_argnums=0)
+def _graphed(turn: Turn, moves: int) -> Loop:
+    """Scan, and launch the kernels of a step as one CUDA graph; XLA does so by itself from five kernels on."""
+    return _scanned(turn, moves, xla_gpu_graph_min_graph_size=1)
+
+
+def _called(turn: Turn, moves: int) -> Loop:
+    def once(carried: Any) -> Any:
+        games, key = carried
+        key, *keys = jax.random.split(key, 3)
+        return turn(games, keys), key
+
+    compiled: Loop = jax.jit(once, donate_argnums=0)
 
     def loop(carried: Any) -> Any:
         for _ in range(moves):
@@ -109,7 +126,11 @@ def _called(turn: Turn, moves: int) -> Turn:
     return loop
 
 
-_LOOPS: dict[str, Callable[[Turn, int], Turn]] = {"scanned": _scanned, "called from Python": _called}
+_LOOPS: dict[str, Callable[[Turn, int], Loop]] = {
+    "scanned": _scanned,
+    "scanned as a graph": _graphed,
+    "called from Python": _called,
+}
 
 
 def _categorical(state: Any, key: Any) -> Any:
