@@ -283,6 +283,9 @@ def test_many_games_are_drawn_side_by_side_and_the_winner_is_named(tmp_path: Pat
     assert "and 6 more games" in drawn
     with pytest.raises(ValueError, match=r"filename: expected a name that ends with .svg; got "):
         state.save_svg(tmp_path / "game.png")
+    with pytest.raises(ValueError, match="scale: expected a number above 0; got -1"):
+        state.to_svg(scale=-1)
+    assert env.init(jax.random.split(KEY, 0)).to_svg().startswith("<svg")
 
 
 # Exact values -------------------------------------------------------------------------------------------------------
@@ -404,3 +407,44 @@ def test_bad_input_is_refused_in_words() -> None:
         env.step(state, jnp.zeros(3))
     with pytest.raises(ValueError, match=r"expected an action for each game, in the shape \(3,\); got the shape \(\)"):
         env.step(state, jnp.int32(1))
+    for action, got in ((None, "None"), ("3", "'3'"), (True, "bool")):
+        with pytest.raises(TypeError, match=f"expected actions as whole numbers, the places of blocks; got {got}"):
+            env.step(env.init(KEY), action)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected a key"):
+        env.init(jnp.zeros(3, jnp.uint32))
+    with pytest.raises(TypeError, match="expected a key"):
+        env.random_action(state, 7)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"expected one key for all games; got keys in the shape \(3,\)"):
+        env.random_action(state, jax.random.split(KEY, 3))
+    for player in (2, -1, 0.5):
+        with pytest.raises(ValueError, match=f"player: expected 0 or 1; got {player}"):
+            env.observe(state, player)
+
+
+def test_a_number_of_64_bits_is_not_cut_to_a_legal_action() -> None:
+    env = make("draft", first=0)
+    for action in (2**32 + 3, np.int64(2**32 + 3), 2**40):
+        assert env.step(env.init(KEY), action).rewards.tolist() == [-1, 1]
+    assert env.step(start_many(env, 2), np.array([2**32 + 3, 3])).terminated.tolist() == [True, False]
+
+
+def test_a_state_of_other_rules_is_refused() -> None:
+    state = make("race").init(KEY)
+    other = make("race", target=20)
+    expected = "expected a state of number_tower-race by the rules of this environment; got one of number_tower-race by"
+    with pytest.raises(ValueError, match=expected):
+        other.step(state, jnp.int32(3))
+    with pytest.raises(ValueError, match=expected):
+        other.observe(state)
+    with pytest.raises(TypeError, match="expected a state, as init and step return it; got 3"):
+        other.step(3, jnp.int32(3))  # type: ignore[arg-type]
+    assert make("race", first=1).step(state, jnp.int32(3)).step_count == 1
+
+
+def test_only_what_is_stored_can_be_replaced() -> None:
+    state = make("draft").init(KEY)
+    assert state.replace(rewards=[1, -1]).rewards.tolist() == [1, -1]
+    with pytest.raises(TypeError, match=r"replace: expected observation, rewards, .*; got legal_action_mask"):
+        state.replace(legal_action_mask=jnp.ones(9, jnp.bool_))
+    with pytest.raises(ValueError, match=r"rewards: expected two for each game, in the shape \(2,\); got \(1,"):
+        state.replace(rewards=jnp.zeros(1))

@@ -187,15 +187,12 @@ class ArrayRules:
 
     def _make_mask_function(self, masks: Sequence[int]) -> Callable[[Array], Words]:
         """Return the function from tops to masks; the one of an empty tower is often unlike the rest."""
-        spans = [_find_span(mask, top) for top, mask in enumerate(masks)]
-        known = [span for span in spans[1:] if span is not None]
-        low, high = (
-            (_find_line([span[end] for span in known], 1) for end in (0, 1)) if None not in spans[1:] else (None, None)
-        )
-        if low is None or high is None:
+        lines = _find_lines(masks[1:])
+        if lines is None:
             rows = [jnp.array(words) for words in zip(*map(self._split, masks), strict=True)]
             return lambda top: tuple(row[top] for row in rows)
-        opening = None if (low.get(0), high.get(0)) == spans[0] else self._split(masks[0])
+        low, high = lines
+        opening = None if (low.get(0), high.get(0)) == _find_span(masks[0], 0) else self._split(masks[0])
 
         def find_mask(top: Array) -> Words:
             words = tuple(map(_remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))))

@@ -30,7 +30,7 @@ from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words
 from number_tower.envs.array_view import ArrayView
 from number_tower.envs.value_table import ValueTable, find_positions, split_entry
 from number_tower.position import Pair, Position
-from number_tower.rules import EMPTY
+from number_tower.rules import EMPTY, Rules
 from number_tower.text import format_value
 
 FirstPlayer = Literal[0, 1, "random"]
@@ -93,8 +93,13 @@ class State:
 
     @property
     def step_count(self) -> Array:
-        """The number of steps before the end of the game, which pgx calls `_step_count`."""
+        """The number of steps so far, without those after the end; pgx calls it `_step_count`."""
         return self._step_count
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the games."""
+        return self._env.rules
 
     @property
     def env_id(self) -> str:
@@ -103,20 +108,29 @@ class State:
 
     def replace(self, **changes: Any) -> State:
         """Return this state with some attributes replaced; an observation lasts until the next step."""
+        unknown = [name for name in changes if name not in {*_DATA, "observation", "rewards"}]
+        if unknown:
+            expected = "observation, rewards, current_player, terminated or truncated"
+            raise TypeError(f"replace: expected {expected}; got {unknown[0]}, which is not stored")
         if "observation" in changes:
             changes["_observation"] = changes.pop("observation")
         if "rewards" in changes:
-            rewards = changes.pop("rewards")
+            rewards, shape = jnp.asarray(changes.pop("rewards"), jnp.float32), (*self.terminated.shape, 2)
+            if rewards.shape != shape:
+                raise ValueError(f"rewards: expected two for each game, in the shape {shape}; got {rewards.shape}")
             changes["_rewards"] = rewards[..., 0], rewards[..., 1]
         return replace(self, **changes)
 
     def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:  # noqa: ARG002 - as in pgx
-        """Return a drawing of the games; there is one theme, whatever is asked for."""
+        """Return a drawing of the games; `color_theme` is not used, as there is one theme."""
         from number_tower.envs.state_svg import draw_games  # noqa: PLC0415 - only for drawings
 
+        scale = 1.0 if scale is None else scale
+        if not 0 < scale < np.inf:
+            raise ValueError(f"scale: expected a number above 0; got {format_value(scale)}")
         over, rewards = np.ravel(self.terminated), np.reshape(self.rewards, (-1, 2))
         endings = [tuple(pair) if ended else None for ended, pair in zip(over, rewards.tolist(), strict=True)]
-        return draw_games(list(zip(self._env.list_positions(self), endings, strict=True)), scale or 1.0)
+        return draw_games(list(zip(self._env.list_positions(self), endings, strict=True)), scale)
 
     def save_svg(self, filename: str | os.PathLike[str], **options: Any) -> None:
         """Save a drawing of the games in a file, whose name has to end with `.svg`."""
@@ -178,6 +192,7 @@ class JaxEnv:
 
     def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
         """Return the state after an action of the current player; `key` is not used."""
+        self._check_state(state)
         block = self._parse_action(state, action)
         done = state.terminated | state.truncated
         legal = self.arrays.is_legal(state.board, block)
@@ -200,13 +215,18 @@ class JaxEnv:
             self._look_up(packed),
         )
 
-    def observe(self, state: State, player: Array | int | None = None) -> Array:
+    def observe(self, state: State, player: ArrayLike | None = None) -> Array:
         """Return what a player sees, by default the current one; in the layout of `ObservationEncoder`."""
-        swapped = None if player is None else jnp.asarray(player, jnp.int32) != state.current_player
+        self._check_state(state)
+        swapped = None if player is None else _parse_player(player) != state.current_player
         return self.view.observe(state.board, swapped)
 
     def random_action(self, state: State, key: Array) -> Array:
         """Return a random legal action in each game, from one key for all; 0 where the game is over."""
+        self._check_state(state)
+        shape = _get_key_words(key).shape[:-1]
+        if shape:
+            raise ValueError(f"expected one key for all games; got keys in the shape {shape}")
         return self.view.choose_block(state.board, jax.random.bits(key, state.terminated.shape, jnp.uint32))
 
     # Exact values -----------------------------------------------------------------------------------------------
@@ -243,6 +263,7 @@ class JaxEnv:
 
     def list_positions(self, state: State) -> list[Position]:
         """Return the engine's positions of some games, to solve or show them."""
+        self._check_state(state)
         movers = np.ravel(state.current_player).tolist()
         flat = [*zip(*(np.ravel(part).tolist() for part in jax.tree.leaves(state.board)), strict=True)]
         structure = jax.tree.structure(state.board)
@@ -270,14 +291,26 @@ class JaxEnv:
     def _look_up(self, packed: Words) -> Array | None:
         return None if self.table is None else self.table.look_up(packed)
 
+    def _check_state(self, state: State) -> None:
+        """Reject what is not a state of these rules: its words would be read as another board."""
+        if not isinstance(state, State):
+            raise TypeError(f"expected a state, as init and step return it; got {format_value(state)}")
+        if state.rules != self.rules:
+            expected = f"expected a state of {self.id} by the rules of this environment"
+            raise ValueError(f"{expected}; got one of {state.env_id} by other rules")
+
     def _parse_action(self, state: State, action: ArrayLike) -> Array:
-        """Return actions as the arrays take them; a number that is no action stays one."""
-        given, shape = jnp.asarray(action), state.terminated.shape
+        """Return actions as `int32`; a number that is not an action remains illegal.
+
+        Numbers that are not in a JAX array yet are checked first: JAX would keep only the low 32 of their 64 bits.
+        """
+        given, shape = _to_array(action), state.terminated.shape
         if not jnp.issubdtype(given.dtype, jnp.integer):
-            raise TypeError(f"expected actions as whole numbers, the places of blocks; got {given.dtype}")
+            got = given.dtype if given.dtype.kind in "biufc" else format_value(action)
+            raise TypeError(f"expected actions as whole numbers, the places of blocks; got {got}")
         if given.shape != shape:
             raise ValueError(f"expected an action for each game, in the shape {shape}; got the shape {given.shape}")
-        small = given.astype(jnp.int32)
+        small = jnp.asarray(given.astype(np.int32))
         if given.dtype.itemsize <= 4:
             return small
         return jnp.where((given >= 0) & (given < self.num_actions), small, np.int32(-1))
@@ -293,10 +326,24 @@ def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = Fals
 
 
 def _get_key_words(key: Array) -> Array:
-    """Return the words of keys of the new kind or the old one."""
-    if isinstance(key, Array):
+    """Return the words of keys, of `jax.random.key` or of `jax.random.PRNGKey`: 2 or 4 for each key."""
+    if isinstance(key, Array | np.ndarray):
         if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
             return jax.random.key_data(key)
-        if key.dtype == jnp.uint32 and key.ndim:
-            return key
+        if key.dtype == jnp.uint32 and key.shape[-1:] in {(2,), (4,)}:
+            return jnp.asarray(key)
     raise TypeError(f"expected a key, such as jax.random.key(0); got {format_value(key)}")
+
+
+def _parse_player(player: ArrayLike) -> Array:
+    """Return players as `int32`; the numbers in a JAX array are not checked, as it may have none while compiling."""
+    given = _to_array(player)
+    wrong = isinstance(given, np.ndarray) and not np.isin(given, (0, 1)).all()
+    if wrong or not jnp.issubdtype(given.dtype, jnp.integer):
+        raise ValueError(f"player: expected 0 or 1; got {format_value(player)}")
+    return jnp.asarray(given, jnp.int32)
+
+
+def _to_array(numbers: ArrayLike) -> Array | np.ndarray[Any, Any]:
+    """Return numbers as an array, of NumPy if they are not JAX's already."""
+    return jnp.asarray(numbers) if isinstance(numbers, Array | list | tuple) else np.asarray(numbers)

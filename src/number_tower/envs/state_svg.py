@@ -43,7 +43,7 @@ Ending = tuple[float, float] | None
 def draw_games(games: Sequence[tuple[Position, Ending]], scale: float = 1.0) -> str:
     """Draw games side by side; of very many, the first ones."""
     shown, hidden = games[:MOST_DRAWN], max(0, len(games) - MOST_DRAWN)
-    columns = ceil(sqrt(len(shown)))
+    columns = max(1, ceil(sqrt(len(shown))))
     rows = -(-len(shown) // columns)
     width, height = columns * WIDTH, rows * HEIGHT + (24 if hidden else 0)
     cells = []

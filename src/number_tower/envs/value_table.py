@@ -78,8 +78,8 @@ class PositionFinder:
             number += len(rows)
             if number > most_positions:
                 raise NotSolvedError(
-                    f"expected rules with at most {most_positions:,} positions for exact values; these have more;"
-                    " expected fewer blocks or a lower target, or no values"
+                    f"expected rules with at most {most_positions:,} positions to list or solve them all; these have"
+                    " more: use fewer blocks or a lower target, or play without exact values"
                 )
             levels.append(rows)
             moves = self.try_actions(rows)
