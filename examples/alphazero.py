@@ -345,8 +345,8 @@ def draw_curve(name: str, rows: Sequence[Row]) -> str:
         for row in rows
     ]
     labels = "plies played, in millions", "mean regret"
-    told = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
-    return Chart("regret", name, "", told, lambda width: draw_scatter(points, labels, width)).render()
+    summary = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
+    return Chart("regret", name, "", summary, lambda width: draw_scatter(points, labels, width)).render()
 
 
 def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int) -> Iterator[Row]:
@@ -375,7 +375,7 @@ def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: i
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Read what is asked for; every setting is an option."""
+    """Parse and check the command line; every setting is an option."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("game", nargs="?", default="draft", metavar="GAME", help="a name or a rule file (draft)")
     parser.add_argument("--preset", help="a recommended setting of the game")
@@ -387,36 +387,45 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--chart", type=Path, help="an SVG file for the curve; it needs the extra lab")
     for name, value in Settings()._asdict().items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"a setting ({value})")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     for name in ("every", *Settings._fields):
-        if not getattr(asked, name) > 0:
-            parser.error(f"argument --{name}: expected a number above 0; got {getattr(asked, name)}")
+        if not getattr(options, name) > 0:
+            parser.error(f"argument --{name}: expected a number above 0; got {getattr(options, name)}")
+    if options.decay >= 1:
+        parser.error(f"argument --decay: expected a number below 1; got {options.decay}")
+    if not options.minutes >= 0:
+        parser.error(f"argument --minutes: expected 0 or more; got {options.minutes}")
+    for name in ("out", "chart"):
+        path = getattr(options, name)
+        if path and not path.parent.is_dir():
+            parser.error(f"argument --{name}: there is no folder {path.parent}")
     try:
-        asked.rules = nt.rules(asked.game, preset=asked.preset)
-        asked.truth = find_truth(asked.rules)
+        options.rules = nt.rules(options.game, preset=options.preset)
+        options.truth = find_truth(options.rules)
     except (ValueError, nt.NotSolvedError) as problem:
         parser.error(str(problem))
-    return asked
+    return options
 
 
 def main() -> int:
     """Learn a game, and print and save the curve; fail if the regret is still too high when the time is over."""
-    asked = parse_arguments()
-    settings = Settings(*(getattr(asked, name) for name in Settings._fields))
+    options = parse_arguments()
+    settings = Settings(*(getattr(options, name) for name in Settings._fields))
     rows, reached = [], False
-    name = " ".join(filter(None, (asked.game, asked.preset)))
-    print(f"{name}, {len(asked.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}")
-    for row in train(asked.rules, settings, asked.truth, asked.seed, asked.every):
+    name = " ".join(filter(None, (options.game, options.preset)))
+    print(f"{name}, {len(options.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}")
+    for row in train(options.rules, settings, options.truth, options.seed, options.every):
         rows.append(row)
         print(format_row(row), flush=True)
-        if asked.out:
-            asked.out.write_text("\n".join(",".join(map(str, each)) for each in (Row._fields, *rows)) + "\n")
-        if asked.chart:
-            asked.chart.write_text(draw_curve(name, rows))
-        reached = row.start_regret == 0 and row.mean_regret <= asked.until
-        if reached or row.seconds >= 60 * asked.minutes:
+        if options.out:
+            options.out.write_text("\n".join(",".join(map(str, each)) for each in (Row._fields, *rows)) + "\n")
+        if options.chart:
+            options.chart.write_text(draw_curve(name, rows))
+        reached = row.start_regret == 0 and row.mean_regret <= options.until
+        if reached or row.seconds >= 60 * options.minutes:
             break
-    print("The goal is reached." if reached else f"Not enough: a mean of at most {asked.until} was asked for.")
+    goal = f"the right first move and a mean regret of at most {options.until:g}"
+    print("The goal is reached." if reached else f"The time is over before the goal is reached: {goal}.")
     return 0 if reached else 1
 
 

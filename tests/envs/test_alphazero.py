@@ -94,7 +94,10 @@ def run(alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str)
     ("options", "last"),
     [
         ([], "The goal is reached."),
-        (["--until=-1", "--minutes=0"], "Not enough: a mean of at most -1.0 was asked for."),
+        (
+            ["--until=-1", "--minutes=0"],
+            "The time is over before the goal is reached: the right first move and a mean regret of at most -1.",
+        ),
     ],
 )
 def test_it_stops_at_the_goal_or_when_the_time_is_over(
@@ -133,7 +136,10 @@ def test_a_game_that_nobody_can_open_is_refused(alphazero: ModuleType) -> None:
         (["nothing"], "there is no game called"),
         (["draft", "--preset", "nothing"], "nothing"),
         (["draft", "--until", "low"], "--until"),
-        (["draft", "--games", "0"], "--games"),
+        (["draft", "--games", "0"], "--games: expected a number above 0; got 0"),
+        (["draft", "--decay", "1"], "--decay: expected a number below 1; got 1.0"),
+        (["draft", "--minutes", "nan"], "--minutes: expected 0 or more; got nan"),
+        (["draft", "--out", "/no/folder/curve.csv"], "--out: there is no folder /no/folder"),
     ],
 )
 def test_what_cannot_be_learned_is_said(
