@@ -116,6 +116,20 @@ def test_followers_are_woken_when_players_come_and_go() -> None:
     run(do)
 
 
+def test_followers_are_woken_by_a_player_who_was_gone_for_a_moment() -> None:
+    async def do(shared: Shared) -> None:
+        server = shared.open()
+        with server.attend(ROOM, {BEN}):
+            pass
+        shared.now += 2
+        shared.woken.clear()
+        with server.attend(ROOM, {BEN}):
+            assert shared.woken == [ROOM], "a claim may have been offered meanwhile"
+        await server.close()
+
+    run(do)
+
+
 def test_absence_counts_from_the_last_sign_the_turn_and_the_start_of_the_server() -> None:
     async def do(shared: Shared) -> None:
         server, start = shared.open(), shared.now

@@ -123,6 +123,7 @@ class PresenceTracker:
         for seat in seats:
             self._get_player(room, seat).pages += 1
             self._changing.add((room, seat))
+        self._publish(room)  # one who was gone for a moment counts as here, but the game could perhaps be claimed
         try:
             yield
         finally:
