@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -18,7 +18,7 @@ play-web: $(VENV)/.web ## set up everything and play in the browser, at the addr
 	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
-	@$(MAKE) --no-print-directory -j 3 lint types imports unit fresh
+	@$(MAKE) --no-print-directory -j 3 lint types imports unit unit-jax fresh
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -42,7 +42,9 @@ proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 JAX_TESTS := tests/envs/test_alphazero.py tests/envs/test_jax.py tests/envs/test_same_game.py
 unit: $(VENV)/.dev browser proxies ## the tests
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(addprefix --ignore=,$(JAX_TESTS))
-	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(JAX_TESTS)
+
+unit-jax: $(VENV)/.dev ## the tests of JAX; one process at a time is enough, as `unit` mostly waits
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q $(JAX_TESTS)
 
 quick: $(VENV)/.dev ## what to run between two edits: the tests that need no browser, no server and no second
 	$(BIN)/pytest -q -n auto -m 'not slow and not postgres' tests/arena tests/cli tests/coach tests/engine tests/players
