@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -87,10 +87,12 @@ reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of move
 eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
 	mv docs/evaluation/report.md docs/evaluation/README.md
+	rm docs/evaluation/report.html # the site has the same as a page
 
 screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them
 	$(BIN)/python tools/screenshots.py
 	$(BIN)/python tools/app_screenshots.py
+	$(BIN)/python tools/animations.py
 
 lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for the maps in the browser
 	mkdir -p build/lab
@@ -103,6 +105,9 @@ golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; re
 	$(SCRIPT) tests/coach/test_review.py
 	$(SCRIPT) tests/engine/test_prompt.py
 	$(SCRIPT) tests/envs/test_openspiel.py
+
+site: $(VENV)/.dev ## build the documentation site in build/site, and check every page of it
+	$(BIN)/python tools/site.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py

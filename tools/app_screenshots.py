@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -104,6 +104,13 @@ def draw(sight: Sight, size: tuple[int, int], file: Path) -> str:
     return asyncio.run(run())
 
 
+def render(page: Page, drawn: Iterable[str]) -> Iterator[bytes]:
+    """Yield SVG pictures as PNG, in a browser's page."""
+    for picture in drawn:
+        page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 900px }}</style>{picture}")
+        yield page.locator("svg").first.screenshot()
+
+
 def list_names() -> list[str]:
     """Return the names of all pictures."""
     return [f"app-{sight.name}-{name}" for sight in SIGHTS for name in SIZES]
@@ -122,9 +129,8 @@ def main() -> int:
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
         page = started.new_page()
-        for name, picture in zip(list_names(), drawn, strict=True):
-            page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 900px }}</style>{picture}")
-            keep_picture(name, page.locator("svg").first.screenshot())
+        for name, picture in zip(list_names(), render(page, drawn), strict=True):
+            keep_picture(name, picture)
         started.close()
     return 0
 

@@ -70,17 +70,21 @@ async def show_reference(request: Request) -> Response:
     """Show the description as a page; its content is rendered once."""
     state = request.app.state
     if not hasattr(state, "reference"):
-        schema = request.app.openapi()
-        groups = [(tag, list(_list_operations(schema, tag["name"]))) for tag in schema["tags"]]
-        content = templates.get_template("docs_content.html").render(
-            about=ABOUT,
-            groups=groups,
-            models=schema["components"]["schemas"],
-            describe_type=describe_type,
-            format_example=format_example,
-        )
-        state.reference = Markup(content)  # noqa: S704 - its values were escaped when it was rendered
+        state.reference = render_reference(request.app.openapi(), "/openapi.json")
     return render_page(request, "docs.html", content=state.reference)
+
+
+def render_reference(schema: Schema, address: str) -> Markup:
+    """Render the description as HTML, for the page here and for the documentation site; the address is the schema's."""
+    content = templates.get_template("docs_content.html").render(
+        about=ABOUT,
+        address=address,
+        groups=[(tag, list(_list_operations(schema, tag["name"]))) for tag in schema["tags"]],
+        models=schema["components"]["schemas"],
+        describe_type=describe_type,
+        format_example=format_example,
+    )
+    return Markup(content)  # noqa: S704 - its values were escaped when it was rendered
 
 
 def _list_operations(schema: Schema, tag: str) -> Iterator[tuple[str, str, Schema, Schema]]:

@@ -1,0 +1,112 @@
+"""The documentation site: it builds without a fault, every fault would be found, and its search needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from site import ROOT, build_site, list_navigation, rewrite_links
+from site_check import find_faults
+from site_pages import draw_walks
+
+pytest_plugins = ["support.browsers"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built anew."""
+    folder = tmp_path_factory.mktemp("site")
+    assert build_site(folder) == []
+    return folder / "site"
+
+
+def test_the_site_has_a_section_for_each_kind_of_reader(site: Path) -> None:
+    home = (site / "index.html").read_text()
+    for section in ("Play", "Teach", "Make rules", "Study", "Run a server", "Reference", "Develop"):
+        assert f">\n    {section}\n" in home or section in home
+
+
+def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
+    for page in ROOT.joinpath("docs").rglob("*.md"):
+        name = "index" if page.stem == "README" else page.stem
+        assert (site / page.relative_to(ROOT / "docs").with_name(f"{name}.html")).exists()
+
+
+def test_the_reference_has_every_request_and_every_table(site: Path) -> None:
+    requests = (site / "reference/http.html").read_text()
+    assert "/api/games/{address}/moves" in requests
+    assert "curl" in requests
+    assert "puzzle" in (site / "reference/database.html").read_text()
+    assert 'id="number_tower.Game"' in (site / "reference/python/games.html").read_text()
+
+
+def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
+    assert (site / "design.html").read_text().count('class="walk"') == 2
+    drawn = draw_walks("A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n")
+    assert ">read it</text>" in drawn
+    assert "cli/&lt;input&gt;.py" in drawn
+
+
+def test_the_search_works_from_the_disk(site: Path, open_file: Callable[..., Page]) -> None:
+    page = open_file(site / "games/draft.html")
+    page.keyboard.press("Control+k")
+    page.get_by_role("textbox").first.fill("undirected vertex geography")
+    expect(page.get_by_role("link", name="Pairs").first).to_be_visible(timeout=120_000)
+
+
+def write_site(folder: Path, **pages: str) -> Path:
+    for name, text in pages.items():
+        folder.joinpath(f"{name}.html").write_text(text)
+    return folder
+
+
+def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
+    write_site(tmp_path, index='<h1 id="top">Here</h1><a href="other.html#place">', other='<p id="place"><a href=".">')
+    assert find_faults(tmp_path, ["index.md", "other.md"]) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ('<a href="nowhere.html">', "index.html: nowhere.html leads nowhere"),
+        ('<a href="#nowhere">', "index.html: #nowhere names a place that index.html does not have"),
+        ('<img src="nothing.png">', "index.html: nothing.png leads nowhere"),
+        ('<script src="https://example.org/x.js">', "index.html: loads https://example.org/x.js from elsewhere"),
+        ('<link href="//example.org/x.css">', "index.html: loads //example.org/x.css from elsewhere"),
+        ('<image href="https://example.org/x.png">', "index.html: loads https://example.org/x.png from elsewhere"),
+    ],
+)
+def test_a_broken_link_is_a_fault(tmp_path: Path, page: str, fault: str) -> None:
+    assert find_faults(write_site(tmp_path, index=page), ["index.md"]) == [fault]
+
+
+def test_a_page_that_nothing_leads_to_is_a_fault(tmp_path: Path) -> None:
+    write_site(tmp_path, index="", lost="")
+    assert find_faults(tmp_path, ["index.md"]) == [
+        "lost.html: neither the navigation nor the first page of its folder leads there"
+    ]
+    write_site(tmp_path, index='<a href="lost.html">')
+    assert find_faults(tmp_path, ["index.md"]) == []
+
+
+def test_a_page_that_nobody_wrote_is_a_fault(tmp_path: Path) -> None:
+    assert find_faults(write_site(tmp_path, index=""), ["index.md", "new.md"]) == [
+        "new.html: the navigation names it, and there is no such page"
+    ]
+
+
+def test_links_lead_to_pages_of_the_site_or_to_copies_of_files() -> None:
+    text = "[a](../bench/RESULTS.md#how) [b](games/draft.md) [c](decisions/) [d](../src/number_tower/rules.py) `[e](x)`"
+    assert rewrite_links("theory.md", text) == (
+        "[a](project/measurements.md#how) [b](games/draft.md) [c](decisions/index.md) "
+        "[d](files/src/number_tower/rules.py.txt) `[e](x)`"
+    )
+    assert rewrite_links("project/contributing.md", "[a](docs/design.md)") == "[a](../design.md)"
+
+
+def test_the_navigation_names_every_page_once() -> None:
+    pages = list_navigation(ROOT / "zensical.toml")
+    assert len(pages) == len(set(pages)) > 40

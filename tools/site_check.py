@@ -1,0 +1,93 @@
+"""Checks the pages of a built site: every link and picture leads somewhere, every page can be found, nothing is loaded
+from elsewhere.
+"""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import PurePosixPath
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src", "image": "href"}
+"""What a browser loads by itself, and the attribute that names it."""
+
+UNLINKED = {"404.html"}
+"""Pages that nothing leads to: the one for wrong addresses."""
+
+
+class _Page(HTMLParser):
+    """What a page links to and loads, and the places in it that a link can name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.places = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Read one tag."""
+        given = dict(attrs)
+        self.places |= {unquote(place) for place in (given.get("id"), given.get("name")) if place}
+        address = given.get(LOADED.get(tag, ""))
+        if address and given.get("rel") not in {"canonical", "prev", "next"}:
+            self.loaded.append(address)
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"] or "")
+
+
+def find_faults(site: Path, navigation: list[str]) -> list[str]:
+    """Return what is wrong with a site, a sentence each; the navigation names its pages as Markdown files."""
+    return sorted(set(_find_faults(site, navigation)))
+
+
+def _find_faults(site: Path, navigation: list[str]) -> Iterator[str]:
+    pages = {
+        file.relative_to(site).as_posix(): _Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")
+    }
+    named = {_name_page(page) for page in navigation}
+    for name in named - pages.keys():
+        yield f"{name}: the navigation names it, and there is no such page"
+    for name in pages.keys() - named - UNLINKED:
+        index = join(dirname(name), "index.html")
+        if index not in named or name not in {_resolve(index, link)[0] for link in pages[index].links}:
+            yield f"{name}: neither the navigation nor the first page of its folder leads there"
+    for name, page in pages.items():
+        for address in page.loaded:
+            if urlsplit(address).netloc:
+                yield f"{name}: loads {address} from elsewhere"
+        for address in (*page.links, *page.loaded):
+            if not urlsplit(address).scheme and not urlsplit(address).netloc:
+                yield from _check_link(site, pages, name, address)
+
+
+def _check_link(site: Path, pages: dict[str, _Page], name: str, address: str) -> Iterator[str]:
+    path, place = _resolve(name, address)
+    if not site.joinpath(path).is_file():
+        yield f"{name}: {address} leads nowhere"
+    elif path in pages and place not in pages[path].places:
+        yield f"{name}: {address} names a place that {path} does not have"
+
+
+def _resolve(name: str, address: str) -> tuple[str, str]:
+    """Return the file and the place in it that an address on a page means."""
+    parts = urlsplit(address)
+    path = unquote(parts.path)
+    if not path:
+        return name, unquote(parts.fragment)
+    found = normpath(path.lstrip("/") if path.startswith("/") else join(dirname(name), path))
+    if path.endswith("/") or found == ".":
+        found = normpath(join(found, "index.html"))
+    return found, unquote(parts.fragment)
+
+
+def _name_page(page: str) -> str:
+    """Return the file that a Markdown file becomes."""
+    path = PurePosixPath(page)
+    return str(path.with_name("index.html" if path.stem == "README" else f"{path.stem}.html"))

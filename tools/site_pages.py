@@ -1,0 +1,84 @@
+"""The pages of the documentation site that are made from the code, and its diagrams."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import wrap
+
+from number_tower.store import locate_file
+from number_tower.store.schema import NEWEST, metadata
+from number_tower.web.app import make_app
+from number_tower.web.pages.docs import render_reference
+from number_tower.web.settings import Settings
+
+DECISIONS = Path(__file__).parent.parent / "docs/decisions"
+WALK = re.compile(r"^A (?:typed|posted) move \(`[^`]*`\):\n\n(?P<table>(?:\|.*\n)+)", re.MULTILINE)
+
+
+def make_pages() -> dict[str, str]:
+    """Return all pages and files that are made, by their paths."""
+    with TemporaryDirectory() as folder:
+        schema = make_app(Settings(locate_file(str(Path(folder, "games.db"))))).openapi()
+    return {
+        "decisions/index.md": list_decisions(),
+        "reference/database.md": describe_database(),
+        "reference/http.md": f"# HTTP, every request\n\n{render_reference(schema, 'openapi.json')}\n",
+        "reference/openapi.json": json.dumps(schema, indent=1),
+    }
+
+
+def list_decisions() -> str:
+    """Write the list of decisions."""
+    lines = ["# Decisions\n", "Each note says what was decided and why, with what was measured.\n"]
+    for path in sorted(DECISIONS.glob("[0-9]*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        lines.append(f"- {path.name[:4]} [{title}]({path.name})")
+    return "\n".join(lines) + "\n"
+
+
+def describe_database() -> str:
+    """Write the page with the tables of the database."""
+    lines = [
+        "# The database\n",
+        f"The tables as migration {NEWEST} leaves them, in SQLite and in PostgreSQL. A game is stored as its changes, and its",
+        "state follows from them. `tower db` checks, copies and moves a database; see [saved games](../how-to/keep-games.md)",
+        "and [PostgreSQL](../how-to/postgresql.md).\n",
+    ]
+    for table in metadata.sorted_tables:
+        lines += [f"## {table.name}\n", "| column | type | | refers to |", "|---|---|---|---|"]
+        for column in table.columns:
+            marks = "key" if column.primary_key else "" if column.nullable else "always set"
+            others = ", ".join(f"`{key.target_fullname}`" for key in column.foreign_keys)
+            lines.append(f"| `{column.name}` | {str(column.type).lower()} | {marks} | {others} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def draw_walks(text: str) -> str:
+    """Put a diagram above each table that tells the steps of a move."""
+    return WALK.sub(lambda found: found[0].replace(found["table"], draw_walk(found["table"]) + found["table"]), text)
+
+
+def draw_walk(table: str) -> str:
+    """Draw the steps of a table as boxes one below the other, with arrows between; modules stand to the right."""
+    rows = [line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]]
+    steps = [(step.replace("`", "").strip(), modules.replace("`", "").strip()) for step, modules in rows]
+    width, left, gap, line, top = 760, 330, 18, 17, 4
+    parts: list[str] = []
+    for number, (step, modules) in enumerate(steps):
+        words, places = wrap(step, 42), wrap(modules, 56)
+        height = line * max(len(words), len(places)) + 14
+        if number:
+            parts.append(f'<path d="M{left / 2} {top - gap} v{gap - 5} m-4 -5 l4 6 l4 -6" class="line"/>')
+        parts.append(f'<rect x="4" y="{top}" width="{left - 8}" height="{height}" rx="6" class="line"/>')
+        for lines, x, kind in ((words, 14, "step"), (places, left + 10, "modules")):
+            for row, words_of_row in enumerate(lines):
+                place = f'x="{x}" y="{top + 20 + row * line}" class="{kind}"'
+                parts.append(f"<text {place}>{html.escape(words_of_row)}</text>")
+        top += height + gap
+    label = html.escape("; then ".join(step for step, _ in steps), quote=True)
+    return f'<svg viewBox="0 0 {width} {top}" role="img" aria-label="{label}" class="walk">{"".join(parts)}</svg>\n\n'
