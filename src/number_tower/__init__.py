@@ -86,7 +86,15 @@ _RENAMED = {
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options."""
+    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options.
+
+    Examples:
+        >>> nt.rules(nt.Rules(target=15), target=21).target
+        21
+        >>> from number_tower.catalogue import list_names
+        >>> [nt.rules(name).target for name in list_names()]
+        [None, 15, None, 15, 20]
+    """
     from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 
     return choose(source, options, preset=None if preset is None else str(preset)).rules

@@ -20,7 +20,12 @@ EventKind = Literal["start", "placed", "skipped", "turn", "end"]
 
 
 class Event(NamedTuple):
-    """An event to tell, and the player it is about; at the end, the player whose turn it would be."""
+    """An event to tell, and the player it is about; at the end, the player whose turn it would be.
+
+    Examples:
+        >>> [event.kind for event in nt.Game().play(9).events]
+        ['placed', 'turn']
+    """
 
     kind: EventKind
     player: int
@@ -28,7 +33,17 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Game:
-    """An immutable game: a move makes a new one, and undo is dropping a move."""
+    """An immutable game: a move makes a new one, and undo is dropping a move.
+
+    Examples:
+        >>> game = nt.Game(nt.Rules(target=15)).play(9).play(5)
+        >>> game.legal, game.to_move, game.outcome
+        ((1,), 0, None)
+        >>> game.play(1).outcome
+        Outcome(winner=0, reason='exact')
+        >>> game.undo().moves
+        (9,)
+    """
 
     rules: Rules = field(default_factory=Rules)
     first: int = 0
@@ -55,13 +70,23 @@ class Game:
         return {**self.__dict__, "_positions": None}
 
     def play(self, block: int) -> Game:
-        """Return the game after the player to move has placed a block."""
+        """Return the game after the player to move has placed a block.
+
+        Examples:
+            >>> nt.Game().play(4).play(5).moves
+            (4, 5)
+        """
         position = self.position.place(block)
         positions = None if self._positions is None else (*self._positions, position)
         return self._make((*self.moves, block), (*self.movers, self.to_move), position, positions)
 
     def undo(self, count: int = 1) -> Game:
-        """Return the game without its last move, or its last few."""
+        """Return the game without its last move, or its last few.
+
+        Examples:
+            >>> nt.Game(moves=(4, 5, 6)).undo(2).moves
+            (4,)
+        """
         if not 1 <= count <= len(self.moves):
             raise ValueError("there is no move to undo")
         return self.at(len(self.moves) - count)
@@ -77,7 +102,12 @@ class Game:
         return self._make(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
     def history(self) -> Iterator[Game]:
-        """Yield this game before its first move, after it, and so on to now."""
+        """Yield this game before its first move, after it, and so on to now.
+
+        Examples:
+            >>> [game.legal for game in nt.Game(nt.Rules(blocks="1-3"), moves=(2, 1)).history()]
+            [(1, 2, 3), (1, 3), (3,)]
+        """
         return map(self.at, range(len(self.moves) + 1))
 
     @property

@@ -26,11 +26,26 @@ _JOINERS = "\u200c\u200d"
 
 
 class TableError(ValueError):
-    """Something cannot be done at a table, and why."""
+    """Something cannot be done at a table, and why.
+
+    Examples:
+        >>> nt.Table(nt.Game(), names=("Ann", "ann"))
+        Traceback (most recent call last):
+            ...
+        number_tower.table.TableError: expected two different names; both are Ann
+    """
 
 
 class StaleError(TableError):
-    """A change was meant for an earlier version of the table; `table` is the present one."""
+    """A change was meant for an earlier version of the table; `table` is the present one.
+
+    Examples:
+        >>> table = nt.Table(nt.Game(moves=(5, 6)))
+        >>> table.answer(1, nt.Change("place", 7))
+        Traceback (most recent call last):
+            ...
+        number_tower.table.StaleError: the game has changed meanwhile
+    """
 
     def __init__(self, table: Table) -> None:
         super().__init__("the game has changed meanwhile")
@@ -38,7 +53,12 @@ class StaleError(TableError):
 
 
 class Change(NamedTuple):
-    """A block placed, a number of moves taken back, or a result declared by player 0 or 1."""
+    """A block placed, a number of moves taken back, or a result declared by player 0 or 1.
+
+    Examples:
+        >>> nt.Change("undo", 2).written(), nt.Change.read("resigned 2")
+        ('undo 2', Change(kind='resigned', number=1))
+    """
 
     kind: Literal["place", "undo"] | Declaration
     number: int
@@ -91,6 +111,13 @@ class Table:
     The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
     computer are excluded from equality. A table made without a rulebook, or with the name of another one, looks it up
     by the name and the rules.
+
+    Examples:
+        >>> table = nt.Table(nt.Game(nt.Rules(target=20)), names=("Ann", "Ben")).play(9).play(8)
+        >>> table.undo().play(7).version
+        4
+        >>> table.declare("resigned", 0).outcome
+        Outcome(winner=1, reason='resigned')
     """
 
     game: Game
@@ -133,7 +160,14 @@ class Table:
         return len(self.log)
 
     def answer(self, version: int, change: Change) -> Table:
-        """Make a change that is meant for a version of this table; return the table itself if it is a repetition."""
+        """Make a change that is meant for a version of this table; return the table itself if it is a repetition.
+
+        Examples:
+            >>> table = nt.Table(nt.Game())
+            >>> table = table.answer(0, nt.Change("place", 9))
+            >>> table.answer(0, nt.Change("place", 9)) is table
+            True
+        """
         if self.check_version(version, change):
             return self
         match change.kind:

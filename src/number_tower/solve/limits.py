@@ -15,11 +15,26 @@ MIB = 1 << 20
 
 
 class NotSolvedError(Exception):
-    """A limit was reached before the answer was found; there is no guess."""
+    """A limit was reached before the answer was found; there is no guess.
+
+    Examples:
+        >>> rules = nt.Rules(blocks="1-20", supply="own", target=155)
+        >>> nt.solve(nt.Game(rules), plies=False, seconds=0)
+        Traceback (most recent call last):
+            ...
+        number_tower.solve.limits.NotSolvedError: not solved within 0 seconds
+    """
 
 
 class Progress(NamedTuple):
-    """Progress of a search: positions searched, seconds used, and how full its table is (0 to 1)."""
+    """Progress of a search: positions searched, seconds used, and how full its table is (0 to 1).
+
+    Examples:
+        >>> seen = []
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20)), progress=seen.append)
+        >>> seen[0].positions, seen[0].filled
+        (0, 0.0)
+    """
 
     positions: int
     seconds: float

@@ -17,7 +17,15 @@ _UNKNOWN_PLIES = 1 << 62
 
 
 class Worth(NamedTuple):
-    """A value for the player to move, and the plies to the end (None: not known)."""
+    """A value for the player to move, and the plies to the end (None: not known).
+
+    Examples:
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20), moves=(3,)))
+        >>> solution.worth, solution.moves[9]
+        (Worth(value='win', plies=3), Worth(value='loss', plies=2))
+        >>> solution.worth.rank > solution.moves[9].rank
+        True
+    """
 
     value: Value
     plies: int | None = None
