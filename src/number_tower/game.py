@@ -1,7 +1,5 @@
 """A game: its rules, who started, and the moves so far; everything else follows from these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -69,7 +67,7 @@ class Game:
         """Pickle without the earlier positions, which follow from the moves."""
         return {**self.__dict__, "_positions": None}
 
-    def play(self, block: int) -> Game:
+    def play(self, block: int) -> "Game":
         """Return the game after the player to move has placed a block.
 
         Examples:
@@ -80,7 +78,7 @@ class Game:
         positions = None if self._positions is None else (*self._positions, position)
         return self._make((*self.moves, block), (*self.movers, self.to_move), position, positions)
 
-    def undo(self, count: int = 1) -> Game:
+    def undo(self, count: int = 1) -> "Game":
         """Return the game without its last move, or its last few.
 
         Examples:
@@ -91,7 +89,7 @@ class Game:
             raise ValueError("there is no move to undo")
         return self.at(len(self.moves) - count)
 
-    def at(self, ply: int) -> Game:
+    def at(self, ply: int) -> "Game":
         """Return the game after its first `ply` moves."""
         if ply == len(self.moves):
             return self
@@ -101,7 +99,7 @@ class Game:
             object.__setattr__(self, "_positions", positions)
         return self._make(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
-    def history(self) -> Iterator[Game]:
+    def history(self) -> "Iterator[Game]":
         """Yield this game before its first move, after it, and so on to now.
 
         Examples:
@@ -159,7 +157,7 @@ class Game:
         movers: tuple[int, ...],
         position: Position,
         positions: tuple[Position, ...] | None,
-    ) -> Game:
+    ) -> "Game":
         """Return a game by the same rules whose moves are known to be legal."""
         game = object.__new__(Game)
         game.__dict__.update(self.__dict__, moves=moves, movers=movers, position=position, _positions=positions)
@@ -169,7 +167,7 @@ class Game:
 Playable = TypeVar("Playable", Game, Position)
 
 
-def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
+def play_randomly(start: Playable, rng: "Random", most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
     """Yield a game or position, and then what it becomes by each random move, until it is over or `most` were made.
 
     A move is drawn only when the next item is requested, so callers may draw from `rng` in between.

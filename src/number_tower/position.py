@@ -1,7 +1,5 @@
 """A position: the blocks left, the towers' heights and tops, and whose turn it is. Legality is decided here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -100,7 +98,7 @@ class Position:
     """Cache of `legal_mask`, which most callers need several times."""
 
     @classmethod
-    def start(cls, rules: Rules, first: int = 0) -> Position:
+    def start(cls, rules: Rules, first: int = 0) -> "Position":
         """Return the position before the first move."""
         return cls(rules, (rules.every, rules.every), (0, 0), (EMPTY, EMPTY), first)
 
@@ -147,7 +145,7 @@ class Position:
         yield "opening" if top == EMPTY else "fit", left & ~fits
         yield "target", fits & ~rules.room(self.heights[mover])
 
-    def place(self, block: int) -> Position:
+    def place(self, block: int) -> "Position":
         """Return the position after the player to move has placed a block."""
         rules, mover = self.rules, self.to_move
         bit = rules.bit_if(block)

@@ -1,7 +1,5 @@
 """A game with its players: their names, what is hidden from them, results they declare, and a log of all changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -47,7 +45,7 @@ class StaleError(TableError):
         number_tower.table.StaleError: the game has changed meanwhile
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: "Table") -> None:
         super().__init__("the game has changed meanwhile")
         self.table = table
 
@@ -63,7 +61,7 @@ class Change(NamedTuple):
     kind: Literal["place", "undo"] | Declaration
     number: int
 
-    def repeats(self, other: Change) -> bool:
+    def repeats(self, other: "Change") -> bool:
         """Return whether this is the same change again; how many moves an `undo` takes back does not matter."""
         return self == other or self.kind == other.kind == "undo"
 
@@ -74,7 +72,7 @@ class Change(NamedTuple):
         return f"{self.kind} {self.number if self.kind == 'undo' else self.number + 1}"
 
     @classmethod
-    def read(cls, text: str) -> Change:
+    def read(cls, text: str) -> "Change":
         """Read the text that `written` returns."""
         parts = _CHANGE.fullmatch(text)
         if parts is not None:
@@ -144,11 +142,11 @@ class Table:
             object.__setattr__(self, "names", check_player_names(self.names))
 
     @classmethod
-    def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> Table:
+    def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> "Table":
         """Return the table of a chosen game before its first move."""
         return cls(Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book)
 
-    def play(self, block: int) -> Table:
+    def play(self, block: int) -> "Table":
         """Place a block for the player to move."""
         if self.declared is not None:
             raise IllegalMoveError(block, "over")
@@ -159,7 +157,7 @@ class Table:
         """How many changes have been made."""
         return len(self.log)
 
-    def answer(self, version: int, change: Change) -> Table:
+    def answer(self, version: int, change: Change) -> "Table":
         """Make a change that is meant for a version of this table; return the table itself if it is a repetition.
 
         Examples:
@@ -207,7 +205,7 @@ class Table:
         """Whether a move can be taken back: also the last of a game, but not after a declared result."""
         return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
 
-    def undo(self, player: int | None = None) -> Table:
+    def undo(self, player: int | None = None) -> "Table":
         """Take back the last move of a person, or of one player, and all moves after it."""
         if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to undo")
@@ -218,7 +216,7 @@ class Table:
             count += 1
         return replace(self, game=self.game.undo(count), log=(*self.log, Change("undo", count)))
 
-    def declare(self, reason: Declaration, player: int) -> Table:
+    def declare(self, reason: Declaration, player: int) -> "Table":
         """End the game by a declaration: the other player wins, or nobody if it is abandoned."""
         if self.outcome is not None:
             raise TableError("the game is over")

@@ -1,7 +1,5 @@
 """Limits of a search: time, memory and positions; the progress it reports; and the error when a limit is reached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -66,7 +64,7 @@ class SearchLimits:
         self._started_at: float | None = None
         self._parts: list[SearchLimits] = []
 
-    def split_positions(self, positions: int) -> SearchLimits:
+    def split_positions(self, positions: int) -> "SearchLimits":
         """Return limits for a part of the work that has its own limit of positions."""
         part = SearchLimits(memory=self.memory, positions=positions, progress=self._report)
         self._parts.append(part)
