@@ -207,12 +207,14 @@ def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **
     return choose(source, options, preset=None if preset is None else str(preset)).rules
 
 
-def __getattr__(name: str) -> object:
-    name = _RENAMED.get(name, name)
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take every name for one of the package
+
+    def __getattr__(name: str) -> object:
+        name = _RENAMED.get(name, name)
+        for module, names in _MODULES.items():
+            if name in names:
+                return getattr(import_module(module), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

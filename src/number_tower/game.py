@@ -103,7 +103,7 @@ class Game:
         """Yield this game before its first move, after it, and so on to now.
 
         Examples:
-            >>> [game.legal for game in nt.Game(nt.Rules(blocks="1-3"), moves=(2, 1)).history()]
+            >>> [game.legal for game in nt.Game(nt.Rules(blocks=range(1, 4)), moves=(2, 1)).history()]
             [(1, 2, 3), (1, 3), (3,)]
         """
         return map(self.at, range(len(self.moves) + 1))

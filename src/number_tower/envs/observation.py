@@ -44,7 +44,7 @@ class ObservationEncoder:
     """Encodes the positions of one game.
 
     Examples:
-        >>> encoder = ObservationEncoder(nt.Rules(blocks="1-4", target=9))
+        >>> encoder = ObservationEncoder(nt.Rules(blocks=range(1, 5), target=9))
         >>> encoder.layout, encoder.size
         ((('turn', 1), ('left', 4), ('top', 5), ('height', 1)), 11)
         >>> position = nt.Game(encoder.rules, moves=(3,)).position

@@ -50,7 +50,7 @@ class NotMeasuredError(Exception):
     """The rules have more positions than the limits allow: nothing is measured, and nothing guessed.
 
     Examples:
-        >>> study(nt.Rules(blocks="1-9", supply="own", target=40), positions=100)
+        >>> study(nt.Rules(blocks=range(1, 10), supply="own", target=40), positions=100)
         Traceback (most recent call last):
             ...
         number_tower.lab.graph.NotMeasuredError: too large, not measured: more than 100 positions

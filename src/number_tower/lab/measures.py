@@ -127,7 +127,7 @@ def study(
     whether to use Numba; without it, Numba is used for larger games if it is installed. The result is the same.
 
     Examples:
-        >>> study(nt.Rules(blocks="1-5", target=9)).positions
+        >>> study(nt.Rules(blocks=range(1, 6), target=9)).positions
         15
     """
     mechanics = choose(rules).rules

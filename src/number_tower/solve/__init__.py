@@ -29,7 +29,7 @@ def solve(
     without limits as long as the position is small; `plies=False` leaves them out.
 
     Examples:
-        >>> nt.solve(nt.Game(nt.Rules(fit="ascending", step=5, blocks="1-30"), moves=(5,))).best
+        >>> nt.solve(nt.Game(nt.Rules(fit="ascending", step=5, blocks=range(1, 31)), moves=(5,))).best
         (6,)
         >>> nt.solve(nt.Game(nt.Rules(target=15, supply="own", towers="own")), seconds=60)
         <Solution: win in 3, by two separate towers>

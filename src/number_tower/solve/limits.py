@@ -16,7 +16,7 @@ class NotSolvedError(Exception):
     """A limit was reached before the answer was found; there is no guess.
 
     Examples:
-        >>> rules = nt.Rules(blocks="1-20", supply="own", target=155)
+        >>> rules = nt.Rules(blocks=range(1, 21), supply="own", target=155)
         >>> nt.solve(nt.Game(rules), plies=False, seconds=0)
         Traceback (most recent call last):
             ...
