@@ -1,7 +1,8 @@
 """The public names: those on the pages of docs/reference/python. What lacks a docstring or an example, and what fails.
 
 A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.lab` all names in the `__all__` of
-that module. Run as a program, this prints the problems of the names that its arguments make public.
+that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. Run as a
+program, this prints the problems of the names that its arguments make public.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import number_tower
 
 PAGES = Path(__file__).parent.parent.parent / "docs/reference/python"
 
-_ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
+_ENTRY = re.compile(r"^(?::::|###) (number_tower\S*)$", re.MULTILINE)
 _MEMBERS = (property, cached_property, classmethod, staticmethod)
 
 
@@ -53,7 +54,7 @@ def resolve(entry: str) -> list[PublicName]:
     parent, _, name = entry.rpartition(".")
     found = getattr(import_module(parent), name, None) if parent else number_tower
     if found is not None and not isinstance(found, ModuleType):
-        own = base if parent == number_tower.__name__ else {**base, name: found}
+        own = base if hasattr(number_tower, name) else {**base, name: found}
         return [PublicName(parent, name, found, own)]
     module = import_module(entry)
     if module is number_tower:  # each of its names has an entry of its own
