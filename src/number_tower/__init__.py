@@ -1,6 +1,112 @@
 """Number Tower: five number-stacking games for two, one engine, and the exact value of every position.
 
-The names below are imported when they are first used, so that the command starts quickly.
+The examples of this introduction run as they stand, one after the other.
+
+A game is a value
+-----------------
+
+A move makes a new game and leaves the old one as it was. Players are 0 and 1. By these rules both build one tower with
+the blocks 1 to 9, and the player who takes it to exactly 15 wins:
+
+    >>> import number_tower as nt
+    >>> game = nt.Game(nt.Rules(target=15)).play(9).play(5)
+    >>> game.heights, game.to_move, game.legal
+    ((14, 14), 0, (1,))
+    >>> game.play(1).outcome
+    Outcome(winner=0, reason='exact')
+    >>> game.outcome is None, game.undo().moves
+    (True, (9,))
+
+A block that cannot be placed raises an error, which says why:
+
+    >>> game.play(9)
+    Traceback (most recent call last):
+        ...
+    number_tower.position.IllegalMoveError: 9 cannot be placed (used)
+
+Rules
+-----
+
+`nt.rules` takes the name of a game, or the path of a rule file such as `mygame.toml`, and options:
+
+    >>> from number_tower.catalogue import list_names
+    >>> climb, draft, factor, race, summit = list_names()
+    >>> nt.Game(nt.rules(draft, target=21, blocks="1-12")).play(9).play(12).towers
+    ((9,), (12,))
+
+`nt.Rules` makes rules of your own. Its arguments are what a rule file can say:
+
+    >>> primes = nt.Rules(blocks=[2, 3, 5, 7, 11], supply="own", fit="ascending", stuck="skips")
+    >>> nt.Game(primes).play(5).legal
+    (7, 11)
+
+Exact values
+------------
+
+`nt.solve` says what a position is worth to the player to move, and what each move is worth:
+
+    >>> solution = nt.solve(nt.Game(nt.rules(summit), moves=(3,)))
+    >>> solution.value, solution.plies, solution.best
+    ('win', 3, (7,))
+    >>> solution.moves[9]
+    Worth(value='loss', plies=2)
+
+Tables, records and matches
+---------------------------
+
+A table is a game with its players. A record is a table as text: one line, or JSON.
+
+    >>> from number_tower import record
+    >>> table = nt.Table(game, names=("Ann", "Ben"))
+    >>> record.to_line(table)
+    'rules(target=15,names=Ann,Ben):9,5'
+    >>> record.from_line("draft(target=21):9,8").game.legal
+    (1, 2, 3, 4, 5, 6, 7)
+    >>> nt.Match(best_of=3).after(0).after(None).score
+    (1.5, 0.5)
+
+Opponents, hints and reviews
+----------------------------
+
+    >>> from number_tower.players import make_player
+    >>> make_player("perfect", seed=1).choose(game)
+    1
+    >>> from number_tower.coach.hints import give_hint
+    >>> give_hint(table.undo(), step=2).texts[-1]
+    'Play 6: it wins.'
+    >>> from number_tower.coach.review import review
+    >>> [(move.ply, move.block, move.best) for move in review(game).mistakes]
+    [(1, 9, (5,)), (2, 5, (6, 3))]
+
+What else there is
+------------------
+
+    from number_tower import catalogue                       # the games and their presets; rule files
+    from number_tower.coach.puzzles import find_puzzles      # positions with one winning move
+    from number_tower.arena import arena                     # players play each other many times
+    from number_tower.evaluation import evaluate             # how much value a player loses
+    from number_tower import lab                             # how fair and deep are these rules?
+    from number_tower.envs.gymnasium import NumberTowerEnv   # also pettingzoo, openspiel, textarena, vector
+    from number_tower.envs.games import Games                # thousands of games at once
+    from number_tower.envs.jax import make                   # the same on a GPU, as pgx does it
+    from number_tower.store import open_store                # games in a database
+
+The names of this package
+-------------------------
+
+    rules, Rules                     the rules of a game: found, or made
+    Game, Position                   a game with its moves; all that matters for the rest of it
+    Outcome, Event                   how a game ended; what a move caused
+    Table, Change, Match             a game with its players; one change of it; several games
+    solve, Solution, Worth           exact values of a position and of its moves
+    Progress, NotSolvedError         a report of a long search; a search that reached its limit
+    MoveError                        a block cannot be placed: NotABlockError, IllegalMoveError
+    RulesError                       rules are not valid
+    CatalogueError                   a game cannot be found or read: UnknownGameError, UnknownPresetError,
+                                     OptionError, RuleFileError
+    TableError, StaleError           a change cannot be made; it was meant for an earlier version
+
+`help(number_tower.Game)` shows one of them alone.
 """
 
 from importlib import import_module
@@ -57,6 +163,7 @@ __all__ = [
     "solve",
 ]
 
+# All names but the first three are imported when they are first used, so that the command starts quickly.
 _MODULES = {
     "number_tower.position": ("IllegalMoveError", "MoveError", "NotABlockError", "Outcome", "Position"),
     "number_tower.game": ("Event", "Game"),
@@ -86,18 +193,28 @@ _RENAMED = {
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options."""
+    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options.
+
+    Examples:
+        >>> nt.rules(nt.Rules(target=15), target=21).target
+        21
+        >>> from number_tower.catalogue import list_names
+        >>> [nt.rules(name).target for name in list_names()]
+        [None, 15, None, 15, 20]
+    """
     from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 
     return choose(source, options, preset=None if preset is None else str(preset)).rules
 
 
-def __getattr__(name: str) -> object:
-    name = _RENAMED.get(name, name)
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take every name for one of the package
+
+    def __getattr__(name: str) -> object:
+        name = _RENAMED.get(name, name)
+        for module, names in _MODULES.items():
+            if name in names:
+                return getattr(import_module(module), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,5 @@
 """A game: its rules, who started, and the moves so far; everything else follows from these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -20,7 +18,12 @@ EventKind = Literal["start", "placed", "skipped", "turn", "end"]
 
 
 class Event(NamedTuple):
-    """An event to tell, and the player it is about; at the end, the player whose turn it would be."""
+    """An event to tell, and the player it is about; at the end, the player whose turn it would be.
+
+    Examples:
+        >>> [event.kind for event in nt.Game().play(9).events]
+        ['placed', 'turn']
+    """
 
     kind: EventKind
     player: int
@@ -28,7 +31,17 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Game:
-    """An immutable game: a move makes a new one, and undo is dropping a move."""
+    """An immutable game: a move makes a new one, and undo is dropping a move.
+
+    Examples:
+        >>> game = nt.Game(nt.Rules(target=15)).play(9).play(5)
+        >>> game.legal, game.to_move, game.outcome
+        ((1,), 0, None)
+        >>> game.play(1).outcome
+        Outcome(winner=0, reason='exact')
+        >>> game.undo().moves
+        (9,)
+    """
 
     rules: Rules = field(default_factory=Rules)
     first: int = 0
@@ -54,19 +67,29 @@ class Game:
         """Pickle without the earlier positions, which follow from the moves."""
         return {**self.__dict__, "_positions": None}
 
-    def play(self, block: int) -> Game:
-        """Return the game after the player to move has placed a block."""
+    def play(self, block: int) -> "Game":
+        """Return the game after the player to move has placed a block.
+
+        Examples:
+            >>> nt.Game().play(4).play(5).moves
+            (4, 5)
+        """
         position = self.position.place(block)
         positions = None if self._positions is None else (*self._positions, position)
         return self._make((*self.moves, block), (*self.movers, self.to_move), position, positions)
 
-    def undo(self, count: int = 1) -> Game:
-        """Return the game without its last move, or its last few."""
+    def undo(self, count: int = 1) -> "Game":
+        """Return the game without its last move, or its last few.
+
+        Examples:
+            >>> nt.Game(moves=(4, 5, 6)).undo(2).moves
+            (4,)
+        """
         if not 1 <= count <= len(self.moves):
             raise ValueError("there is no move to undo")
         return self.at(len(self.moves) - count)
 
-    def at(self, ply: int) -> Game:
+    def at(self, ply: int) -> "Game":
         """Return the game after its first `ply` moves."""
         if ply == len(self.moves):
             return self
@@ -76,8 +99,13 @@ class Game:
             object.__setattr__(self, "_positions", positions)
         return self._make(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
-    def history(self) -> Iterator[Game]:
-        """Yield this game before its first move, after it, and so on to now."""
+    def history(self) -> "Iterator[Game]":
+        """Yield this game before its first move, after it, and so on to now.
+
+        Examples:
+            >>> [game.legal for game in nt.Game(nt.Rules(blocks=range(1, 4)), moves=(2, 1)).history()]
+            [(1, 2, 3), (1, 3), (3,)]
+        """
         return map(self.at, range(len(self.moves) + 1))
 
     @property
@@ -129,7 +157,7 @@ class Game:
         movers: tuple[int, ...],
         position: Position,
         positions: tuple[Position, ...] | None,
-    ) -> Game:
+    ) -> "Game":
         """Return a game by the same rules whose moves are known to be legal."""
         game = object.__new__(Game)
         game.__dict__.update(self.__dict__, moves=moves, movers=movers, position=position, _positions=positions)
@@ -139,7 +167,7 @@ class Game:
 Playable = TypeVar("Playable", Game, Position)
 
 
-def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
+def play_randomly(start: Playable, rng: "Random", most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
     """Yield a game or position, and then what it becomes by each random move, until it is over or `most` were made.
 
     A move is drawn only when the next item is requested, so callers may draw from `rng` in between.

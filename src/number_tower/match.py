@@ -19,7 +19,15 @@ class MatchError(ValueError):
 
 @dataclass(frozen=True)
 class Match:
-    """A best-of-N match: who starts its first game, and the winner of each game so far (None: drawn)."""
+    """A best-of-N match: who starts its first game, and the winner of each game so far (None: drawn).
+
+    Examples:
+        >>> match = nt.Match(best_of=3).after(0).after(None)
+        >>> match.score, match.starter, match.over
+        ((1.5, 0.5), 0, False)
+        >>> match.after(0).leader
+        0
+    """
 
     best_of: int
     first: int = 0

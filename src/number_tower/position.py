@@ -1,7 +1,5 @@
 """A position: the blocks left, the towers' heights and tops, and whose turn it is. Legality is decided here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -20,14 +18,28 @@ Pair = tuple[int, int]
 
 
 class Outcome(NamedTuple):
-    """How a game ended: the winner (None: a draw), and the reason."""
+    """How a game ended: the winner (None: a draw), and the reason.
+
+    Examples:
+        >>> winner, reason = nt.Game(nt.Rules(target=9)).play(9).outcome
+        >>> winner, reason
+        (0, 'exact')
+    """
 
     winner: int | None
     reason: Ending
 
 
 class MoveError(ValueError):
-    """A block cannot be placed: the block, the reason, and the ply at which it was tried, if known."""
+    """A block cannot be placed: the block, the reason, and the ply at which it was tried, if known.
+
+    Examples:
+        >>> try:
+        ...     nt.Game().play(9).play(9)
+        ... except nt.MoveError as error:
+        ...     print(error.block, error.reason)
+        9 used
+    """
 
     def __init__(self, block: int, reason: Refusal, ply: int | None = None) -> None:
         super().__init__(block, reason, ply)
@@ -41,11 +53,25 @@ class MoveError(ValueError):
 
 
 class NotABlockError(MoveError):
-    """The number is not a block of this game."""
+    """The number is not a block of this game.
+
+    Examples:
+        >>> nt.Game().play(10)
+        Traceback (most recent call last):
+            ...
+        number_tower.position.NotABlockError: 10 cannot be placed (not a block)
+    """
 
 
 class IllegalMoveError(MoveError):
-    """The block exists, but cannot be placed now."""
+    """The block exists, but cannot be placed now.
+
+    Examples:
+        >>> nt.Game(nt.Rules(target=12), moves=(9, 4))
+        Traceback (most recent call last):
+            ...
+        number_tower.position.IllegalMoveError: move 2: 4 cannot be placed (target)
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,13 @@ class Position:
 
     The player to move can move, or the game is over: a forced skip is resolved when a block is placed. Once the game
     is over, `to_move` is the player whose turn it would be.
+
+    Examples:
+        >>> position = nt.Position.start(nt.Rules(fit="ascending", step=2)).place(5)
+        >>> position.legal, position.tops, position.to_move
+        ((6, 7), (5, 5), 1)
+        >>> position.refusal(8)
+        'fit'
     """
 
     rules: Rules = field(hash=False, repr=False)
@@ -65,7 +98,7 @@ class Position:
     """Cache of `legal_mask`, which most callers need several times."""
 
     @classmethod
-    def start(cls, rules: Rules, first: int = 0) -> Position:
+    def start(cls, rules: Rules, first: int = 0) -> "Position":
         """Return the position before the first move."""
         return cls(rules, (rules.every, rules.every), (0, 0), (EMPTY, EMPTY), first)
 
@@ -112,7 +145,7 @@ class Position:
         yield "opening" if top == EMPTY else "fit", left & ~fits
         yield "target", fits & ~rules.room(self.heights[mover])
 
-    def place(self, block: int) -> Position:
+    def place(self, block: int) -> "Position":
         """Return the position after the player to move has placed a block."""
         rules, mover = self.rules, self.to_move
         bit = rules.bit_if(block)

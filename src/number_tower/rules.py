@@ -38,7 +38,14 @@ _OVERHEAD_BITS = 1000
 
 
 class RulesError(ValueError):
-    """Rules are not valid: which key is wrong, and what was expected."""
+    """Rules are not valid: which key is wrong, and what was expected.
+
+    Examples:
+        >>> nt.Rules(fit="rising")
+        Traceback (most recent call last):
+            ...
+        number_tower.rules.RulesError: fit: expected one of any, descending, ascending, related, unrelated; got...
+    """
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(key, problem)
@@ -51,7 +58,13 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True)
 class Rules:
-    """The checked rules of one game."""
+    """The checked rules of one game.
+
+    Examples:
+        >>> mine = nt.Rules(blocks=[2, 3, 5, 7, 11], fit="unrelated", stuck="skips")
+        >>> nt.Game(mine).play(7).legal
+        (2, 3, 5, 11)
+    """
 
     blocks: Sequence[int] = range(1, 10)
     supply: Supply = "shared"
@@ -83,11 +96,21 @@ class Rules:
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Rules:
-        """Make rules from the keys and values of a rule file or a record."""
+        """Make rules from the keys and values of a rule file or a record.
+
+        Examples:
+            >>> nt.Rules.read({"blocks": "1-3,8", "target": 12}).blocks
+            (1, 2, 3, 8)
+        """
         return cls().changed(table)
 
     def changed(self, table: Mapping[str, object]) -> Rules:
-        """Return these rules with some of them replaced."""
+        """Return these rules with some of them replaced.
+
+        Examples:
+            >>> nt.Rules(target=15).changed({"target": 21, "blocks": "1-12"}).target
+            21
+        """
         for key in table:
             _check_key(str(key))
         values: dict[str, Any] = dict(table)
@@ -95,7 +118,12 @@ class Rules:
 
     @classmethod
     def find_mistakes(cls, table: Mapping[str, object]) -> list[RulesError]:
-        """Return everything that is wrong with the keys and values of a rule file."""
+        """Return everything that is wrong with the keys and values of a rule file.
+
+        Examples:
+            >>> [mistake.key for mistake in nt.Rules.find_mistakes({"target": 0, "blocks": "9-1"})]
+            ['target', 'blocks']
+        """
         mistakes, values = [], dict[str, Any]()
         for key, value in table.items():
             try:
@@ -117,7 +145,12 @@ class Rules:
                 return mistakes
 
     def written(self) -> dict[str, str | int]:
-        """Return every rule as a rule file writes it; `read` makes the same rules of it."""
+        """Return every rule as a rule file writes it; `read` makes the same rules of it.
+
+        Examples:
+            >>> nt.Rules(blocks=[1, 2, 3, 8], target=12).written()
+            {'blocks': '1-3,8', 'supply': 'shared', 'towers': 'shared', 'fit': 'any', 'target': 12, 'stuck': 'loses'}
+        """
         table: dict[str, str | int] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -130,7 +163,13 @@ class Rules:
     # The three tables ------------------------------------------------------------------------------------
 
     def fits(self, top: int) -> int:
-        """Return the blocks that may lie on `top`; on an empty tower, the permitted openings."""
+        """Return the blocks that may lie on `top`; on an empty tower, the permitted openings.
+
+        Examples:
+            >>> rules = nt.Rules(fit="related")
+            >>> rules.numbers(rules.fits(6))
+            (1, 2, 3, 6)
+        """
         mask = self._fits_seen.get(top)
         if mask is None:
             mask = self._openings if top == EMPTY else _FITS[self.fit](self, top)
@@ -183,7 +222,12 @@ class Rules:
         return self.where(chosen.__contains__)
 
     def numbers(self, mask: int) -> tuple[int, ...]:
-        """Return the blocks of a mask, rising."""
+        """Return the blocks of a mask, rising.
+
+        Examples:
+            >>> nt.Rules().numbers(0b1011)
+            (1, 2, 4)
+        """
         return tuple(compress(self.blocks, bin(mask)[:1:-1].encode().translate(_DIGITS_TO_BITS)))
 
     # What follows from the rules -------------------------------------------------------------------------

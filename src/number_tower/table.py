@@ -1,7 +1,5 @@
 """A game with its players: their names, what is hidden from them, results they declare, and a log of all changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -26,24 +24,44 @@ _JOINERS = "\u200c\u200d"
 
 
 class TableError(ValueError):
-    """Something cannot be done at a table, and why."""
+    """Something cannot be done at a table, and why.
+
+    Examples:
+        >>> nt.Table(nt.Game(), names=("Ann", "ann"))
+        Traceback (most recent call last):
+            ...
+        number_tower.table.TableError: expected two different names; both are Ann
+    """
 
 
 class StaleError(TableError):
-    """A change was meant for an earlier version of the table; `table` is the present one."""
+    """A change was meant for an earlier version of the table; `table` is the present one.
 
-    def __init__(self, table: Table) -> None:
+    Examples:
+        >>> table = nt.Table(nt.Game(moves=(5, 6)))
+        >>> table.answer(1, nt.Change("place", 7))
+        Traceback (most recent call last):
+            ...
+        number_tower.table.StaleError: the game has changed meanwhile
+    """
+
+    def __init__(self, table: "Table") -> None:
         super().__init__("the game has changed meanwhile")
         self.table = table
 
 
 class Change(NamedTuple):
-    """A block placed, a number of moves taken back, or a result declared by player 0 or 1."""
+    """A block placed, a number of moves taken back, or a result declared by player 0 or 1.
+
+    Examples:
+        >>> nt.Change("undo", 2).written(), nt.Change.read("resigned 2")
+        ('undo 2', Change(kind='resigned', number=1))
+    """
 
     kind: Literal["place", "undo"] | Declaration
     number: int
 
-    def repeats(self, other: Change) -> bool:
+    def repeats(self, other: "Change") -> bool:
         """Return whether this is the same change again; how many moves an `undo` takes back does not matter."""
         return self == other or self.kind == other.kind == "undo"
 
@@ -54,7 +72,7 @@ class Change(NamedTuple):
         return f"{self.kind} {self.number if self.kind == 'undo' else self.number + 1}"
 
     @classmethod
-    def read(cls, text: str) -> Change:
+    def read(cls, text: str) -> "Change":
         """Read the text that `written` returns."""
         parts = _CHANGE.fullmatch(text)
         if parts is not None:
@@ -91,6 +109,13 @@ class Table:
     The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
     computer are excluded from equality. A table made without a rulebook, or with the name of another one, looks it up
     by the name and the rules.
+
+    Examples:
+        >>> table = nt.Table(nt.Game(nt.Rules(target=20)), names=("Ann", "Ben")).play(9).play(8)
+        >>> table.undo().play(7).version
+        4
+        >>> table.declare("resigned", 0).outcome
+        Outcome(winner=1, reason='resigned')
     """
 
     game: Game
@@ -117,11 +142,11 @@ class Table:
             object.__setattr__(self, "names", check_player_names(self.names))
 
     @classmethod
-    def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> Table:
+    def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> "Table":
         """Return the table of a chosen game before its first move."""
         return cls(Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book)
 
-    def play(self, block: int) -> Table:
+    def play(self, block: int) -> "Table":
         """Place a block for the player to move."""
         if self.declared is not None:
             raise IllegalMoveError(block, "over")
@@ -132,8 +157,15 @@ class Table:
         """How many changes have been made."""
         return len(self.log)
 
-    def answer(self, version: int, change: Change) -> Table:
-        """Make a change that is meant for a version of this table; return the table itself if it is a repetition."""
+    def answer(self, version: int, change: Change) -> "Table":
+        """Make a change that is meant for a version of this table; return the table itself if it is a repetition.
+
+        Examples:
+            >>> table = nt.Table(nt.Game())
+            >>> table = table.answer(0, nt.Change("place", 9))
+            >>> table.answer(0, nt.Change("place", 9)) is table
+            True
+        """
         if self.check_version(version, change):
             return self
         match change.kind:
@@ -173,7 +205,7 @@ class Table:
         """Whether a move can be taken back: also the last of a game, but not after a declared result."""
         return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
 
-    def undo(self, player: int | None = None) -> Table:
+    def undo(self, player: int | None = None) -> "Table":
         """Take back the last move of a person, or of one player, and all moves after it."""
         if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to undo")
@@ -184,7 +216,7 @@ class Table:
             count += 1
         return replace(self, game=self.game.undo(count), log=(*self.log, Change("undo", count)))
 
-    def declare(self, reason: Declaration, player: int) -> Table:
+    def declare(self, reason: Declaration, player: int) -> "Table":
         """End the game by a declaration: the other player wins, or nobody if it is abandoned."""
         if self.outcome is not None:
             raise TableError("the game is over")

@@ -8,15 +8,26 @@ from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from functools import partial
 
-from number_tower.arena.playout import ArenaJournal, GameResult, play_fixture, play_out
-from number_tower.arena.results import ArenaResults, compute_results
+from number_tower.arena.playout import ArenaJournal, GameResult, Playout, play_fixture, play_out
+from number_tower.arena.results import ArenaResults, Score, compute_results
 from number_tower.arena.schedule import Contest, PlayerFactory, arrange
 from number_tower.batch import BatchError
 from number_tower.batch.executor import run_journaled
 from number_tower.players import DEFAULT_PATIENCE, make_player
 from number_tower.rules import Rules
 
-__all__ = ["BatchError", "arena", "play_games", "play_out"]
+__all__ = [
+    "ArenaResults",
+    "BatchError",
+    "Contest",
+    "GameResult",
+    "Playout",
+    "Score",
+    "arena",
+    "arrange",
+    "play_games",
+    "play_out",
+]
 
 
 def arena(  # noqa: PLR0913 - all options are keywords
@@ -37,6 +48,11 @@ def arena(  # noqa: PLR0913 - all options are keywords
     `jobs` is the number of games played at once (default: one for each core); an executor, such as a `ClusterExecutor`
     of `number_tower.batch.cluster`, plays them elsewhere. The games are kept in the file `out`, if given; with `resume`
     the games in that file are not played again.
+
+    Examples:
+        >>> results = arena([nt.Rules(target=15)], ["random", "perfect"], number=20, jobs=1)
+        >>> [standing.player for standing in results.standings]
+        ['perfect', 'random']
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
     journal = nullcontext() if out is None else ArenaJournal(out, contest, resume=resume)
@@ -56,6 +72,11 @@ def play_games(
     """Yield all games of an arena: first those in the journal, then the others as they are played and kept.
 
     `progress` is called with the number of finished games and their total.
+
+    Examples:
+        >>> contest = arrange([nt.Rules(target=15)], ["random", "perfect"], number=4)
+        >>> [game.reason for game in play_games(contest, jobs=1)]
+        ['exact', 'exact', 'exact', 'exact']
     """
     run = partial(play_fixture, contest=contest, make=make)
     return run_journaled(run, len(contest), log=log, jobs=jobs, progress=progress, executor=executor)

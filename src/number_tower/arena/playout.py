@@ -23,7 +23,14 @@ FORMAT = 1
 
 
 class Playout(NamedTuple):
-    """The table at the end of a game, and why a player forfeited, if one did."""
+    """The table at the end of a game, and why a player forfeited, if one did.
+
+    Examples:
+        >>> from number_tower.players import make_player
+        >>> players = make_player("random", seed=1), make_player("perfect")
+        >>> play_out(nt.Table(nt.Game(nt.Rules(target=15))), players).forfeit is None
+        True
+    """
 
     table: Table
     forfeit: str | None = None
@@ -31,7 +38,13 @@ class Playout(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class GameResult(Fixture):
-    """A game of an arena that has been played; the winner is a seat, 0 or 1, or None."""
+    """A game of an arena that has been played; the winner is a seat, 0 or 1, or None.
+
+    Examples:
+        >>> game = arena([nt.Rules(target=15)], ["random", "perfect"], number=2, jobs=1).games[1]
+        >>> game.players, game.winner, game.plies == len(game.moves)
+        (('perfect', 'random'), 0, True)
+    """
 
     winner: int | None
     reason: Ending
@@ -58,6 +71,12 @@ def play_out(table: Table, players: tuple[Player, Player], tell: Callable[[Table
     """Let two players, in the order of their seats, play a game to its end, and close them.
 
     A player that gives no legal move forfeits the game. `tell` is called with the table after every change.
+
+    Examples:
+        >>> from number_tower.players import make_player
+        >>> table = nt.Table(nt.Game(nt.Rules(supply="own", target=20), moves=(3,)))
+        >>> play_out(table, (make_player("random", seed=1), make_player("perfect"))).table.outcome
+        Outcome(winner=1, reason='exact')
     """
     forfeit = None
     with ExitStack() as stack:

@@ -16,7 +16,13 @@ from number_tower.match import Tally
 
 
 class Score(Tally):
-    """Games won, drawn and lost, with the share of the points."""
+    """Games won, drawn and lost, with the share of the points.
+
+    Examples:
+        >>> score = Score(won=6, drawn=2, lost=2)
+        >>> score.share, score.opposite.share
+        (0.7, 0.3)
+    """
 
     @property
     def share(self) -> float:
@@ -68,7 +74,13 @@ class GameStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ArenaResults:
-    """The standings, best player first; the score of every pair; statistics of every game; and the games, if kept."""
+    """The standings, best player first; the score of every pair; statistics of every game; and the games, if kept.
+
+    Examples:
+        >>> results = arena([nt.Rules(target=15)], ["random", "perfect"], number=20, jobs=1)
+        >>> results.score("perfect", "random").share > 0.7, len(results.games)
+        (True, 20)
+    """
 
     contest: Contest
     standings: tuple[ArenaStanding, ...]

@@ -57,6 +57,11 @@ class Contest:
 
     Rounds follow each other, so that any finished part is a fair sample. The seed of a game depends only on its game,
     pair and round, so that it stays the same with other players in the contest.
+
+    Examples:
+        >>> contest = arrange([nt.Rules(target=15)], ["random", "easy", "perfect"], number=10)
+        >>> len(contest), contest.get_fixture(1).players
+        (30, ('random', 'perfect'))
     """
 
     entries: tuple[GameEntry, ...]
@@ -112,7 +117,12 @@ def arrange(
     patience: float = DEFAULT_PATIENCE,
     make: PlayerFactory = make_player,
 ) -> Contest:
-    """Set up a contest from the names of games and players; all errors are raised before anything is played."""
+    """Set up a contest from the names of games and players; all errors are raised before anything is played.
+
+    Examples:
+        >>> arrange([nt.Rules(target=15)], ["random", "perfect"], number=4).games
+        ('rules(target=15)',)
+    """
     specs = tuple(map(normalize_player, players))
     contest = Contest(tuple(map(parse_game, games)), specs, number, seed, patience)
     for spec in specs:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class BatchError(ValueError):
-    """A batch of jobs cannot be run or resumed, and why."""
+    """A batch of jobs cannot be run or resumed, and why.
+
+    Examples:
+        >>> arena([nt.Rules(target=15)], ["perfect"])
+        Traceback (most recent call last):
+            ...
+        number_tower.batch.BatchError: expected two players or more, such as random,perfect; got 'perfect'
+    """
 
 
 class WorkerError(BatchError):
@@ -12,7 +19,16 @@ class WorkerError(BatchError):
 
 
 class StoppedError(BatchError):
-    """A job asks to stop the whole batch, and says why."""
+    """A job asks to stop the whole batch, and says why.
+
+    Examples:
+        >>> def broken(question):
+        ...     raise OSError("no connection")
+        >>> evaluate(broken, nt.Rules(target=15), number=2, positions=0, stop=True)
+        Traceback (most recent call last):
+            ...
+        number_tower.batch.StoppedError: __main__:broken gave no answer: it raised OSError: no connection
+    """
 
 
 class WorkerDiedError(Exception):

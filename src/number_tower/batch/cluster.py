@@ -27,6 +27,8 @@ from number_tower import __version__
 from number_tower.batch import BatchError, WorkerDiedError
 from number_tower.text import format_text, format_value
 
+__all__ = ["ClusterError", "ClusterExecutor"]
+
 CONNECT_SECONDS = 10.0
 """How long a scheduler may take to answer."""
 
@@ -50,7 +52,14 @@ _GET_VERSION = "__import__('number_tower').__version__"
 
 
 class ClusterError(BatchError):
-    """A cluster cannot be used, and why."""
+    """A cluster cannot be used, and why.
+
+    Examples:
+        >>> ClusterExecutor("no address")
+        Traceback (most recent call last):
+            ...
+        number_tower.batch.cluster.ClusterError: expected the address of a Dask scheduler, such as...
+    """
 
 
 class ClusterExecutor(Executor):
@@ -58,6 +67,14 @@ class ClusterExecutor(Executor):
 
     Calls wait while there is no worker; `notify` is then called with a message, from another thread. A worker with
     another version of this package is refused: at the beginning by a `ClusterError`, later with a message.
+
+    Examples:
+        >>> from distributed import LocalCluster
+        >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+        >>> with ClusterExecutor(cluster.scheduler_address) as executor:
+        ...     print(executor.submit(pow, 2, 10).result())
+        1024
+        >>> cluster.close()
     """
 
     chunk_seconds = 0.2

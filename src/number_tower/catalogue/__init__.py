@@ -55,17 +55,32 @@ _HERE = os.path.dirname(__file__)
 
 @cache
 def list_names() -> tuple[str, ...]:
-    """Return the names of the games of the catalogue."""
+    """Return the names of the games of the catalogue.
+
+    Examples:
+        >>> print(*list_names())
+        climb draft factor race summit
+    """
     return tuple(sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml")))
 
 
 def load_all() -> list[Rulebook]:
-    """Return every rulebook of the catalogue."""
+    """Return every rulebook of the catalogue.
+
+    Examples:
+        >>> [book.rules.target for book in load_all()]
+        [None, 15, None, 15, 20]
+    """
     return [load(name) for name in list_names()]
 
 
 def load(source: str | os.PathLike[str]) -> Rulebook:
-    """Return the rulebook of a game of the catalogue by its name, or of a rule file by its path."""
+    """Return the rulebook of a game of the catalogue by its name, or of a rule file by its path.
+
+    Examples:
+        >>> load("summit").rules.target
+        20
+    """
     text = os.fspath(source)
     if text not in list_names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
         return parse_rulebook(_read_file(text), os.path.basename(text).removesuffix(".toml"), text)
@@ -80,7 +95,12 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
 
 @cache
 def load_named(name: str) -> Rulebook:
-    """Return a rulebook of the catalogue by its name; no other file is opened."""
+    """Return a rulebook of the catalogue by its name; no other file is opened.
+
+    Examples:
+        >>> load_named("Summit").rules.target
+        20
+    """
     known = name.lower()
     if known in list_names():
         return parse_rulebook(_read_file(os.path.join(_HERE, f"{known}.toml")), known, known)
@@ -88,7 +108,14 @@ def load_named(name: str) -> Rulebook:
 
 
 def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
-    """Return the rulebook of the catalogue with this name and these rules, or else a plain one."""
+    """Return the rulebook of the catalogue with this name and these rules, or else a plain one.
+
+    Examples:
+        >>> find_rulebook("draft", nt.rules("draft", target=21)).title
+        'Tower of Numbers: the draft'
+        >>> find_rulebook("draft", nt.Rules()).source
+        'rules'
+    """
     if name in list_names() and load(name).find_options(mechanics) is not None:
         return load(name)
     title = "Number Tower, by these rules:" if name == UNNAMED else name
@@ -96,7 +123,13 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
 
 
 class GameChoice(NamedTuple):
-    """A game to play: the rulebook, the rules with the chosen options, whether blocks are hidden, and who begins."""
+    """A game to play: the rulebook, the rules with the chosen options, whether blocks are hidden, and who begins.
+
+    Examples:
+        >>> choice = choose("summit", hidden=True, first=2)
+        >>> choice.rules.target, choice.hidden, choice.first
+        (20, True, 1)
+    """
 
     book: Rulebook
     rules: Rules
@@ -120,6 +153,12 @@ def choose(  # noqa: PLR0913 - everything that can be chosen for a game
     is a game's name, a rule file's path, a rulebook, or rules, also as the mapping of a rule file. `find` looks names
     up: `load` opens files, `load_named` never does. Rules take any rule as an option, rulebooks only those that they
     list. A rulebook's `preset` gives options, which `options` override. `seed` makes a coin toss repeatable.
+
+    Examples:
+        >>> choose("draft", {"target": 21}).rules.target
+        21
+        >>> choose({"blocks": "1-5", "fit": "ascending"}).book.title
+        'Number Tower, by these rules:'
     """
     chosen = {} if options is None else options
     if isinstance(source, Rules | Mapping):
@@ -135,7 +174,12 @@ def choose(  # noqa: PLR0913 - everything that can be chosen for a game
 
 
 def choose_first(first: First, seed: int | None = None) -> int:
-    """Return who begins, 0 or 1; by chance, the same seed gives the same player."""
+    """Return who begins, 0 or 1; by chance, the same seed gives the same player.
+
+    Examples:
+        >>> choose_first(2), choose_first("random", seed=1) == choose_first("random", seed=1)
+        (1, True)
+    """
     if first != "random":
         return first - 1
     from random import Random  # noqa: PLC0415 - start-up: only a coin toss needs it

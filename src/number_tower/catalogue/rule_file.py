@@ -29,12 +29,23 @@ _KEYS = (*_TEXTS, "options", "rules", "presets", "voice")
 
 
 def parse_rulebook(content: bytes, name: str, source: str) -> Rulebook:
-    """Make a rulebook of a rule file's content; `source` names the file in messages and records."""
+    """Make a rulebook of a rule file's content; `source` names the file in messages and records.
+
+    Examples:
+        >>> book = parse_rulebook(b"rules.target = 9", "tiny", "tiny.toml")
+        >>> book.name, book.rules.target
+        ('tiny', 9)
+    """
     return make_rulebook(parse_toml(content, format_path(source)), content, name, source)
 
 
 def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
-    """Make a rulebook of a rule file's parsed table; `content` is the file itself."""
+    """Make a rulebook of a rule file's parsed table; `content` is the file itself.
+
+    Examples:
+        >>> make_rulebook({"rules": {"target": 9}}, b"rules.target = 9", "tiny", "tiny.toml").rules.target
+        9
+    """
     file = format_path(source)
     if not name.isprintable():
         raise RuleFileError(file, "", "expected a file name without control characters")
@@ -76,7 +87,12 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
 
 
 def parse_toml(content: bytes, file: str) -> dict[str, object]:
-    """Parse a small TOML document from an untrusted source."""
+    """Parse a small TOML document from an untrusted source.
+
+    Examples:
+        >>> parse_toml(b"rules.target = 9", "tiny.toml")
+        {'rules': {'target': 9}}
+    """
     import tomllib  # noqa: PLC0415 - start-up: rules given in Python need no parser
 
     if len(content) > LARGEST_FILE:

@@ -15,18 +15,40 @@ OPTIONS = (*RULE_OPTIONS, "hidden")
 
 
 class CatalogueError(ValueError):
-    """A game cannot be loaded, and why."""
+    """A game cannot be loaded, and why.
+
+    Examples:
+        >>> try:
+        ...     nt.rules("chess")
+        ... except nt.CatalogueError as error:
+        ...     print(error.field)
+        game
+    """
 
     field = "game"
     """What was chosen wrongly: `game`, `rulefile`, or an option."""
 
 
 class UnknownGameError(CatalogueError):
-    """Neither a game of the catalogue nor a rule file."""
+    """Neither a game of the catalogue nor a rule file.
+
+    Examples:
+        >>> nt.rules("chess")
+        Traceback (most recent call last):
+            ...
+        number_tower.catalogue.rulebook.UnknownGameError: there is no game called 'chess'; the games are climb...
+    """
 
 
 class RuleFileError(CatalogueError):
-    """A rule file is not valid: the file, and for each mistake the key and what was expected."""
+    """A rule file is not valid: the file, and for each mistake the key and what was expected.
+
+    Examples:
+        >>> nt.rules("missing.toml")
+        Traceback (most recent call last):
+            ...
+        number_tower.catalogue.rulebook.RuleFileError: missing.toml: there is no such file
+    """
 
     field = "rulefile"
 
@@ -55,7 +77,14 @@ class RuleFileError(CatalogueError):
 
 
 class OptionError(CatalogueError):
-    """A game does not take an option; `taken` are those that it takes."""
+    """A game does not take an option; `taken` are those that it takes.
+
+    Examples:
+        >>> nt.rules("factor", target=20)
+        Traceback (most recent call last):
+            ...
+        number_tower.catalogue.rulebook.OptionError: factor has no option target; it has blocks, opening
+    """
 
     def __init__(self, game: str, option: str, taken: tuple[str, ...]) -> None:
         super().__init__(game, option, taken)
@@ -68,7 +97,14 @@ class OptionError(CatalogueError):
 
 
 class UnknownPresetError(CatalogueError):
-    """A game has no preset of this name; `known` are the names of those that it has."""
+    """A game has no preset of this name; `known` are the names of those that it has.
+
+    Examples:
+        >>> nt.rules("draft", preset="dep")
+        Traceback (most recent call last):
+            ...
+        number_tower.catalogue.rulebook.UnknownPresetError: draft has no preset 'dep'; it has deep, quick; did...
+    """
 
     field = "preset"
 
@@ -87,7 +123,13 @@ class UnknownPresetError(CatalogueError):
 
 @dataclass(frozen=True)
 class Preset:
-    """Recommended settings of a game: a name, the options, and a text for the player."""
+    """Recommended settings of a game: a name, the options, and a text for the player.
+
+    Examples:
+        >>> preset = load("draft").presets["deep"]
+        >>> preset.format_options()
+        'target 26, blocks 1-12'
+    """
 
     name: str
     options: Mapping[str, str | int]
@@ -112,7 +154,15 @@ class Preset:
 
 @dataclass(frozen=True)
 class Rulebook:
-    """A game as data: its rules, the options it takes, and its words."""
+    """A game as data: its rules, the options it takes, and its words.
+
+    Examples:
+        >>> book = load("draft")
+        >>> book.short_title, book.options, book.rules.fit
+        ('The draft', ('target', 'blocks', 'opening'), 'descending')
+        >>> book.apply_options({"target": 21}).target
+        21
+    """
 
     name: str
     source: str
@@ -147,7 +197,12 @@ class Rulebook:
         self.__post_init__()
 
     def get_preset(self, name: str) -> Preset:
-        """Return a preset by its name, in any case; raise UnknownPresetError if there is none."""
+        """Return a preset by its name, in any case; raise UnknownPresetError if there is none.
+
+        Examples:
+            >>> load("draft").get_preset("Deep").name
+            'deep'
+        """
         preset = self.presets.get(name.strip().lower())
         if preset is None:
             raise UnknownPresetError(self.name, name, tuple(self.presets))
@@ -165,7 +220,12 @@ class Rulebook:
         return self.rules.changed(chosen)
 
     def find_options(self, rules: Rules) -> dict[str, object] | None:
-        """Return the options that turn this rulebook's rules into these; None if none do."""
+        """Return the options that turn this rulebook's rules into these; None if none do.
+
+        Examples:
+            >>> load("draft").find_options(nt.rules("draft", target=21))
+            {'target': 21}
+        """
         if rules == self.rules:
             return {}
         theirs, ours = rules.written(), self.rules.written()

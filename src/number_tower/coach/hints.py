@@ -9,7 +9,6 @@ from typing import NamedTuple
 from number_tower.coach.reasons import Reason, explain_move, find_best_reason, is_safe
 from number_tower.coach.sentences import (
     Idea,
-    clause,
     fill_text,
     format_advice,
     format_details,
@@ -45,13 +44,33 @@ _EXERCISE_KINDS = (
 )  # fmt: skip
 """Reasons for a win in more than one move, the most instructive first."""
 
-__all__ = ["Exercise", "Hint", "HintText", "clause", "find_exercises", "format_hint", "format_reason", "hint"]
+__all__ = [
+    "Exercise",
+    "Hint",
+    "HintText",
+    "find_exercises",
+    "find_values",
+    "format_hint",
+    "give_hint",
+    "give_reason",
+    "hint",
+]
 
 # Hints ----------------------------------------------------------------------------------------------------------------
 
 
 class Hint(NamedTuple):
-    """A best move, its reason, and how many moves are as good."""
+    """A best move, its reason, and how many moves are as good.
+
+    Examples:
+        >>> advice = hint(nt.solve(nt.Game(nt.Rules(supply="own", target=20), moves=(3,))))
+        >>> advice.block, advice.good, advice.legal
+        (7, 5, 9)
+        >>> print(advice.nudge("block"))
+        Several moves win, but not all. Look for a gap that you can fill exactly, whatever your opponent adds first.
+        >>> print(advice.name_move())
+        Play 7: it wins.
+    """
 
     worth: Worth
     legal: int
@@ -116,7 +135,12 @@ class Hint(NamedTuple):
 
 
 def hint(solution: Solution) -> Hint:
-    """Make a hint for the player to move."""
+    """Make a hint for the player to move.
+
+    Examples:
+        >>> hint(nt.solve(nt.Game(nt.Rules(target=15), moves=(9,)))).block
+        6
+    """
     good = sum(worth.value == solution.value for worth in solution.moves.values())
     reason = find_best_reason(solution)
     safe = solution.value != "loss" or is_safe(solution, reason.block)
@@ -124,7 +148,13 @@ def hint(solution: Solution) -> Hint:
 
 
 class HintText(NamedTuple):
-    """The steps of a hint that were asked for; the block only once the move is named."""
+    """The steps of a hint that were asked for; the block only once the move is named.
+
+    Examples:
+        >>> text = give_hint(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), step=2)
+        >>> text.texts[-1], text.more, text.block
+        ('Play 6: it wins.', True, 6)
+    """
 
     texts: tuple[str, ...]
     more: bool
@@ -142,6 +172,11 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     """Write a hint for the player to move: step 1 what to look for, 2 also the move, 3 also the reason.
 
     There is none for hidden blocks, after the end, or (`hint` is None) where the position was not solved.
+
+    Examples:
+        >>> table = nt.Table(nt.Game(nt.Rules(target=15), moves=(9,)))
+        >>> format_hint(table, 2, hint(nt.solve(table.game))).texts[-1]
+        'Play 6: it wins.'
     """
     voice = get_voice(table.book)
     if table.hidden or not table.legal:
@@ -161,7 +196,12 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
 
 
 def give_hint(table: Table, step: int, progress: Callable[[Progress], object] | None = None) -> HintText:
-    """Return a hint for the player to move, from what computers know of the game."""
+    """Return a hint for the player to move, from what computers know of the game.
+
+    Examples:
+        >>> give_hint(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), step=3).texts[-1]
+        'That takes the tower to exactly 15.'
+    """
     solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
     return format_hint(table, step, None if solution is None else hint(solution))
 
@@ -169,7 +209,12 @@ def give_hint(table: Table, step: int, progress: Callable[[Progress], object] | 
 def give_reason(
     table: Table, block: int | None = None, progress: Callable[[Progress], object] | None = None
 ) -> HintText:
-    """Return the reason for or against a block, or for the best move; for a block that cannot be placed, why not."""
+    """Return the reason for or against a block, or for the best move; for a block that cannot be placed, why not.
+
+    Examples:
+        >>> give_reason(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), 5).texts[0]
+        '5 loses: Player 1 can answer 1. That takes the tower to exactly 15.'
+    """
     refusal = None if block is None or table.hidden else table.refusal(block)
     if block is not None and refusal is not None:
         return HintText((get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),), more=False)
@@ -189,7 +234,12 @@ def give_reason(
 
 
 def find_values(table: Table, progress: Callable[[Progress], object] | None = None) -> dict[int, Value]:
-    """Return the value of every move that is known; none where blocks are hidden, or after the end."""
+    """Return the value of every move that is known; none where blocks are hidden, or after the end.
+
+    Examples:
+        >>> find_values(nt.Table(nt.Game(nt.Rules(target=15), moves=(9, 1))))
+        {2: 'loss', 3: 'loss', 4: 'win', 5: 'win'}
+    """
     solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
     return {} if solution is None else {block: worth.value for block, worth in solution.find_values().items()}
 
@@ -198,7 +248,13 @@ def find_values(table: Table, progress: Callable[[Progress], object] | None = No
 
 
 class Exercise(NamedTuple):
-    """A game at a position in which at most half of the moves win."""
+    """A game at a position in which at most half of the moves win.
+
+    Examples:
+        >>> first = find_exercises(nt.Rules(supply="own", target=20))[0]
+        >>> first.kind, first.hint.block in first.game.legal
+        ('exact', True)
+    """
 
     game: Game
     solution: Solution
@@ -217,7 +273,12 @@ class Exercise(NamedTuple):
 
 
 def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
-    """Return up to three exercises, the easiest first: a win in one move, and then ideas as different as possible."""
+    """Return up to three exercises, the easiest first: a win in one move, and then ideas as different as possible.
+
+    Examples:
+        >>> [each.kind for each in find_exercises(nt.Rules(supply="own", target=20))]
+        ['exact', 'made_up', 'answers']
+    """
     found = sorted(_search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty)  # noqa: S311 - play
     chosen = found[:1]
     while len(chosen) < EXERCISE_COUNT:

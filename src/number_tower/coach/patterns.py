@@ -32,7 +32,14 @@ _MAX_PLAN_BLOCKS, _MAX_PLAN_PLIES = 24, 100
 
 
 class Reason(NamedTuple):
-    """Why a move has its value for the player who makes it."""
+    """Why a move has its value for the player who makes it.
+
+    Examples:
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20), moves=(3,)))
+        >>> reason = explain_move(solution, 7)
+        >>> reason.kind, reason.block, reason.facts["gap"]
+        ('made_up', 7, 10)
+    """
 
     kind: str
     mover: int

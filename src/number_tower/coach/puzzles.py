@@ -26,6 +26,16 @@ from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver
 
+__all__ = [
+    "GRADES",
+    "Puzzle",
+    "PuzzleStream",
+    "find_daily_puzzle",
+    "find_mixed_puzzles",
+    "find_numbered_puzzle",
+    "find_puzzles",
+]
+
 GRADES = range(1, 6)
 
 T = TypeVar("T")
@@ -78,7 +88,15 @@ _GRADES_BY_WEEKDAY = (1, 2, 3, 3, 4, 4, 5)
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A game at a position with exactly one winning move."""
+    """A game at a position with exactly one winning move.
+
+    Examples:
+        >>> puzzle = next(find_puzzles(nt.Rules(target=15), seed=1))
+        >>> puzzle.game.moves, puzzle.answer, puzzle.plies
+        ((2, 6), 7, 1)
+        >>> puzzle.solve().best
+        (7,)
+    """
 
     game: Game
     answer: int
@@ -98,7 +116,12 @@ class Puzzle:
 
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
-    """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up."""
+    """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up.
+
+    Examples:
+        >>> [puzzle.answer for puzzle, _ in zip(find_puzzles(nt.Rules(target=15), seed=1, grade=1), range(3))]
+        [7, 4, 6]
+    """
     return PuzzleStream(rules, seed, grade)
 
 
@@ -106,12 +129,23 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
     """Return the puzzle of a day such as 2027-01-31, the same for everyone, and the game that it is from.
 
     The grade rises from Monday to Sunday.
+
+    Examples:
+        >>> book, puzzle = find_daily_puzzle("2026-11-15")
+        >>> puzzle.game.moves, puzzle.answer
+        ((9, 8, 6), 4)
     """
     return _find_in_catalogue(day, _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()] if grade is None else grade)
 
 
 def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
-    """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
+    """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn.
+
+    Examples:
+        >>> book, puzzle = next(find_mixed_puzzles(seed=1, grade=2))
+        >>> puzzle.grade, puzzle.game.position.refusal(puzzle.answer)
+        (2, None)
+    """
     given: set[object] = set()
     for number in count(1):
         book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
@@ -127,6 +161,11 @@ def find_numbered_puzzle(
     """Return a puzzle by its number from 1, without those before it: from the whole catalogue, or of one game.
 
     Without a grade, all come in turn. A `LookupError` says which grades a game has instead.
+
+    Examples:
+        >>> book, puzzle = find_numbered_puzzle("2027", 3)
+        >>> puzzle.grade
+        3
     """
     wanted = GRADES[(number - 1) % len(GRADES)] if grade is None else grade
     if book is None:
@@ -155,7 +194,13 @@ def _find_in_catalogue(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
 
 
 class PuzzleStream(Iterator[Puzzle]):
-    """The puzzles of one game, found when they are asked for, and how many of each grade were found."""
+    """The puzzles of one game, found when they are asked for, and how many of each grade were found.
+
+    Examples:
+        >>> stream = PuzzleStream(nt.Rules(fit="related"), seed=1)
+        >>> len(list(stream)), stream.complete, stream.found[1]
+        (36, True, 8)
+    """
 
     def __init__(self, rules: Rules, seed: int | str, grade: int | None = None) -> None:
         self.found: Counter[int] = Counter()

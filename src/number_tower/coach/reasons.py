@@ -38,9 +38,7 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
-__all__ = [
-    "MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "list_helpful_ideas", "why",
-]  # fmt: skip
+__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "list_helpful_ideas"]
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
@@ -66,7 +64,12 @@ _FindReason = Callable[[Position, int, int], Reason | None]
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
-    """Return the reason for the value of a move."""
+    """Return the reason for the value of a move.
+
+    Examples:
+        >>> explain_move(nt.solve(nt.Game(nt.Rules(target=15), moves=(9,))), 6).kind
+        'exact'
+    """
     position, value = solution.position, solution.moves[block].value
     if (ending := find_ending(position.place(block), position.to_move, block)) is not None:
         return ending
@@ -79,7 +82,12 @@ def explain_move(solution: Solution, block: int) -> Reason:
 
 
 def find_reason(solution: Solution, block: int) -> Reason | None:
-    """Return the reason for the value of a move; None if that is not found within the limits."""
+    """Return the reason for the value of a move; None if that is not found within the limits.
+
+    Examples:
+        >>> find_reason(nt.solve(nt.Game(nt.Rules(target=15), moves=(9,))), 5).facts
+        {'reply': 1}
+    """
     try:
         return explain_move(solution, block)
     except NotSolvedError:
@@ -87,7 +95,12 @@ def find_reason(solution: Solution, block: int) -> Reason | None:
 
 
 def find_best_reason(solution: Solution) -> Reason:
-    """Return the reason of a best move: of winning moves the most instructive one; in a lost position a safe one."""
+    """Return the reason of a best move: of winning moves the most instructive one; in a lost position a safe one.
+
+    Examples:
+        >>> find_best_reason(nt.solve(nt.Game(nt.Rules(target=15), moves=(9,)))).block
+        6
+    """
     if solution.value == "win":
         return _Explainer().explain_win(solution, solution.best[:_MAX_COMPARED])
     block = solution.best[0]
@@ -97,7 +110,13 @@ def find_best_reason(solution: Solution) -> Reason:
 
 
 def is_safe(solution: Solution, block: int) -> bool:
-    """Say whether the opponent is known not to be able to win at once after a move."""
+    """Say whether the opponent is known not to be able to win at once after a move.
+
+    Examples:
+        >>> solution = nt.solve(nt.Game(nt.Rules(target=15)))
+        >>> is_safe(solution, 9), is_safe(solution, 1)
+        (False, True)
+    """
     mover, after = solution.position.to_move, solution.position.place(block)
     return after.legal_mask.bit_count() <= _MAX_REPLIES and not can_win_at_once(after, 1 - mover)
 
@@ -326,7 +345,12 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason |
 
 
 def list_helpful_ideas(rules: Rules) -> list[str]:
-    """Return the names of the ideas behind the reasons that can be given in games by these rules."""
+    """Return the names of the ideas behind the reasons that can be given in games by these rules.
+
+    Examples:
+        >>> list_helpful_ideas(nt.Rules(fit="ascending", step=5))
+        ['rounds']
+    """
     start = Position.start(rules)
     if MatchingSolver.covers(start):
         return ["pairs", "answers"]

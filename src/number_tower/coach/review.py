@@ -24,6 +24,8 @@ from number_tower.table import Table
 from number_tower.text import format_count, format_list
 from number_tower.voice import get_voice
 
+__all__ = ["Accuracy", "GameReview", "JudgedMove", "ReviewText", "review"]
+
 _MAX_MISSED = 2
 """Unsolved positions in a row after which the earlier ones, which are larger, are not tried."""
 
@@ -31,7 +33,13 @@ _MAX_OTHERS = 3
 
 
 class JudgedMove(NamedTuple):
-    """A move and its value to the player who made it (None: not known)."""
+    """A move and its value to the player who made it (None: not known).
+
+    Examples:
+        >>> move = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).moves[1]
+        >>> move.ply, move.block, move.mark, move.best
+        (2, 5, '??', (6, 3))
+    """
 
     ply: int
     player: int
@@ -77,7 +85,12 @@ class JudgedMove(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """How many of a player's decisions mattered, and in how many of these the value was kept."""
+    """How many of a player's decisions mattered, and in how many of these the value was kept.
+
+    Examples:
+        >>> review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).accuracy
+        (Accuracy(kept=0, mattered=1), Accuracy(kept=0, mattered=1))
+    """
 
     kept: int
     mattered: int
@@ -90,7 +103,13 @@ class Accuracy(NamedTuple):
 
 @dataclass(frozen=True)
 class GameReview:
-    """A game, its outcome, the value of each position to the player to move, and its moves judged."""
+    """A game, its outcome, the value of each position to the player to move, and its moves judged.
+
+    Examples:
+        >>> judged = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1)))
+        >>> judged.values, judged.turning_point.ply, judged.complete
+        ((1, -1, 1, 1), 2, True)
+    """
 
     game: Game
     outcome: Outcome | None
@@ -157,6 +176,10 @@ def review(
 
     The positions are solved from the last to the first: the end of a game is solved soonest, and what is learned there
     serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
+
+    Examples:
+        >>> [move.ply for move in review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).mistakes]
+        [1, 2]
     """
     positions = [each.position for each in game.history()]
     solver = _PositionSolver(positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether)
@@ -253,7 +276,16 @@ IMPORTANT = "A move is important if not every choice was equally good."
 
 
 class ReviewText(NamedTuple):
-    """Writes sentences about a review, with the names of the players and the word for a block."""
+    """Writes sentences about a review, with the names of the players and the word for a block.
+
+    Examples:
+        >>> judged = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1)))
+        >>> text = ReviewText(("Ann", "Ben"))
+        >>> print(text.format_headline(judged))
+        Ann won: the tower stands at exactly 15.
+        >>> next(text.format_mistake(judged.mistakes[1]))
+        '6 would have won at once: it takes the tower to exactly 15. 3 would have kept the win too.'
+    """
 
     names: tuple[str, str]
     noun: str = "block"

@@ -36,7 +36,14 @@ _MAX_DETAILED = 80
 
 
 def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
-    """Draw a reviewed game; the SVG is ASCII, so that it is readable in any encoding."""
+    """Draw a reviewed game; the SVG is ASCII, so that it is readable in any encoding.
+
+    Examples:
+        >>> from number_tower.coach.review import ReviewText, review
+        >>> judged = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1)))
+        >>> draw_review(judged, ReviewText(("Ann", "Ben")), "Ann and Ben")[:4]
+        '<svg'
+    """
     first, second = map(svg.isolate_direction, text.names)
     text = text._replace(names=(first, second))
     layout = _plan_layout(review, text)

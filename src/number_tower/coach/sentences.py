@@ -62,7 +62,14 @@ def get_value(reason: Reason) -> Value:
 
 
 def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "you") -> str:
-    """Write whether a move wins, and why: "12 wins. That leaves 18 steps to 30. ..."."""
+    """Write whether a move wins, and why: "12 wins. That leaves 18 steps to 30. ...".
+
+    Examples:
+        >>> from number_tower.coach.reasons import explain_move
+        >>> reason = explain_move(nt.solve(nt.Game(nt.Rules(target=15), moves=(9,))), 5)
+        >>> format_sentence(reason, "Ann", "block")
+        '5 loses: Ann can answer 1. That takes the tower to exactly 15.'
+    """
     why = format_reason(reason, opponent=opponent, player=player, noun=noun)
     key = "verdict_refuted" if reason.kind == "refuted" else f"verdict_{get_value(reason)}"
     verdict = fill_text(key, {"block": reason.block, "why": why})

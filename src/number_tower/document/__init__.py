@@ -135,7 +135,12 @@ def _choose_fence(text: str) -> str:
 
 
 def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> Path:
-    """Write the files of a report into a folder, which is created if necessary, and return the folder."""
+    """Write the files of a report into a folder, which is created if necessary, and return the folder.
+
+    Examples:
+        >>> write_files({"index.html": "<p>15 is best.</p>"}, "report").name
+        'report'
+    """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = ["GameSource", "SeatOrder", "list_ids", "register"]
+
 GameSource = str | os.PathLike[str] | Rules | Mapping[str, object]
 """A game of the catalogue by its name, a rule file by its path, or rules, which may be written as JSON takes them."""
 
@@ -36,12 +38,24 @@ RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
 def list_ids(prefix: str = "NumberTower/") -> dict[str, dict[str, str]]:
-    """Return the ids of the environments, each with its settings: one for any game, and one for each game."""
+    """Return the ids of the environments, each with its settings: one for any game, and one for each game.
+
+    Examples:
+        >>> list(list_ids())[:2]
+        ['NumberTower-v0', 'NumberTower/climb-v0']
+    """
     return {"NumberTower-v0": {}, **{f"{prefix}{name}-v0": {"game": name} for name in list_names()}}
 
 
 def register() -> None:
-    """Register the games with Gymnasium; to call it again does no harm."""
+    """Register the games with Gymnasium; to call it again does no harm.
+
+    Examples:
+        >>> import gymnasium
+        >>> register()
+        >>> gymnasium.make("NumberTower-v0", game=nt.Rules(target=15)).action_space
+        Discrete(9)
+    """
     import gymnasium  # noqa: PLC0415 - optional, and only this function needs it
 
     for name, settings in list_ids().items():

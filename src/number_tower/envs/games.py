@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
 from number_tower.envs import GameSource, SeatOrder, encode_seat_order, kernel, make_mask_tables, parse_action
+from number_tower.envs.kernel import ENDINGS, REFUSALS
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
 from number_tower.rules import EMPTY, Rules, RulesError
 from number_tower.text import format_value
+
+__all__ = ["ENDINGS", "REFUSALS", "BatchState", "ExactValues", "Games", "StepResult"]
 
 Actions = NDArray[np.integer] | Sequence[int]
 Players = NDArray[np.integer] | int
@@ -44,7 +47,14 @@ class RuleTables(NamedTuple):
 
 
 class BatchState(NamedTuple):
-    """Where all games stand; what players share is in both columns."""
+    """Where all games stand; what players share is in both columns.
+
+    Examples:
+        >>> games = Games(nt.Rules(target=15), 3, seed=1)
+        >>> rewards, ended = games.step([8, 7, 6])
+        >>> games.now.heights[:, 0].tolist(), games.now.to_move.tolist()
+        ([9, 8, 7], [1, 1, 1])
+    """
 
     left: NDArray[np.uint64]
     heights: NDArray[np.int64]
@@ -70,14 +80,26 @@ class Batch(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """The rewards of a step, of both players or of one; and which games ended and have started again."""
+    """The rewards of a step, of both players or of one; and which games ended and have started again.
+
+    Examples:
+        >>> rewards, ended = Games(nt.Rules(target=9), 3, seed=1).step([8, 7, 0])
+        >>> rewards.tolist(), ended.tolist()
+        ([[1.0, -1.0], [0.0, 0.0], [0.0, 0.0]], [True, False, False])
+    """
 
     rewards: NDArray[np.float32]
     ended: NDArray[np.bool_]
 
 
 class ExactValues(NamedTuple):
-    """Values of games and of actions for the player to move: 1, 0, -1; -inf if illegal, NaN if not known."""
+    """Values of games and of actions for the player to move: 1, 0, -1; -inf if illegal, NaN if not known.
+
+    Examples:
+        >>> values = Games(nt.Rules(target=15), 3, seed=1).truth()
+        >>> values.position_values.tolist(), values.action_values.shape
+        ([1.0, 1.0, 1.0], (3, 9))
+    """
 
     position_values: NDArray[np.float32]
     action_values: NDArray[np.float32]
@@ -88,6 +110,14 @@ class Games:
 
     Where who starts alternates, it is player 0 in the first game of the first row, 1 in that of the second, and so on.
     Their arrays are read-only views that change with every step: copy what you keep.
+
+    Examples:
+        >>> games = Games(nt.Rules(target=15), 1024, seed=1)
+        >>> games.masks.shape, games.observations().shape
+        ((1024, 9), (1024, 21))
+        >>> rewards, ended = games.step(games.random_actions())
+        >>> games.position(0).heights == tuple(games.now.heights[0])
+        True
     """
 
     def __init__(

@@ -25,6 +25,8 @@ from number_tower.record import to_line
 from number_tower.table import Table
 from number_tower.text import format_value
 
+__all__ = ["NumberTowerEnv"]
+
 _SEED_LIMIT = 2**31
 """Seeds of opponents are below this; each game has a new one."""
 
@@ -38,6 +40,15 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     function that takes a `Game` and returns a block. `seat` is the agent's: 0 begins, 1 comes second; or "alternating"
     or "random". With `values` the exact values are in every info. An illegal action loses the game, and so does an
     opponent's choice that cannot be placed.
+
+    Examples:
+        >>> env = NumberTowerEnv(nt.Rules(target=15), opponent="perfect", values=True)
+        >>> observation, info = env.reset(seed=1)
+        >>> info["value"], info["action_values"].tolist()
+        (1.0, [-1.0, -1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
+        >>> observation, reward, terminated, truncated, info = env.step(4)  # the block 5
+        >>> env.table.game.moves, reward
+        ((5, 7), 0.0)
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium defines it

@@ -33,6 +33,8 @@ from number_tower.position import Pair, Position
 from number_tower.rules import EMPTY, Rules
 from number_tower.text import format_value
 
+__all__ = ["FirstPlayer", "JaxEnv", "State", "make"]
+
 FirstPlayer = Literal[0, 1, "random"]
 """Who starts: player 0 or 1, or the one that the key of `init` chooses."""
 
@@ -42,7 +44,14 @@ _DATA = ["current_player", "_rewards", "terminated", "truncated", "_step_count",
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["_env"])
 @dataclass(frozen=True)
 class State:
-    """Where games stand, with the attributes of a state of pgx: one game, or many in arrays of any shape."""
+    """Where games stand, with the attributes of a state of pgx: one game, or many in arrays of any shape.
+
+    Examples:
+        >>> import jax
+        >>> state = make(nt.Rules(target=15), first=0, values=True).init(jax.random.key(0))
+        >>> int(state.current_player), bool(state.terminated), float(state.value)
+        (0, False, 1.0)
+    """
 
     current_player: Array
     _rewards: tuple[Array, Array]
@@ -148,7 +157,18 @@ class State:
 
 
 class JaxEnv:
-    """One game with its rules, as functions from states to states."""
+    """One game with its rules, as functions from states to states.
+
+    Examples:
+        >>> import jax
+        >>> env = make(nt.Rules(target=15), first=0, values=True)
+        >>> state = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2))
+        >>> state = jax.jit(env.step)(state, jax.numpy.array([8, 0]))
+        >>> state.board.heights, env.list_positions(state)[0].legal
+        ((Array([9, 1], dtype=int32),), (1, 2, 3, 4, 5, 6))
+        >>> env.regret(state, jax.numpy.array([5, 5])).tolist()
+        [0.0, 2.0]
+    """
 
     num_players = 2
     version = "v0"
@@ -321,6 +341,11 @@ def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = Fals
 
     With `values`, all positions are solved now, and states know their exact value. A `NotSolvedError` says that there
     are too many (`value_table.MOST_POSITIONS`); a `RulesError` names what is wrong with the rules or too large.
+
+    Examples:
+        >>> env = make(nt.Rules(target=15), first=0)
+        >>> env.id, env.num_actions, env.observation_shape
+        ('number_tower-rules', 9, (21,))
     """
     return JaxEnv(game, first=first, values=values, **options)
 

@@ -27,6 +27,8 @@ from number_tower.rules import EMPTY, Rules
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import Value, get_final_worth
 
+__all__ = ["ObservationEncoder", "action_values", "make_value_info", "worth"]
+
 VALUE_NUMBERS: dict[Value, float] = {"win": 1.0, "draw": 0.0, "loss": -1.0}
 
 _MAX_CACHED = 4096
@@ -39,7 +41,18 @@ _ONE, _ZERO = np.float32(1).tobytes(), np.float32(0).tobytes()
 
 
 class ObservationEncoder:
-    """Encodes the positions of one game."""
+    """Encodes the positions of one game.
+
+    Examples:
+        >>> encoder = ObservationEncoder(nt.Rules(blocks=range(1, 5), target=9))
+        >>> encoder.layout, encoder.size
+        ((('turn', 1), ('left', 4), ('top', 5), ('height', 1)), 11)
+        >>> position = nt.Game(encoder.rules, moves=(3,)).position
+        >>> encoder.encode(position, player=1).tolist()
+        [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.3333333432674408]
+        >>> encoder.unpack_mask(position.legal_mask).tolist()
+        [1, 1, 0, 1]
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -100,7 +113,12 @@ class ObservationEncoder:
 
 
 def worth(position: Position) -> float | None:
-    """Return the value of a position for the player to move; None if it is not found within the usual limits."""
+    """Return the value of a position for the player to move; None if it is not found within the usual limits.
+
+    Examples:
+        >>> worth(nt.Game(nt.Rules(target=15), moves=(9,)).position)
+        1.0
+    """
     final = get_final_worth(position)
     if final is not None:
         return VALUE_NUMBERS[final.value]
@@ -109,7 +127,12 @@ def worth(position: Position) -> float | None:
 
 
 def action_values(position: Position) -> NDArray[np.float32]:
-    """Return the value of each action for the player to move: -inf if it is illegal, NaN if it is not known."""
+    """Return the value of each action for the player to move: -inf if it is illegal, NaN if it is not known.
+
+    Examples:
+        >>> action_values(nt.Game(nt.Rules(target=15), moves=(9, 1)).position).tolist()
+        [-inf, -1.0, -1.0, 1.0, 1.0, -inf, -inf, -inf, -inf]
+    """
     rules, legal = position.rules, position.legal
     values = np.full(len(rules.blocks), -np.inf, np.float32)
     places = [bisect_left(rules.blocks, block) for block in legal]
@@ -122,5 +145,10 @@ def action_values(position: Position) -> NDArray[np.float32]:
 
 
 def make_value_info(position: Position) -> dict[str, Any]:
-    """Return the exact values of a position and its actions, for the info of an environment."""
+    """Return the exact values of a position and its actions, for the info of an environment.
+
+    Examples:
+        >>> make_value_info(nt.Game(nt.Rules(target=15), moves=(9,)).position)["value"]
+        1.0
+    """
     return {"value": worth(position), "action_values": action_values(position)}

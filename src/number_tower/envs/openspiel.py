@@ -32,6 +32,8 @@ from number_tower.position import NotABlockError, Position
 from number_tower.rules import EMPTY, Rules, RulesError
 from number_tower.text import format_runs, format_value
 
+__all__ = ["TowerGame", "TowerState", "game"]
+
 _LARGEST_INT, _SMALLEST_INT = 2**31 - 1, -(2**31)
 _SETS = ("blocks", "opening")
 _NUMBERS = ("step", "target")
@@ -69,7 +71,12 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 def game(source: GameSource, **options: object) -> TowerGame:
-    """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
+    """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any.
+
+    Examples:
+        >>> game(nt.Rules(target=15))
+        number_tower(target=15)
+    """
     book, rules = catalogue.choose(source, options)[:2]
     return _load_game("number_tower", _format_parameters(book, rules))
 
@@ -97,7 +104,14 @@ class StatePosition:
 
 
 class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
-    """A game in progress. `position` is the engine's; its exact values can be asked for."""
+    """A game in progress. `position` is the engine's; its exact values can be asked for.
+
+    Examples:
+        >>> state = game(nt.Rules(target=15)).new_initial_state()
+        >>> state.apply_action(state.string_to_action("9"))
+        >>> state.value(), state.position.heights
+        (1.0, (9, 9))
+    """
 
     def __init__(self, played: TowerGame) -> None:
         super().__init__(played)
@@ -192,7 +206,13 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
 
 
 class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
-    """Number Tower by some rules: `rules`. Two games are equal if their text is."""
+    """Number Tower by some rules: `rules`. Two games are equal if their text is.
+
+    Examples:
+        >>> tower = game(nt.Rules(target=15))
+        >>> tower.rules.target, tower.num_distinct_actions()
+        (15, 9)
+    """
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
         book, self.rules = _parse_parameters(params or {})[:2]

@@ -23,6 +23,8 @@ from number_tower.position import Ending, MoveError, Refusal
 from number_tower.table import Table
 from number_tower.text import format_value
 
+__all__ = ["env", "raw_env"]
+
 AGENTS = ("player_0", "player_1")
 """The names of the players, in the order of their seats."""
 
@@ -31,7 +33,17 @@ _GAME_ATTRIBUTES = {"agent_selection", "rewards", "terminations", "truncations",
 
 
 def env(game: GameSource, **settings: Any) -> OrderEnforcingWrapper:
-    """Return the environment in the wrapper that reports a wrong order of calls; the settings are `raw_env`'s."""
+    """Return the environment in the wrapper that reports a wrong order of calls; the settings are `raw_env`'s.
+
+    Examples:
+        >>> game = env(nt.Rules(target=15), first="random")
+        >>> game.reset(seed=1)
+        >>> for agent in game.agent_iter():
+        ...     observation, reward, terminated, _, _ = game.last()
+        ...     game.step(None if terminated else int(observation["action_mask"].argmax()))
+        >>> game.agents
+        []
+    """
     return OrderEnforcingWrapper(raw_env(game, **settings))
 
 
@@ -39,6 +51,13 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
     """One game for two agents. Observations are those of `ObservationEncoder`, with the action mask.
 
     `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact values are in the mover's info.
+
+    Examples:
+        >>> game = raw_env(nt.Rules(target=15), values=True)
+        >>> game.reset(seed=1)
+        >>> game.step(8)
+        >>> game.agent_selection, game.infos[game.agent_selection]["value"]
+        ('player_1', 1.0)
     """
 
     metadata = {  # noqa: RUF012 - as PettingZoo defines it

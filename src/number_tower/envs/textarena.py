@@ -22,6 +22,8 @@ from number_tower.table import Table
 from number_tower.text import format_value, make_sentence
 from number_tower.voice import get_voice
 
+__all__ = ["NumberTowerTextEnv", "register"]
+
 _NAMES = ("Player 0", "Player 1")
 """TextArena's names of the players; a rulebook's own names would be off by one."""
 
@@ -39,6 +41,14 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
     refused with the reason, `error_allowance` times in a turn; the next one loses. With `values=True` the info of each
     move holds the exact `value` of the position before it, the `action_values` there, and the `regret`, which is what
     the move gave away.
+
+    Examples:
+        >>> env = NumberTowerTextEnv(nt.Rules(target=15))
+        >>> env.reset(num_players=2, seed=1)
+        >>> env.step("I take [9]."), env.step("Then [6] makes 15.")
+        ((False, {}), (True, {}))
+        >>> env.table.outcome
+        Outcome(winner=1, reason='exact')
     """
 
     def __init__(
@@ -148,7 +158,13 @@ NumberTowerEnv = NumberTowerTextEnv
 
 
 def register() -> None:
-    """Register the games with `textarena.make`; to call it again does no harm."""
+    """Register the games with `textarena.make`; to call it again does no harm.
+
+    Examples:
+        >>> import textarena
+        >>> register()
+        >>> textarena.make("NumberTower-v0", game=nt.Rules(target=15)).reset(num_players=2)
+    """
     wrappers = {"default": DEFAULT_WRAPPERS, "-train": BOARDGAME_WRAPPERS}
     for name, settings in list_ids("NumberTower-").items():
         if name not in ENV_REGISTRY:

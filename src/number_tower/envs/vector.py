@@ -37,6 +37,15 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     function that takes `Games` and returns an action for each: those count where it is the opponent's turn. `seat` is
     the agent's: 0 begins, 1 comes second; or "alternating" or "random". With `values` the exact values are in every
     info. Games that end start again in the same step.
+
+    Examples:
+        >>> envs = NumberTowerVectorEnv(64, nt.Rules(target=15), seat="alternating")
+        >>> observations, info = envs.reset(seed=1)
+        >>> observations.shape, info["seat"][:4].tolist()
+        ((64, 21), [1, 0, 1, 0])
+        >>> observations, rewards, ended, _, info = envs.step(info["action_mask"].argmax(axis=1))
+        >>> rewards.shape
+        (64,)
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 - as Gymnasium defines it

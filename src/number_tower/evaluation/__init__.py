@@ -20,7 +20,17 @@ from number_tower.evaluation.suite import Suite, SuiteOptions, arrange_suite, ch
 from number_tower.players import ALL_LEVELS
 from number_tower.rules import Rules
 
-__all__ = ["BASELINES", "Evaluation", "StoppedError", "evaluate", "run_tasks"]
+__all__ = [
+    "BASELINES",
+    "CompletedTask",
+    "Evaluation",
+    "Scores",
+    "StoppedError",
+    "Suite",
+    "arrange_suite",
+    "evaluate",
+    "run_tasks",
+]
 
 BASELINES = tuple(ALL_LEVELS)
 """Players to compare with, from the weakest to one that never errs."""
@@ -28,7 +38,13 @@ BASELINES = tuple(ALL_LEVELS)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The tasks of an evaluation, and all of them completed, in order."""
+    """The tasks of an evaluation, and all of them completed, in order.
+
+    Examples:
+        >>> evaluation = evaluate("perfect", nt.Rules(target=15), number=2, positions=4, jobs=1)
+        >>> len(evaluation.done), evaluation.scores.players[0].overall.regret.mean
+        (6, 0.0)
+    """
 
     suite: Suite
     done: tuple[CompletedTask, ...] = field(repr=False)
@@ -60,6 +76,13 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
     itself); an executor, such as a `ClusterExecutor` of `number_tower.batch.cluster`, runs them elsewhere. The tasks
     are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
     With `stop` a missing answer raises a `StoppedError` instead of counting as illegal.
+
+    Examples:
+        >>> def largest(question):
+        ...     return f"I take [{max(question['legal'])}]"
+        >>> scores = evaluate({"largest": largest}, nt.Rules(target=15), number=4, positions=10).scores
+        >>> scores.players[0].player, scores.players[0].overall.illegal.mean
+        ('largest', 0.0)
     """
     if jobs is not None:
         check_integer("jobs", jobs, 1)
@@ -88,6 +111,11 @@ def run_tasks(  # noqa: PLR0913 - all options are keywords
     """Yield all completed tasks: first those in the journal, then the others as they are run and kept.
 
     `progress` is called with the number of completed tasks and their total. At the end all respondents are closed.
+
+    Examples:
+        >>> suite = arrange_suite(["random"], [nt.Rules(target=15)], number=2, positions=3)
+        >>> len(list(run_tasks(suite, jobs=1)))
+        5
     """
     with closing(RespondentFactory() if make is None else make) as factory:
         if jobs != 1 or executor is not None:

@@ -30,7 +30,13 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class CompletedTask:
-    """A task with its result and every decision of the player, in the order of its line of JSON."""
+    """A task with its result and every decision of the player, in the order of its line of JSON.
+
+    Examples:
+        >>> task = evaluate("perfect", nt.Rules(target=15), number=2, positions=0, jobs=1).done[0]
+        >>> task.task.seat, task.decisions[0].regret
+        (0, 0.0)
+    """
 
     task: Task
     points: float | None

@@ -110,7 +110,16 @@ class PlayerPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """The players, those who lost least first, and every pair of them compared."""
+    """The players, those who lost least first, and every pair of them compared.
+
+    Examples:
+        >>> players = ["random", "perfect"]
+        >>> scores = evaluate(players, nt.Rules(target=15), number=2, positions=20, jobs=1).scores
+        >>> [score.player for score in scores.players]
+        ['perfect', 'random']
+        >>> scores.pair("perfect", "random").difference.number
+        20
+    """
 
     suite: Suite
     players: tuple[PlayerScore, ...]

@@ -63,6 +63,11 @@ class Suite:
     """All tasks of an evaluation. Each task comes for every player before the next, and games and positions are mixed.
 
     So any finished part of an evaluation is a fair sample, and the players stay comparable.
+
+    Examples:
+        >>> suite = arrange_suite(["random", "perfect"], [nt.Rules(target=15)], number=2, positions=3)
+        >>> len(suite), suite.get_task(1).player
+        (10, 'perfect')
     """
 
     players: tuple[str, ...]
@@ -176,6 +181,10 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     Without games, variants are made. An odd number of games is rounded up, since each is played from both seats.
     Players that `make` started for the check stay open until it is closed; with `known` they are not checked.
     `progress` is called with the number of variants made and their total, `finding` with that of positions.
+
+    Examples:
+        >>> arrange_suite(["random"], [nt.Rules(target=15)], number=2, positions=3).positions
+        3
     """
     named = tuple(map(parse_game, games))
     check_integer("number", number, 0)

@@ -47,7 +47,14 @@ _FIRST_FRAMES = 64
 
 
 class NotMeasuredError(Exception):
-    """The rules have more positions than the limits allow: nothing is measured, and nothing guessed."""
+    """The rules have more positions than the limits allow: nothing is measured, and nothing guessed.
+
+    Examples:
+        >>> study(nt.Rules(blocks=range(1, 10), supply="own", target=40), positions=100)
+        Traceback (most recent call last):
+            ...
+        number_tower.lab.graph.NotMeasuredError: too large, not measured: more than 100 positions
+    """
 
 
 class Games(NamedTuple):

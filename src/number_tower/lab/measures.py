@@ -30,6 +30,13 @@ class Study:
     """The measures of one set of rules. `value` is for the first player, and so are the results.
 
     Length, drama, reach, draws and endings are means over games of equal players, who see 0, 1, 2, 3, 4, 6 or 8 plies.
+
+    Examples:
+        >>> found = study(nt.Rules(target=15))
+        >>> found.value, found.plies, found.winning_openings
+        ('win', 3, 1)
+        >>> round(found.fairness, 2), found.depth, round(found.length, 1)
+        (0.34, 3, 3.5)
     """
 
     rules: Rules
@@ -118,6 +125,10 @@ def study(
 
     Rules with more positions than allowed, or that need more MiB of memory, raise `NotMeasuredError`. `compiled` says
     whether to use Numba; without it, Numba is used for larger games if it is installed. The result is the same.
+
+    Examples:
+        >>> study(nt.Rules(blocks=range(1, 6), target=9)).positions
+        15
     """
     mechanics = choose(rules).rules
     outcome = Position.start(mechanics).outcome

@@ -10,6 +10,8 @@ from math import isfinite
 from number_tower.lab.rows import SIGHTS, LabRow
 from number_tower.text import format_value, suggest_nearest
 
+__all__ = ["RankedRow", "Ranking", "rank_rows"]
+
 STEPS = len(SIGHTS) - 1
 """Steps of the ladder of players."""
 
@@ -70,7 +72,15 @@ DEFAULT_LIMITS: Mapping[str, float] = {name: guard.least for name, guard in GUAR
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """A setting with its score from 0 to 1, whether it is on the front, and how many others are the same game."""
+    """A setting with its score from 0 to 1, whether it is on the front, and how many others are the same game.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": "15..20"}), jobs=1)
+        >>> best = rank_rows(rows, limits={}).rows[0]
+        >>> best.row.options, 0 < best.score <= 1
+        ({'target': 17}, True)
+    """
 
     row: LabRow
     score: float
@@ -80,7 +90,15 @@ class RankedRow:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The settings that pass all guards, the best first, and how many each guard left out."""
+    """The settings that pass all guards, the best first, and how many each guard left out.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": [2, 15, 20]}), jobs=1)
+        >>> ranking = rank_rows(rows)
+        >>> ranking.failing, dict(ranking.left_out)
+        (2, {'positions': 1, 'length': 2, 'fairness': 1, 'decisions': 1})
+    """
 
     rows: tuple[RankedRow, ...]
     left_out: Counter[str]
@@ -101,6 +119,12 @@ def rank_rows(
     """Rank the rows with measures: by the weighted mean of their goals, equal ones by their index.
 
     Of settings with the same figures, which are the same game in effect, the first stands for all.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": "15..20"}), jobs=1)
+        >>> rank_rows(rows, weights={"fairness": 2, "depth": 1}, limits={}).rows[0].row.options
+        {'target': 17}
     """
     passing: dict[object, list[LabRow]] = {}
     left_out, failing = Counter[str](), 0

@@ -14,6 +14,8 @@ from number_tower.lab.rows import CSV_COLUMNS, LabRow, LabRowError, RuleValue
 from number_tower.lab.runner import FORMAT
 from number_tower.text import format_path, format_text
 
+__all__ = ["LabFileError", "LabResults", "read_results"]
+
 HEADER_KEY = "number_tower_lab"
 """The key by which the first line of a lab file is known; its value is the format of the file."""
 
@@ -21,12 +23,29 @@ _HINT = "tower lab GAME --out FILE writes one"
 
 
 class LabFileError(ValueError):
-    """A file of lab rows cannot be read: which file and line, and why."""
+    """A file of lab rows cannot be read: which file and line, and why.
+
+    Examples:
+        >>> read_results("missing.jsonl")
+        Traceback (most recent call last):
+            ...
+        number_tower.lab.results.LabFileError: there is no file missing.jsonl; tower lab GAME --out FILE writes one
+    """
 
 
 @dataclass(frozen=True)
 class LabResults:
-    """The rows of a file, by their index."""
+    """The rows of a file, by their index.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> space = lab.make_space(nt.Rules(), {"target": [15, 16]})
+        >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
+        ...     rows = list(lab.sweep(space, log=log, jobs=1))
+        >>> results = read_results("lab.jsonl")
+        >>> results.values, results.statuses["measured"]
+        ({'target': (15, 16)}, 2)
+    """
 
     name: str
     """The file, as it is shown in messages."""
@@ -76,7 +95,16 @@ def _get_numbers(value: RuleValue) -> tuple[int, ...]:
 
 
 def read_results(path: str | os.PathLike[str]) -> LabResults:
-    """Read a file of rows; raises LabFileError if it is not one. An incomplete last line is left out."""
+    """Read a file of rows; raises LabFileError if it is not one. An incomplete last line is left out.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> space = lab.make_space(nt.Rules(), {"target": [15, 16]})
+        >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
+        ...     rows = list(lab.sweep(space, log=log, jobs=1))
+        >>> len(read_results("lab.jsonl").rows)
+        2
+    """
     name = format_path(path)
     try:
         with open(path, encoding="utf-8") as stream:

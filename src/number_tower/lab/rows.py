@@ -70,6 +70,11 @@ class LabRow:
     `options` are the rules that the sweep varies, `rules` all of them, both as a rule file writes them. `value` is for
     the first player. `results[s][t]` is the expected result of a first player who sees `SIGHTS[s]` plies against a
     second who sees `SIGHTS[t]`.
+
+    Examples:
+        >>> row = next(sweep(make_space(nt.Rules(), {"target": [15]}), jobs=1))
+        >>> row.status, row.value, row.make_rules().target
+        ('measured', 'win', 15)
     """
 
     index: int

@@ -31,7 +31,13 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class StudyLimits:
-    """The limits of each study of a sweep, and what follows when they are reached."""
+    """The limits of each study of a sweep, and what follows when they are reached.
+
+    Examples:
+        >>> space = make_space(nt.Rules(), {"target": [15, 20]})
+        >>> [row.status for row in sweep(space, limits=StudyLimits(positions=100), jobs=1)]
+        ['measured', 'too large']
+    """
 
     positions: int = MAX_POSITIONS
     memory: int = MAX_MEMORY
@@ -41,7 +47,15 @@ class StudyLimits:
 
 
 class LabJournal(Journal[LabRow]):
-    """The rows of one sweep, in a file."""
+    """The rows of one sweep, in a file.
+
+    Examples:
+        >>> space = make_space(nt.Rules(), {"target": [15, 16]})
+        >>> with LabJournal("lab.jsonl", space, StudyLimits()) as log:
+        ...     rows = list(sweep(space, log=log, jobs=1))
+        >>> len(rows)
+        2
+    """
 
     run_noun = "experiment"
     entry_noun = "setting"
@@ -109,6 +123,11 @@ def sweep(
     one, by `jobs` worker processes (default: one for each core). A setting at which a worker died twice gets a row
     without measures. The rows are kept in the journal `log`, if given. `progress` is called with the number of
     finished settings and their total.
+
+    Examples:
+        >>> space = make_space(nt.Rules(), {"target": [15, 16, 17]})
+        >>> max(sweep(space, jobs=1), key=lambda row: row.fairness).options
+        {'target': 17}
     """
     whole = space if isinstance(space, Space) else make_space(space)
     run = partial(measure_setting, space=whole, limits=limits or StudyLimits())

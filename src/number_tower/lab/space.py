@@ -38,7 +38,14 @@ _MAX_TRIES = 300_000
 
 
 class SpaceError(BatchError):
-    """A space of rules cannot be made: what was expected, and the key that is wrong, if it is one."""
+    """A space of rules cannot be made: what was expected, and the key that is wrong, if it is one.
+
+    Examples:
+        >>> make_space(nt.Rules(), {"height": [15, 16]})
+        Traceback (most recent call last):
+            ...
+        number_tower.lab.space.SpaceError: height: unknown; expected one of blocks, supply, towers, fit, step...
+    """
 
     def __init__(self, problem: str, key: str = "") -> None:
         super().__init__(f"{key}: {problem}" if key else problem)
@@ -47,7 +54,12 @@ class SpaceError(BatchError):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a space: its place, the rules that vary as a rule file writes them, and all rules."""
+    """One setting of a space: its place, the rules that vary as a rule file writes them, and all rules.
+
+    Examples:
+        >>> make_space(nt.Rules(), {"target": [15, 16]})[1].options
+        {'target': 16}
+    """
 
     index: int
     options: dict[str, RuleValue]
@@ -56,7 +68,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Space:
-    """The settings of one game. Combinations of values that are no valid rules are left out."""
+    """The settings of one game. Combinations of values that are no valid rules are left out.
+
+    Examples:
+        >>> space = make_space(nt.Rules(), {"blocks": "1-8..1-10", "target": [14, 15]})
+        >>> len(space), space[0].options
+        (6, {'blocks': '1-8', 'target': 14})
+    """
 
     game: str
     """The name of the game, or the path of its rule file."""
@@ -156,6 +174,10 @@ def make_space(
     """Return a space of a game; without axes, the usual one (`choose_axes`).
 
     `axes` has for each key a value or several, also as texts such as "5..60" or "1-5..1-12" (`parse_values`).
+
+    Examples:
+        >>> len(make_space(nt.Rules(), {"target": "10..20", "stuck": ["loses", "skips"]}))
+        22
     """
     book, base, *_ = choose(game)
     if sample is not None and not 1 <= sample <= MAX_SETTINGS:

@@ -224,6 +224,12 @@ def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
     """Return a server without games.
 
     Without `lists` no game lists the legal blocks; without `helps` there are no hints and no analysis.
+
+    Examples:
+        >>> import asyncio
+        >>> tools = asyncio.run(make_server(helps=False).list_tools())
+        >>> sorted(tool.name for tool in tools)[:3]
+        ['list_games', 'move', 'open_games']
     """
     server = TowerServer(
         "number-tower",

@@ -26,7 +26,6 @@ __all__ = [
     "is_command",
     "let_move",
     "make_player",
-    "player",
 ]
 
 DEFAULT_PATIENCE = 10.0
@@ -34,15 +33,42 @@ DEFAULT_PATIENCE = 10.0
 
 
 class ForfeitError(Exception):
-    """A player gave no legal move; the message says why, as in "it answered 'x', which is no number"."""
+    """A player gave no legal move; the message says why, as in "it answered 'x', which is no number".
+
+    Examples:
+        >>> class Stubborn(Player):
+        ...     def choose(self, game):
+        ...         return 9
+        >>> let_move(nt.Table(nt.Game(moves=(9,))), Stubborn())
+        Traceback (most recent call last):
+            ...
+        number_tower.players.ForfeitError: it chose 9, which was already used
+    """
 
 
 class UnknownPlayerError(ValueError):
-    """Neither a level nor a command that can be started."""
+    """Neither a level nor a command that can be started.
+
+    Examples:
+        >>> make_player("grandmaster")
+        Traceback (most recent call last):
+            ...
+        number_tower.players.UnknownPlayerError: there is no level 'grandmaster'; the levels are gentle, easy...
+    """
 
 
 class Player(Protocol):
-    """Chooses moves; all it needs to know is the game so far."""
+    """Chooses moves; all it needs to know is the game so far.
+
+    Examples:
+        >>> class Largest(Player):
+        ...     name = "Largest"
+        ...
+        ...     def choose(self, game: nt.Game) -> int:
+        ...         return game.legal[-1]
+        >>> let_move(nt.Table(nt.Game()), Largest()).game.moves
+        (9,)
+    """
 
     name: str
     """Its name at a table."""
@@ -59,7 +85,13 @@ class Player(Protocol):
 
 
 def let_move(table: Table, player: Player) -> Table:
-    """Return the table after a player's move; an illegal move is a `ForfeitError`."""
+    """Return the table after a player's move; an illegal move is a `ForfeitError`.
+
+    Examples:
+        >>> table = let_move(nt.Table(nt.Game(nt.Rules(target=9))), make_player("perfect"))
+        >>> table.game.moves, table.outcome
+        ((9,), Outcome(winner=0, reason='exact'))
+    """
     block = player.choose(table.game)
     try:
         return table.play(block)
@@ -74,7 +106,13 @@ def make_player(
     patience: float = DEFAULT_PATIENCE,
     progress: Callable[[Progress], object] | None = None,
 ) -> Player:
-    """Return a player: a level by its name, or a program by the command that starts it."""
+    """Return a player: a level by its name, or a program by the command that starts it.
+
+    Examples:
+        >>> player = make_player("easy", seed=1)
+        >>> player.name, player.choose(nt.Game(nt.Rules(target=7)))
+        ('Easy', 7)
+    """
     if is_command(spec):
         from number_tower.players import process, program  # noqa: PLC0415 - levels need no processes
 
@@ -91,7 +129,12 @@ def make_player(
 
 
 def is_command(spec: str) -> bool:
-    """Return whether a player is a program: its name has a slash or a space."""
+    """Return whether a player is a program: its name has a slash or a space.
+
+    Examples:
+        >>> is_command("./my-bot"), is_command("perfect")
+        (True, False)
+    """
     return "/" in spec.strip() or " " in spec.strip() or "\\" in spec
 
 

@@ -38,7 +38,12 @@ _WIN_SCORE = 1_000
 
 
 class Level(NamedTuple):
-    """The strength of a player: the plies it looks ahead (None: to the end), and the share of moves it slips at."""
+    """The strength of a player: the plies it looks ahead (None: to the end), and the share of moves it slips at.
+
+    Examples:
+        >>> LEVELS["strong"].plies, LEVELS["fair"].plies
+        (None, 4)
+    """
 
     name: str
     about: str
@@ -73,7 +78,13 @@ LEVELS = {name: level for name, level in ALL_LEVELS.items() if level is not RAND
 
 @dataclass
 class Computer:
-    """A player of some level. Its choices follow from its seed and the game so far, and from nothing else."""
+    """A player of some level. Its choices follow from its seed and the game so far, and from nothing else.
+
+    Examples:
+        >>> perfect = Computer(LEVELS["perfect"], seed=1)
+        >>> perfect.choose(nt.Game(nt.Rules(target=15), moves=(9,)))
+        6
+    """
 
     level: Level
     seed: int = 0

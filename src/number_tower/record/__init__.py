@@ -20,6 +20,10 @@ def read(ref: str) -> Table:
     """Return the table of a record: a line of text, or a file with a line or a document.
 
     Not for untrusted input: this opens the record's file, and the rule file that a line names.
+
+    Examples:
+        >>> read("summit:5,4,6,5").outcome
+        Outcome(winner=1, reason='exact')
     """
     if not os.path.exists(ref):
         if not is_line(ref):

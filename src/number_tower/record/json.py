@@ -23,7 +23,12 @@ Kind = TypeVar("Kind")
 
 
 def to_json(table: Table, key: str | None = None) -> str:
-    """Write a table as one JSON document on one line, with the key of the game in a store, if it has one."""
+    """Write a table as one JSON document on one line, with the key of the game in a store, if it has one.
+
+    Examples:
+        >>> to_json(nt.Table(nt.Game(moves=(9, 8))))[:36]
+        '{"number_tower": 1, "game": "rules",'
+    """
     return format_document(make_document(table) if key is None else {**make_document(table), "kept": {"key": key}})
 
 
@@ -51,7 +56,13 @@ def make_document(table: Table) -> dict[str, object]:
 
 
 def from_json(text: str) -> Table:
-    """Read a table from a JSON document; everything redundant in it is checked."""
+    """Read a table from a JSON document; everything redundant in it is checked.
+
+    Examples:
+        >>> table = from_line("summit:5,4,6,5")
+        >>> from_json(to_json(table)) == table
+        True
+    """
     return read_document(parse_document(text))
 
 

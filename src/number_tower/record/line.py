@@ -31,7 +31,14 @@ _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 
 
 class RecordError(ValueError):
-    """A record cannot be read: the place where it is wrong, and what was expected there."""
+    """A record cannot be read: the place where it is wrong, and what was expected there.
+
+    Examples:
+        >>> from_line("draft:9,8,9")
+        Traceback (most recent call last):
+            ...
+        number_tower.record.line.RecordError: move 3 (9): that block was already used
+    """
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(place, problem)
@@ -43,14 +50,26 @@ class RecordError(ValueError):
 
 
 class NoRecordError(RecordError):
-    """There is no such file, and the text is not a record either."""
+    """There is no such file, and the text is not a record either.
+
+    Examples:
+        >>> read("nothing.json")
+        Traceback (most recent call last):
+            ...
+        number_tower.record.line.NoRecordError: 'nothing.json' is neither a file nor a record such as draft:9,8,6
+    """
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
 def to_line(table: Table, *, files: bool = False) -> str:
-    """Write a table as one line: by the game's name, with `files` also by a rule file's path, or else by its rules."""
+    """Write a table as one line: by the game's name, with `files` also by a rule file's path, or else by its rules.
+
+    Examples:
+        >>> to_line(nt.Table(nt.Game(nt.Rules(target=12), moves=(9, 2)), names=("Ann", "Ben")))
+        'rules(target=12,names=Ann,Ben):9,2'
+    """
     book = table.book
     if not files and book.source not in catalogue.list_names():
         book = catalogue.find_rulebook(table.rulebook, table.game.rules)
@@ -93,7 +112,13 @@ def is_line(text: str) -> bool:
 
 
 def from_line(text: str, find: Callable[[str], Rulebook] = catalogue.load_named) -> Table:
-    """Read a table from one line; `find` looks the game up, and by default opens no files."""
+    """Read a table from one line; `find` looks the game up, and by default opens no files.
+
+    Examples:
+        >>> table = from_line("draft(target=21,first=2):9,8")
+        >>> table.game.moves, table.game.first, table.game.rules.target
+        ((9, 8), 1, 21)
+    """
     parts = _LINE.fullmatch(text)
     if parts is None:
         raise RecordError("", f"{format_value(text)} is not a record {EXAMPLE}")

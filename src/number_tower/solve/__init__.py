@@ -27,6 +27,12 @@ def solve(
     `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; if the value is not found
     within them, `NotSolvedError` is raised. Plies that a theory does not give are searched for within the limits, or
     without limits as long as the position is small; `plies=False` leaves them out.
+
+    Examples:
+        >>> nt.solve(nt.Game(nt.Rules(fit="ascending", step=5, blocks=range(1, 31)), moves=(5,))).best
+        (6,)
+        >>> nt.solve(nt.Game(nt.Rules(target=15, supply="own", towers="own")), seconds=60)
+        <Solution: win in 3, by two separate towers>
     """
     from number_tower.solve import limits, solution  # noqa: PLC0415 - `tower --version` needs no solver
 

@@ -1,7 +1,5 @@
 """Limits of a search: time, memory and positions; the progress it reports; and the error when a limit is reached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -15,11 +13,26 @@ MIB = 1 << 20
 
 
 class NotSolvedError(Exception):
-    """A limit was reached before the answer was found; there is no guess."""
+    """A limit was reached before the answer was found; there is no guess.
+
+    Examples:
+        >>> rules = nt.Rules(blocks=range(1, 21), supply="own", target=155)
+        >>> nt.solve(nt.Game(rules), plies=False, seconds=0)
+        Traceback (most recent call last):
+            ...
+        number_tower.solve.limits.NotSolvedError: not solved within 0 seconds
+    """
 
 
 class Progress(NamedTuple):
-    """Progress of a search: positions searched, seconds used, and how full its table is (0 to 1)."""
+    """Progress of a search: positions searched, seconds used, and how full its table is (0 to 1).
+
+    Examples:
+        >>> seen = []
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20)), progress=seen.append)
+        >>> seen[0].positions, seen[0].filled
+        (0, 0.0)
+    """
 
     positions: int
     seconds: float
@@ -51,7 +64,7 @@ class SearchLimits:
         self._started_at: float | None = None
         self._parts: list[SearchLimits] = []
 
-    def split_positions(self, positions: int) -> SearchLimits:
+    def split_positions(self, positions: int) -> "SearchLimits":
         """Return limits for a part of the work that has its own limit of positions."""
         part = SearchLimits(memory=self.memory, positions=positions, progress=self._report)
         self._parts.append(part)

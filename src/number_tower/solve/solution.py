@@ -27,7 +27,15 @@ def choose_solver(position: Position, limits: SearchLimits, *, plies: bool, comp
 
 
 class Solution:
-    """The worth of a position to the player to move, and what follows from it."""
+    """The worth of a position to the player to move, and what follows from it.
+
+    Examples:
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20), moves=(3,)))
+        >>> solution.value, solution.plies, solution.best
+        ('win', 3, (7,))
+        >>> solution.moves[7].value, list(solution.line())
+        ('win', [7, 1, 8])
+    """
 
     def __init__(
         self, position: Position, limits: SearchLimits, *, plies: bool = True, solver: Solver | None = None

@@ -1,7 +1,5 @@
 """What a position or a move is worth: win, draw or loss for the player to move, and the plies to the end."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, Protocol
 
 from number_tower.position import Position
@@ -17,12 +15,20 @@ _UNKNOWN_PLIES = 1 << 62
 
 
 class Worth(NamedTuple):
-    """A value for the player to move, and the plies to the end (None: not known)."""
+    """A value for the player to move, and the plies to the end (None: not known).
+
+    Examples:
+        >>> solution = nt.solve(nt.Game(nt.Rules(supply="own", target=20), moves=(3,)))
+        >>> solution.worth, solution.moves[9]
+        (Worth(value='win', plies=3), Worth(value='loss', plies=2))
+        >>> solution.worth.rank > solution.moves[9].rank
+        True
+    """
 
     value: Value
     plies: int | None = None
 
-    def before(self, *, turned: bool) -> Worth:
+    def before(self, *, turned: bool) -> "Worth":
         """Return the worth one ply earlier, for the player who made the move; `turned` if that is the other player."""
         return Worth(_OPPOSITE[self.value] if turned else self.value, None if self.plies is None else self.plies + 1)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame
 
+__all__ = ["GameNotFoundError", "LocationError", "StoreError", "open_store"]
+
 ENVIRONMENT_VARIABLE = "NUMBER_TOWER_DB"
 
 NONE = "none"
@@ -41,15 +43,36 @@ if not TYPE_CHECKING:  # a type checker would take every name for a module
 
 
 class StoreError(Exception):
-    """A database that cannot be used, and why, in one sentence without its full stop."""
+    """A database that cannot be used, and why, in one sentence without its full stop.
+
+    Examples:
+        >>> open_store("/dev/null/games.db")
+        Traceback (most recent call last):
+            ...
+        number_tower.store.StoreError: the database /dev/null/games.db cannot be used: /dev/null is not a folder
+    """
 
 
 class LocationError(ValueError):
-    """Text that names no database, and what would."""
+    """Text that names no database, and what would.
+
+    Examples:
+        >>> open_store("mysql://localhost/games")
+        Traceback (most recent call last):
+            ...
+        number_tower.store.LocationError: expected a file, postgresql://USER@HOST/NAME, or none; got...
+    """
 
 
 class GameNotFoundError(LookupError):
-    """The database holds no game, or no match, of this id."""
+    """The database holds no game, or no match, of this id.
+
+    Examples:
+        >>> open_store("games.db").get(77)
+        Traceback (most recent call last):
+            ...
+        number_tower.store.GameNotFoundError: 77
+    """
 
 
 class GameStartedError(ValueError):
@@ -69,7 +92,13 @@ class Location(NamedTuple):
 
 
 def open_store(where: str | None = None) -> Store:
-    """Open a database: a file, `postgresql://...`, or the default one."""
+    """Open a database: a file, `postgresql://...`, or the default one.
+
+    Examples:
+        >>> store = open_store("games.db")
+        >>> saved = store.begin(nt.Table(nt.Game()))
+        >>> store.close()
+    """
     location = find_location(where)
     if location is None:
         raise LocationError("expected a database; got none")

@@ -41,7 +41,17 @@ _LOG.addHandler(NullHandler())  # a command that sets up no log prints none
 
 
 class Store:
-    """A database of games. All its errors are a StoreError, in words."""
+    """A database of games. All its errors are a StoreError, in words.
+
+    Examples:
+        >>> from number_tower.store import open_store
+        >>> store = open_store("games.db")
+        >>> saved = store.begin(nt.Table(nt.Game(nt.Rules(target=15))))
+        >>> saved = store.change(saved.id, 0, nt.Change("place", 9))
+        >>> store.get(saved.id).table.game.moves
+        (9,)
+        >>> store.close()
+    """
 
     def __init__(self, location: Location, *, timeout: float | None = None) -> None:
         self.location = location

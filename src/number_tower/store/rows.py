@@ -66,7 +66,16 @@ class MatchSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game in the database; `key` is the same in every database that it is copied to, `id` is not."""
+    """A game in the database; `key` is the same in every database that it is copied to, `id` is not.
+
+    Examples:
+        >>> from number_tower.store import open_store
+        >>> store = open_store("games.db")
+        >>> saved = store.begin(nt.Table(nt.Game()))
+        >>> saved.table.version, len(saved.times), saved.seats.automatic
+        (0, 1, (False, False))
+        >>> store.close()
+    """
 
     id: int
     key: str

@@ -30,6 +30,8 @@ from number_tower.lab.stories import (
 )
 from number_tower.text import format_list
 
+__all__ = ["build_report"]
+
 PAGE, TABLE = "index.html", "settings.csv"
 MAX_TABLE_ROWS = 100
 _MAX_POINTS = 2000
@@ -46,6 +48,17 @@ def build_report(
 
     `axes` are the rules that go across, down, and from map to map, where they are chosen; `folder` is where the files
     will be, for the commands that play rule files; `command` makes the report again.
+
+    Examples:
+        >>> from number_tower import lab
+        >>> from number_tower.lab.ranking import rank_rows
+        >>> from number_tower.lab.results import read_results
+        >>> space = lab.make_space(nt.Rules(), {"target": "15..18"})
+        >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
+        ...     rows = list(lab.sweep(space, log=log, jobs=1))
+        >>> files = build_report(read_results("lab.jsonl"), rank_rows(rows))
+        >>> "index.html" in files
+        True
     """
     recommended = ranking.rows[:RECOMMENDED]
     plays = [make_play_command(each.row, place, folder) for place, each in enumerate(recommended, 1)]
