@@ -107,7 +107,7 @@ golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; re
 	$(SCRIPT) tests/envs/test_openspiel.py
 
 site: $(VENV)/.dev ## build the documentation site in build/site, and check every page of it
-	$(BIN)/python tools/site.py
+	$(BIN)/python tools/site_build.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py

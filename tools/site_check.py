@@ -1,6 +1,4 @@
-"""Checks the pages of a built site: every link and picture leads somewhere, every page can be found, nothing is loaded
-from elsewhere.
-"""
+"""Checks a built site: links and pictures lead somewhere, pages can be found, nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ def describe_database() -> str:
     """Write the page with the tables of the database."""
     lines = [
         "# The database\n",
-        f"The tables as migration {NEWEST} leaves them, in SQLite and in PostgreSQL. A game is stored as its changes, and its",
-        "state follows from them. `tower db` checks, copies and moves a database; see [saved games](../how-to/keep-games.md)",
-        "and [PostgreSQL](../how-to/postgresql.md).\n",
+        f"The tables as migration {NEWEST} leaves them, in SQLite and in PostgreSQL. A game is stored as its changes,",
+        "and its state follows from them. `tower db` checks, copies and moves a database; see",
+        "[saved games](../how-to/keep-games.md) and [PostgreSQL](../how-to/postgresql.md).\n",
     ]
     for table in metadata.sorted_tables:
         lines += [f"## {table.name}\n", "| column | type | | refers to |", "|---|---|---|---|"]

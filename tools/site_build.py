@@ -33,9 +33,9 @@ PROJECT_PAGES = {
 }
 """Where the site has pages that lie elsewhere in the repository; links to the README lead to the first page."""
 
-PLAIN = {**os.environ, "NO_COLOR": "1"}
 ORIGINS = {page: path for path, page in PROJECT_PAGES.items() if page != "index.md"}
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
@@ -43,9 +43,9 @@ def build_site(folder: Path) -> list[str]:
     """Build the site in a folder, as `site`; return what is wrong with it."""
     lay_out(folder)
     call = [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"]
-    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, env=PLAIN, check=False)  # noqa: S603 - our own call
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own call
     if done.returncode:
-        return [done.stdout + done.stderr]
+        return [COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0].strip()]
     return find_faults(folder / "site", list_navigation(folder / "zensical.toml"))
 
 
