@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, sqrt
 
-from number_tower.coach.svg import (
+from number_tower.position import Position
+from number_tower.rules import EMPTY
+from number_tower.svg import (
     FONTS,
     INK,
     MUTED,
@@ -20,8 +22,6 @@ from number_tower.coach.svg import (
     make_element,
     measure_text,
 )  # fmt: skip
-from number_tower.position import Position
-from number_tower.rules import EMPTY
 from number_tower.text import summarize_numbers
 
 WIDTH, HEIGHT = 300.0, 260.0
