@@ -77,6 +77,17 @@ def format_number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
 
 
+def draw_text(text: str, x: float, y: float, *, size: float | None = None, weight: int = 400, **more: object) -> str:
+    """Draw a line of text; without a size, in that of the elements around it."""
+    bold = None if weight == 400 else weight
+    return make_element("text", escape_text(text), x=x, y=y, **more, font_size=size, font_weight=bold)
+
+
+def move_group(x: float, y: float, *inside: str) -> str:
+    """Draw elements with their origin at this point."""
+    return make_element("g", *inside, transform=f"translate({format_number(x)} {format_number(y)})")
+
+
 def isolate_direction(name: str) -> str:
     """Return a name that does not change the direction of the text after it."""
     return name + _LEFT_TO_RIGHT if any(bidirectional(letter) in {"R", "AL"} for letter in name) else name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from number_tower.svg import INK, STYLES, escape_text, format_number, make_element, shorten_text
+from number_tower import svg
+from number_tower.svg import INK, STYLES, format_number, make_element, shorten_text
 
 ALARM = "#b3161b"
 MARGIN, GUTTER = 28.0, 110.0
@@ -41,8 +42,7 @@ class Layout(NamedTuple):
 
 def draw_text(text: str, x: float, y: float, *, size: float = TEXT, weight: int = 400, **more: str) -> str:
     """Draw a line of text."""
-    font = {"font_size": None if size == TEXT else size, "font_weight": None if weight == 400 else weight}
-    return make_element("text", escape_text(text), x=x, y=y, **more, **font)
+    return svg.draw_text(text, x, y, size=None if size == TEXT else size, weight=weight, **more)
 
 
 def draw_label(layout: Layout, y: float, text: str, ink: str = INK) -> str:

@@ -49,7 +49,7 @@ def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
     drawn = [_draw_turning_point(review, layout, heading.height, sum(panel.height for panel in body))]
     y = 0.0
     for panel in (heading, *body, notes):
-        drawn.append(make_element("g", panel.content, transform=f"translate(0 {number(y)})"))
+        drawn.append(svg.move_group(0, y, panel.content))
         y += panel.height
     about = [*map(": ".join, _describe_mistakes(review, text)), *_summarize(review, text)]
     whole = make_element(
