@@ -39,9 +39,9 @@ _NOTE_WIDTH, _NOTE_HEIGHT, _NOTE_ROWS = 14.0, 8.0, 3
 _LARGEST, _COMFORTABLE, _SMALLEST, _STEP = 38.0, 18.0, 12.0, 0.5
 """Sides of a block: the largest, the smallest that is easy to hold, the smallest that is drawn, and the steps tried."""
 _SET_HEAD = 8.5
-_INSET = 1.6
-"""Distance between the frame of a block and the line along which it is cut out."""
-_FACE, _SMALLEST_NUMBER = 0.66, 3.0
+_INSET = 0.06
+"""Distance between the frame of a block and the line along which it is cut out, as a part of its height."""
+_FACE, _SMALLEST_NUMBER = 0.6, 3.0
 """The part of a block's width that its number may take, and the smallest font size of a number."""
 _UPSIDE_DOWN = str.maketrans("01689", "01986")
 
@@ -241,12 +241,10 @@ def _draw_towers(rules: Rules, voice: Voice, width: float, grid: _Grid) -> Panel
 
 def _draw_tower(rules: Rules, name: str, owner: int | None, width: float, grid: _Grid) -> Panel:
     top, side, height = 1.5 * _HEADING, min(grid.width, _LARGEST), grid.height
-    here = shorten_text("stack here", _SMALL, side - 2)
-    drawn = [
-        _draw_heading(name, width, owner),
-        _draw_box(0, top, side, height, thick=0.4, stroke=MUTED),
-        draw_text(here, side / 2, top + height / 2 + 1, size=_SMALL, fill=MUTED, text_anchor="middle"),
-    ]
+    drawn = [_draw_heading(name, width, owner), _draw_box(0, top, side, height, thick=0.4, stroke=MUTED)]
+    if height >= _COMFORTABLE:
+        y = top + height / 2 + 1
+        drawn.append(draw_text("stack here", side / 2, y, size=_SMALL, fill=MUTED, text_anchor="middle"))
     if has_height(rules):
         track = (_draw_track if _has_track(rules) else _draw_notes)(rules, width - side - 3)
         drawn.append(move_group(side + 3, top, track.content))
@@ -292,7 +290,7 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
     if len(rules.blocks) > most:
         raise SheetError(most, len(rules.blocks), each=len(owners) > 1)
     numbers = _copy_blocks(
-        rules, max((fit for grid, fit in capacities.items() if grid.width >= _COMFORTABLE), default=0)
+        rules, max((fit for grid, fit in capacities.items() if grid.height >= _COMFORTABLE), default=0)
     )
     grid = next(grid for grid, fit in capacities.items() if fit >= len(numbers))
     rows = grid.count_rows(len(numbers))
@@ -305,10 +303,11 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
 def _list_grids(rules: Rules, width: float) -> Iterator[_Grid]:
     """Yield grids of blocks, the largest blocks first; a block is at least as wide as the longest number."""
     longest = len(str(rules.blocks[-1])) * DIGIT_WIDTH * _SMALLEST_NUMBER / _FACE
-    side = max(_LARGEST, longest)
-    while side >= max(_SMALLEST, longest):
-        yield _Grid(int(width / side), side, min(side, _LARGEST))
-        side -= _STEP
+    height = _LARGEST
+    while height >= _SMALLEST:
+        side = max(height, longest)
+        yield _Grid(int(width / side), side, height)
+        height -= _STEP
 
 
 def _copy_blocks(rules: Rules, room: int) -> list[int | None]:
@@ -347,8 +346,9 @@ def _draw_set(blocks: _BlockSet, rules: Rules, grid: _Grid, width: float) -> Pan
 
 def _draw_block(block: int | None, owner: int | None, rules: Rules, grid: _Grid) -> str:
     """Draw a block; a number that reads as another block of the game upside down is underlined."""
-    width, height = grid.width - 2 * _INSET, grid.height - 2 * _INSET
-    drawn = [_draw_box(_INSET, _INSET, width, height, rx=min(width, height) / 2 if owner == 1 else None, thick=0.7)]
+    inset = _INSET * grid.height
+    width, height = grid.width - 2 * inset, grid.height - 2 * inset
+    drawn = [_draw_box(inset, inset, width, height, rx=height / 2 if owner == 1 else None, thick=0.7)]
     if block is not None:
         text = str(block)
         size = min(0.5 * grid.height, _FACE * grid.width / (DIGIT_WIDTH * len(text)))
