@@ -242,6 +242,10 @@ def test_the_starter_alternates_and_points_are_explained(stuck: str, said: str) 
     assert said in words(root, "score")
     starters = [each.get("data-seat") for each in root.iter(f"{SVG}text") if each.text == "starts"]
     assert starters == ["1", "2"] * (GAMES // 2)
+    names = {text: box for text, box in texts(root) if text in {"Player 1", "Player 2"}}
+    below = [box for text, box in texts(root) if text == "starts"]
+    for seat, box in zip(starters, below, strict=True):
+        assert abs(box.left - names[f"Player {seat}"].left) < 10
     assert [f"Game {game}" in words(root, "score") for game in range(1, GAMES + 2)] == [True] * GAMES + [False]
 
 
