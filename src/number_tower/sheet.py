@@ -13,7 +13,7 @@ from number_tower import svg
 from number_tower.brief import describe_rules, has_height, summarize_rules
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.rules import Rules
-from number_tower.svg import DIGIT_WIDTH, INK, MUTED, Panel, draw_text, make_element, move_group, shorten_text
+from number_tower.svg import INK, MUTED, Panel, draw_box, draw_text, make_element, move_group
 from number_tower.svg import format_number as number
 from number_tower.table import Table
 from number_tower.text import format_count, format_text
@@ -25,8 +25,6 @@ GAMES = 6
 _MARGIN, _GAP = 10.0, 5.0
 _TITLE, _HEADING, _TEXT, _SMALL = 8.0, 4.6, 3.8, 3.2
 """Font sizes."""
-_LINE = 1.32
-"""Height of a line as a part of its font size."""
 _LONGEST_TITLE = 100
 _SCORE_WIDTH, _SCORE_ROW, _NAME_ROW, _GAME_COLUMN = 76.0, 7.0, 12.0, 16.0
 _MARK = 3.4
@@ -62,14 +60,8 @@ class SheetError(ValueError):
         return f"one page has room for {format_count(self.room, 'block')}{whose}; this game has {self.count:,}"
 
 
-class Page(NamedTuple):
-    """The size of a sheet of paper."""
-
-    width: float
-    height: float
-
-
-PAPERS = {"a4": Page(210.0, 297.0), "letter": Page(215.9, 279.4)}
+PAPERS = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
+"""Width and height of the sizes of paper."""
 
 
 class _Grid(NamedTuple):
@@ -96,23 +88,23 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
 
     `paper` is a key of PAPERS. The SVG is ASCII, needs no other file, and is the same every time.
     """
-    page, voice = PAPERS[paper], get_voice(book)
+    (page_width, page_height), voice = PAPERS[paper], get_voice(book)
     rules = book.rules if rules is None else rules
-    width = page.width - 2 * _MARGIN
+    width = page_width - 2 * _MARGIN
     title = format_text(book.title.rstrip(":"), _LONGEST_TITLE)
     summary = summarize_rules(rules, voice.noun)
     left = _draw_rules(book, rules, voice, width - _SCORE_WIDTH - _GAP)
     right = _draw_score(rules, voice)
     columns = left.content + move_group(width - _SCORE_WIDTH, 0, right.content)
     panels = [_draw_title(title, summary, width), Panel(max(left.height, right.height) + 2, columns)]
-    room = page.height - 2 * _MARGIN - sum(panel.height for panel in panels)
+    room = page_height - 2 * _MARGIN - sum(panel.height for panel in panels)
     grid, sets = _plan_blocks(rules, voice, width, room)
     panels += [_draw_towers(rules, voice, width, grid), *(_draw_set(each, rules, grid, width) for each in sets)]
     drawn, y = [], _MARGIN
     for panel in panels:
         drawn.append(move_group(_MARGIN, y, panel.content))
         y += panel.height
-    across, down = f"{number(page.width)}mm", f"{number(page.height)}mm"
+    across, down = f"{number(page_width)}mm", f"{number(page_height)}mm"
     count = format_count(sum(len(each.numbers) for each in sets), voice.noun)
     about = f"{summary} A sheet to print: the rules, a score table, and {count} to cut out."
     whole = make_element(
@@ -120,9 +112,9 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
         make_element("title", svg.escape_text(title)),
         make_element("desc", svg.escape_text(about)),
         make_element("style", f"@page {{ size: {across} {down}; margin: 0 }}"),
-        make_element("rect", class_="paper", width=page.width, height=page.height, fill=svg.PAPER),
+        make_element("rect", class_="paper", width=page_width, height=page_height, fill=svg.PAPER),
         *drawn,
-        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {number(page.width)} {number(page.height)}", width=across,
+        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {number(page_width)} {number(page_height)}", width=across,
         height=down, class_="number-tower-sheet", font_family=svg.FONTS, font_size=_TEXT, fill=INK,
     )  # fmt: skip
     return whole.encode("ascii", "xmlcharrefreplace").decode() + "\n"
@@ -132,8 +124,8 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
 
 
 def _draw_title(title: str, summary: str, width: float) -> Panel:
-    first = _draw_paragraph(title, width, size=_TITLE, weight=700)
-    second = _draw_paragraph(summary, width, size=_HEADING, fill=MUTED)
+    first = svg.draw_paragraph(title, width, size=_TITLE, weight=700)
+    second = svg.draw_paragraph(summary, width, size=_HEADING, fill=MUTED)
     return Panel(first.height + second.height + 2.5, first.content + move_group(0, first.height, second.content))
 
 
@@ -154,7 +146,7 @@ def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Pan
         drawn.append(_draw_heading(heading, width, y=y + 1.2))
         y += 1.5 * _HEADING
         for item in items:
-            panel = _draw_paragraph(item, width - 4.5)
+            panel = svg.draw_paragraph(item, width - 4.5, size=_TEXT)
             bullet = make_element("circle", cx=1.4, cy=y + 0.68 * _TEXT, r=0.75)
             drawn += [bullet, move_group(4.5, y, panel.content)]
             y += panel.height + 0.7
@@ -162,33 +154,16 @@ def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Pan
     return Panel(y, make_element("g", *drawn, class_="rules"))
 
 
-def _draw_paragraph(
-    text: str, width: float, *, size: float = _TEXT, weight: int = 400, fill: str | None = None
-) -> Panel:
-    """Draw a text in as many lines as it takes."""
-    lines, height = svg.wrap_text(text, size, width, break_words=True), size * _LINE
-    drawn = [
-        draw_text(line, 0, size + place * height, size=size, weight=weight, fill=fill)
-        for place, line in enumerate(lines)
-    ]
-    return Panel(len(lines) * height, "".join(drawn))
-
-
 def _draw_heading(text: str, width: float, owner: int | None = None, *, y: float = 0.0) -> str:
     """Draw a heading, with the mark of the player whom it is about."""
     x = 0.0 if owner is None else _MARK + 2
-    heading = draw_text(shorten_text(text, _HEADING, width - x), x, y + _HEADING, size=_HEADING, weight=700)
+    heading = draw_text(svg.shorten_text(text, _HEADING, width - x), x, y + _HEADING, size=_HEADING, weight=700)
     return heading if owner is None else _draw_mark(owner, 0.4, y + _HEADING - _MARK) + heading
 
 
 def _draw_mark(owner: int, x: float, y: float) -> str:
     """Draw the shape of a player: a square or a circle."""
-    return _draw_box(x, y, _MARK, _MARK, rx=_MARK / 2 if owner == 1 else None, thick=0.7)
-
-
-def _draw_box(x: float, y: float, width: float, height: float, *, thick: float = 0.25, **more: object) -> str:
-    style = {"fill": "none", "stroke": INK, "stroke_width": thick, **more}
-    return make_element("rect", x=x, y=y, width=width, height=height, **style)
+    return draw_box(x, y, _MARK, _MARK, rx=_MARK / 2 if owner == 1 else None, thick=0.7)
 
 
 # Score table ----------------------------------------------------------------------------------------------------------
@@ -200,7 +175,7 @@ def _draw_score(rules: Rules, voice: Voice) -> Panel:
     drawn = [_draw_heading("Score", _SCORE_WIDTH, y=1.2), *_draw_row("Names", y, _NAME_ROW)]
     for seat, name in enumerate(voice.players):
         x = _GAME_COLUMN + seat * column
-        label = shorten_text(name, _SMALL, column - _MARK - 4)
+        label = svg.shorten_text(name, _SMALL, column - _MARK - 4)
         drawn.append(_draw_mark(seat, x + 1.5, y + 1.3))
         drawn.append(draw_text(label, x + _MARK + 3, y + 1.3 + 0.82 * _MARK, size=_SMALL, fill=MUTED))
     y += _NAME_ROW
@@ -212,7 +187,7 @@ def _draw_score(rules: Rules, voice: Voice) -> Panel:
     drawn += _draw_row("Points", y, _SCORE_ROW, thick=0.7, weight=700)
     y += _SCORE_ROW + 1
     draws = ", a draw ½ point each" if rules.stuck == "skips" else ""
-    points = _draw_paragraph(f"A win is 1 point{draws}.", _SCORE_WIDTH, size=_SMALL)
+    points = svg.draw_paragraph(f"A win is 1 point{draws}.", _SCORE_WIDTH, size=_SMALL)
     drawn.append(move_group(0, y, points.content))
     return Panel(y + points.height, make_element("g", *drawn, class_="score"))
 
@@ -220,10 +195,10 @@ def _draw_score(rules: Rules, voice: Voice) -> Panel:
 def _draw_row(label: str, y: float, height: float, *, thick: float = 0.25, weight: int = 400) -> Iterator[str]:
     """Draw a row of the table: its label, and a box for each player."""
     column = (_SCORE_WIDTH - _GAME_COLUMN) / 2
-    yield _draw_box(0, y, _GAME_COLUMN, height)
+    yield draw_box(0, y, _GAME_COLUMN, height)
     yield draw_text(label, 1.5, y + height - 2.3, size=_SMALL, weight=weight)
     for seat in (0, 1):
-        yield _draw_box(_GAME_COLUMN + seat * column, y, column, height, thick=thick)
+        yield draw_box(_GAME_COLUMN + seat * column, y, column, height, thick=thick)
 
 
 # Towers ---------------------------------------------------------------------------------------------------------------
@@ -241,7 +216,7 @@ def _draw_towers(rules: Rules, voice: Voice, width: float, grid: _Grid) -> Panel
 
 def _draw_tower(rules: Rules, name: str, owner: int | None, width: float, grid: _Grid) -> Panel:
     top, side, height = 1.5 * _HEADING, min(grid.width, _LARGEST), grid.height
-    drawn = [_draw_heading(name, width, owner), _draw_box(0, top, side, height, thick=0.4, stroke=MUTED)]
+    drawn = [_draw_heading(name, width, owner), draw_box(0, top, side, height, thick=0.4, stroke=MUTED)]
     if height >= _COMFORTABLE:
         y = top + height / 2 + 1
         drawn.append(draw_text("stack here", side / 2, y, size=_SMALL, fill=MUTED, text_anchor="middle"))
@@ -263,7 +238,7 @@ def _draw_track(rules: Rules, width: float) -> Panel:
         x, y, is_target = height % columns * _TRACK_CELL, height // columns * _TRACK_CELL, height == rules.target
         inset, thick, weight = (0.4, 0.9, 700) if is_target else (0.0, 0.25, 400)
         side, middle = _TRACK_CELL - 2 * inset, x + _TRACK_CELL / 2
-        box = _draw_box(x + inset, y + inset, side, side, thick=thick)
+        box = draw_box(x + inset, y + inset, side, side, thick=thick)
         label = draw_text(str(height), middle, y + 4.6, size=_SMALL, weight=weight, text_anchor="middle")
         cells.append(make_element("g", box, label, class_="height", data_height=height))
     return Panel((rules.most_height // columns + 1) * _TRACK_CELL, "".join(cells))
@@ -273,7 +248,7 @@ def _draw_notes(_: Rules, width: float) -> Panel:
     """Draw empty boxes to write heights into."""
     columns = range(int(width / _NOTE_WIDTH))
     places = [(column * _NOTE_WIDTH, row * _NOTE_HEIGHT) for row in range(_NOTE_ROWS) for column in columns]
-    return Panel(_NOTE_ROWS * _NOTE_HEIGHT, "".join(_draw_box(x, y, _NOTE_WIDTH, _NOTE_HEIGHT) for x, y in places))
+    return Panel(_NOTE_ROWS * _NOTE_HEIGHT, "".join(draw_box(x, y, _NOTE_WIDTH, _NOTE_HEIGHT) for x, y in places))
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
@@ -302,7 +277,7 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
 
 def _list_grids(rules: Rules, width: float) -> Iterator[_Grid]:
     """Yield grids of blocks, the largest blocks first; a block is at least as wide as the longest number."""
-    longest = len(str(rules.blocks[-1])) * DIGIT_WIDTH * _SMALLEST_NUMBER / _FACE
+    longest = len(str(rules.blocks[-1])) * svg.DIGIT_WIDTH * _SMALLEST_NUMBER / _FACE
     height = _LARGEST
     while height >= _SMALLEST:
         side = max(height, longest)
@@ -348,10 +323,10 @@ def _draw_block(block: int | None, owner: int | None, rules: Rules, grid: _Grid)
     """Draw a block; a number that reads as another block of the game upside down is underlined."""
     inset = _INSET * grid.height
     width, height = grid.width - 2 * inset, grid.height - 2 * inset
-    drawn = [_draw_box(inset, inset, width, height, rx=height / 2 if owner == 1 else None, thick=0.7)]
+    drawn = [draw_box(inset, inset, width, height, rx=height / 2 if owner == 1 else None, thick=0.7)]
     if block is not None:
         text = str(block)
-        size = min(0.5 * grid.height, _FACE * grid.width / (DIGIT_WIDTH * len(text)))
+        size = min(0.5 * grid.height, _FACE * grid.width / (svg.DIGIT_WIDTH * len(text)))
         x, y = grid.width / 2, grid.height / 2 + 0.36 * size
         drawn.append(draw_text(text, x, y, size=size, weight=700, text_anchor="middle"))
         if _reads_as_another(text, rules):

@@ -83,6 +83,24 @@ def draw_text(text: str, x: float, y: float, *, size: float | None = None, weigh
     return make_element("text", escape_text(text), x=x, y=y, **more, font_size=size, font_weight=bold)
 
 
+def draw_paragraph(
+    text: str, width: float, *, size: float, weight: int = 400, line: float = 1.32, fill: str | None = None
+) -> Panel:
+    """Draw a text in lines of at most this width; `line` is the height of a line as a part of the font size."""
+    lines = wrap_text(text, size, width, break_words=True)
+    drawn = [
+        draw_text(each, 0, size + place * size * line, size=size, weight=weight, fill=fill)
+        for place, each in enumerate(lines)
+    ]
+    return Panel(len(lines) * size * line, "".join(drawn))
+
+
+def draw_box(x: float, y: float, width: float, height: float, *, thick: float = 0.25, **more: object) -> str:
+    """Draw an empty rectangle."""
+    style = {"fill": "none", "stroke": INK, "stroke_width": thick, **more}
+    return make_element("rect", x=x, y=y, width=width, height=height, **style)
+
+
 def move_group(x: float, y: float, *inside: str) -> str:
     """Draw elements with their origin at this point."""
     return make_element("g", *inside, transform=f"translate({format_number(x)} {format_number(y)})")
