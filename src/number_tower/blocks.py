@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TypeVar
 
 from number_tower.text import format_value
@@ -77,7 +77,7 @@ def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | 
         return None
     sums = 1
     within = (2 << total) - 1
-    for block in blocks:
+    for block in takewhile(lambda block: block <= total, blocks):
         if copies is None:
             shift = block
             while shift <= total:

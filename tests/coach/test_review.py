@@ -27,10 +27,10 @@ from number_tower.cli.terminal import Terminal
 from number_tower.coach import review as reviews
 from number_tower.coach.review import Accuracy, GameReview, ReviewText, review
 from number_tower.coach.review_svg import draw_review
-from number_tower.coach.svg import isolate_direction, measure_text, wrap_text
 from number_tower.solve import limits
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver
+from number_tower.svg import isolate_direction, measure_text, wrap_text
 from support.command import GOLDEN, ROOT, plain_environment, tower
 from support.sizes import examples
 from support.strategies import any_game, any_rules

@@ -123,6 +123,8 @@ def test_what_would_take_too_long_to_find_out_is_left_open() -> None:
     assert can_add_up((1, 5, 11), 10**15, None) is None
     assert can_add_up(range(3, 10**17, 10**17 - 5), 10**18 + 1, None) is None
     assert can_add_up((2, 3, 5, 7, 11), 10**15, 1) is False
+    assert can_add_up((1, 3, 10**18), 4, 1) is True
+    assert can_add_up((1, 3, 10**18), 5, 1) is False
     assert can_add_up(range(1, 1_000_001), 500_000_500_001, 1) is False
 
 

@@ -66,8 +66,16 @@ def test_the_version_needs_no_game() -> None:
     }
 
 
-def test_the_engine_needs_nothing_but_the_standard_library() -> None:
-    script = "import number_tower as nt, sys; nt.Game(nt.rules('draft')).play(9); print(*sys.modules)"
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import number_tower as nt; nt.Game(nt.rules('draft')).play(9)",
+        "from number_tower import catalogue, sheet; sheet.draw_sheet(catalogue.load('draft'))",
+    ],
+    ids=["game", "sheet"],
+)
+def test_the_engine_needs_nothing_but_the_standard_library(script: str) -> None:
+    script = f"{script}; import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     tops = {module.partition(".")[0] for module in done.stdout.split()} - {"number_tower", "__main__"}
     foreign = {top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")}

@@ -20,7 +20,7 @@ from number_tower.catalogue.rulebook import (
     UnknownPresetError,
 )
 from number_tower.rules import UNNAMED, Rules
-from number_tower.text import format_path, format_value
+from number_tower.text import format_path, format_value, suggest_nearest
 
 __all__ = [
     "LARGEST_FILE",
@@ -87,10 +87,9 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
     try:
         return load_named(text)
     except UnknownGameError as unknown:
-        problem = f"{unknown}, or a rule file such as mygame.toml"
-        if os.path.isfile(f"{text}.toml"):
-            problem = f"{problem}; did you mean {format_path(text)}.toml?"
-        raise UnknownGameError(problem) from None
+        is_file = os.path.isfile(f"{text}.toml")
+        meant = f"; did you mean {format_path(text)}.toml?" if is_file else suggest_nearest(text, list_names())
+        raise UnknownGameError(f"{unknown}, or a rule file such as mygame.toml{meant}") from None
 
 
 @cache

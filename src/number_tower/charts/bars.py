@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from number_tower.charts.figure import LIGHT, MARGIN, SMALL, TEXT, Canvas, clean_text, shorten_to_width, use_style
-from number_tower.coach.svg import measure_text
+from number_tower.svg import measure_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from number_tower.charts import NARROW
-from number_tower.coach.svg import FONTS, format_number, measure_text, replace_non_xml
+from number_tower.svg import FONTS, format_number, measure_text, replace_non_xml
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

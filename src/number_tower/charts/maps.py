@@ -20,7 +20,7 @@ from number_tower.charts.figure import (
     shorten_to_width,
     use_style,
 )
-from number_tower.coach.svg import measure_text
+from number_tower.svg import measure_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

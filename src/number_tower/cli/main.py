@@ -46,6 +46,7 @@ COMMANDS = {
     "games": ("info", "list the games"),
     "levels": ("info", "describe the levels of the computer"),
     "rules": ("info", "print the rules of a game in brief"),
+    "print": ("print", "make a sheet for playing on paper: rules, blocks to cut out, a score table"),
     "completion": ("completion", 'print shell completion, e.g. eval "$(tower completion bash)"'),
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
+from number_tower import svg
 from number_tower.brief import has_height
-from number_tower.coach import svg
+from number_tower.coach import review_layout as parts
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText
-from number_tower.coach.svg import INK, LINE, MARGIN, MUTED, SMALL, TEXT, Layout, Panel, draw_text, make_element
-from number_tower.coach.svg import format_number as number
+from number_tower.coach.review_layout import LINE, MARGIN, SMALL, TEXT, Layout, draw_text
 from number_tower.game import Game
+from number_tower.svg import INK, MUTED, Panel, make_element
+from number_tower.svg import format_number as number
 from number_tower.text import pluralize
 
 _NARROWEST, _WIDEST, _ROOMIEST = 640.0, 1280.0, 2000.0
@@ -54,7 +56,7 @@ def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
     drawn = [_draw_turning_point(review, layout, heading.height, sum(panel.height for panel in body))]
     y = 0.0
     for panel in (heading, *body, notes):
-        drawn.append(make_element("g", panel.content, transform=f"translate(0 {number(y)})"))
+        drawn.append(svg.move_group(0, y, panel.content))
         y += panel.height
     about = [*map(": ".join, _describe_mistakes(review, text)), *_summarize(review, text)]
     whole = make_element(
@@ -73,12 +75,12 @@ def _plan_layout(review: GameReview, text: ReviewText) -> Layout:
     """Give each move a column as wide as its number needs, within a page as long as the numbers stay readable."""
     columns = len(review.moves) + 1
     digits = max((len(str(block)) for move in review.moves for block in (move.block, *move.best[:1])), default=1)
-    wide = (8 + digits * svg.DIGIT_WIDTH * svg.LARGEST) / svg.BLOCK_SHARE
+    wide = (8 + digits * svg.DIGIT_WIDTH * parts.LARGEST) / parts.BLOCK_SHARE
     column = max(wide, min(_BROAD, max(_COLUMN, _NARROWEST / columns)))
     most = _WIDEST if wide <= _COLUMN else _ROOMIEST
     if columns * column > most:
-        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT_WIDTH * svg.SMALLEST) / svg.BLOCK_SHARE, most / columns)
-    size = min(svg.LARGEST, (svg.BLOCK_SHARE * column - 6) / (svg.DIGIT_WIDTH * digits))
+        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT_WIDTH * parts.SMALLEST) / parts.BLOCK_SHARE, most / columns)
+    size = min(parts.LARGEST, (parts.BLOCK_SHARE * column - 6) / (svg.DIGIT_WIDTH * digits))
     labels = [*_list_rows(review), "draw", *_name_levels(text), _label_target(review)]
     left = MARGIN + 10 + max(svg.measure_text(label, SMALL) for label in labels)
     return Layout(columns, column, left, max(_NARROWEST, left + columns * column + MARGIN), size)
@@ -96,7 +98,7 @@ def _draw_heading(review: GameReview, text: ReviewText, layout: Layout, title: s
         wide = 18 + svg.measure_text(name, TEXT)
         if x + wide > MARGIN + most:
             x, y = MARGIN, y + LINE
-        drawn += svg.draw_swatch(seat, x, y - 5) + draw_text(name, x + 18, y)
+        drawn += parts.draw_swatch(seat, x, y - 5) + draw_text(name, x + 18, y)
         x += wide + 24
     return Panel(y + 20, make_element("g", drawn, class_="heading"))
 
@@ -167,7 +169,7 @@ def _draw_values(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
     for value, label in ((1, first), (0, "draw"), (-1, second)):
         if value or review.game.rules.stuck == "skips":
             y = middle - value * _LEVEL
-            drawn += [svg.draw_rule(layout, y, svg.RULE, 1, "level"), svg.draw_label(layout, y + 4, label)]
+            drawn += [parts.draw_rule(layout, y, svg.RULE, 1, "level"), parts.draw_label(layout, y + 4, label)]
     ply = 0
     for known, run in groupby(review.values, lambda value: value is not None):
         values = list(run)
@@ -181,7 +183,7 @@ def _draw_values(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
 
 
 def _name_levels(text: ReviewText) -> list[str]:
-    return [f"{svg.shorten_name(name)} wins" for name in text.names]
+    return [f"{parts.shorten_name(name)} wins" for name in text.names]
 
 
 def _draw_value_line(values: list[int], layout: Layout, start: int, middle: float) -> Iterator[str]:
@@ -227,8 +229,8 @@ def _draw_point(review: GameReview, layout: Layout, ply: int, middle: float) -> 
     move = review.moves[ply - 1] if ply else None
     if move is None or not move.mistake:
         return make_element("circle", cx=x, cy=y, r=3.2, fill=INK, **data)
-    dot = make_element("circle", cx=x, cy=y, r=11.0, fill=svg.PAPER, stroke=svg.ALARM, stroke_width=2, **data)
-    mark = draw_text(move.mark, x, y + 4.5, size=TEXT, weight=700, fill=svg.ALARM, text_anchor="middle")
+    dot = make_element("circle", cx=x, cy=y, r=11.0, fill=svg.PAPER, stroke=parts.ALARM, stroke_width=2, **data)
+    mark = draw_text(move.mark, x, y + 4.5, size=TEXT, weight=700, fill=parts.ALARM, text_anchor="middle")
     return make_element("g", dot, mark, class_="mistake", data_ply=ply, data_mark=move.mark)
 
 
@@ -249,7 +251,7 @@ def _draw_rows(review: GameReview, layout: Layout) -> Panel:
     y, drawn = 14.0, []
     for name, row in _list_rows(review).items():
         if entries := list(_draw_entries(name, row, layout, y)):
-            drawn.append(make_element("g", svg.draw_label(layout, y, name, MUTED), *entries, class_=f"row {name}"))
+            drawn.append(make_element("g", parts.draw_label(layout, y, name, MUTED), *entries, class_=f"row {name}"))
             y += LINE
     return Panel(y + LINE, make_element("g", *drawn, class_="strip"))
 
@@ -257,11 +259,11 @@ def _draw_rows(review: GameReview, layout: Layout) -> Panel:
 def _draw_entries(name: str, row: dict[int, str], layout: Layout, y: float) -> Iterator[str]:
     """Draw the entries of a row, unless its numbers are too long for the columns."""
     if name == "skipped":
-        yield from (svg.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4) for ply, entry in row.items())
+        yield from (parts.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4) for ply, entry in row.items())
         return
     longest = max((len(entry) for ply, entry in row.items() if ply), default=1)
     size = min(SMALL, (layout.column - 4) / (svg.DIGIT_WIDTH * longest))
-    for ply, entry in row.items() if size >= svg.SMALLEST else []:
+    for ply, entry in row.items() if size >= parts.SMALLEST else []:
         if ply or svg.measure_text(entry, size) <= layout.column:
             weight = 700 if name == "better" else 400
             yield draw_text(entry, layout.find_middle(ply), y, size=size, weight=weight, text_anchor="middle")
@@ -285,7 +287,7 @@ class _TowerArea(NamedTuple):
     @property
     def block_width(self) -> float:
         """The width of a block."""
-        return svg.BLOCK_SHARE * self.layout.column
+        return parts.BLOCK_SHARE * self.layout.column
 
     def find_top(self, block: _StackedBlock) -> float:
         """Return the upper edge of a block."""
@@ -308,12 +310,12 @@ def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterat
         drawn = []
         if len(seats) == 1:
             y = _HEADROOM + height / 2
-            name = svg.draw_label(layout, y + 16, svg.shorten_name(text.names[seats[0]]))
-            drawn.append(make_element("g", svg.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"))
+            name = parts.draw_label(layout, y + 16, parts.shorten_name(text.names[seats[0]]))
+            drawn.append(make_element("g", parts.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"))
         for ply in range(1, layout.columns):
             drawn += _draw_earlier_blocks([block for block in blocks if block.move.ply < ply], ply, area)
             drawn += [_draw_block(block, text, area) for block in blocks if block.move.ply == ply]
-        drawn.append(svg.draw_rule(layout, area.ground, INK, 1.5, "ground"))
+        drawn.append(parts.draw_rule(layout, area.ground, INK, 1.5, "ground"))
         drawn += _draw_target(review, area)
         name = "tower shared" if len(seats) == 2 else f"tower seat-{seats[0] + 1}"
         yield Panel(area.ground + 14, make_element("g", *drawn, class_=name))
@@ -359,7 +361,7 @@ def _draw_earlier_blocks(blocks: list[_StackedBlock], ply: int, area: _TowerArea
     for block in blocks if layout.columns <= _MAX_NUMBERED else []:
         tall = area.unit * block.tall
         size = min(0.8 * layout.size, tall - 2)
-        if size >= svg.SMALLEST:
+        if size >= parts.SMALLEST:
             x, y = layout.find_middle(ply), area.find_top(block) + tall / 2 + 0.36 * size
             yield draw_text(str(block.move.block), x, y, size=size, fill=MUTED, text_anchor="middle")
 
@@ -388,8 +390,8 @@ def _draw_target(review: GameReview, area: _TowerArea) -> Iterator[str]:
     if target is None:
         return
     if (y := area.ground - area.unit * target) > 0:
-        yield svg.draw_rule(area.layout, y, INK, 1.2, "target", dash="6 4")
-        yield svg.draw_label(area.layout, y + 4, label)
+        yield parts.draw_rule(area.layout, y, INK, 1.2, "target", dash="6 4")
+        yield parts.draw_label(area.layout, y + 4, label)
     else:
-        yield svg.draw_label(area.layout, 16, label)
-        yield svg.draw_label(area.layout, 18 + SMALL, "far above", MUTED)
+        yield parts.draw_label(area.layout, 16, label)
+        yield parts.draw_label(area.layout, 18 + SMALL, "far above", MUTED)

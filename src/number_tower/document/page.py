@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from number_tower.charts import NARROW, WIDE, Chart
 from number_tower.charts.figure import build_style
-from number_tower.coach.svg import FONTS, replace_non_xml
 from number_tower.document import CodeText, DocumentPiece, Grid, Heading, Items, ShellCommand, StrongText, Words
+from number_tower.svg import FONTS, replace_non_xml
 
 _KINDS = {Heading: "heading", Items: "items", ShellCommand: "command", Grid: "grid", Chart: "chart"}
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, sqrt
 
-from number_tower.coach.svg import (
+from number_tower.position import Position
+from number_tower.rules import EMPTY
+from number_tower.svg import (
     FONTS,
     INK,
     MUTED,
@@ -19,9 +21,8 @@ from number_tower.coach.svg import (
     format_number,
     make_element,
     measure_text,
+    move_group,
 )  # fmt: skip
-from number_tower.position import Position
-from number_tower.rules import EMPTY
 from number_tower.text import summarize_numbers
 
 WIDTH, HEIGHT = 300.0, 260.0
@@ -49,8 +50,7 @@ def draw_games(games: Sequence[tuple[Position, Ending]], scale: float = 1.0) -> 
     cells = []
     for place, (position, ending) in enumerate(shown):
         x, y = place % columns * WIDTH, place // columns * HEIGHT
-        moved = f"translate({format_number(x)} {format_number(y)})"
-        cells.append(make_element("g", *_draw_game(position, ending), transform=moved))
+        cells.append(move_group(x, y, *_draw_game(position, ending)))
     if hidden:
         cells.append(_draw_text(_MARGIN, height - 8, f"and {hidden:,} more games", MUTED))
     return make_element(

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.coach.svg import escape_text, make_element, measure_text, wrap_text
+from number_tower.svg import escape_text, make_element, measure_text, wrap_text
 from number_tower.table import Table
 from number_tower.voice import SPECTATOR, get_voice
 from number_tower.web.drawing import NARROW, WIDE, Tower, draw_towers

@@ -1,0 +1,55 @@
+"""`tower print`: a sheet for playing a game on paper."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from number_tower.cli.errors import CommandError
+from number_tower.cli.menu import ask_for_game
+from number_tower.cli.options import CommandParser
+from number_tower.cli.play import choose_game
+from number_tower.cli.savefile import find_output_file, report_writing
+from number_tower.cli.terminal import Terminal
+from number_tower.files import open_replacing
+from number_tower.sheet import PAPERS, SheetError, draw_sheet
+from number_tower.text import format_path
+
+_STDOUT = "-"
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower print`."""
+    parser.add_examples(
+        ("tower print draft", "a sheet for draft, in the file draft.svg"),
+        ("tower print race --target 21 --paper letter --out race-21.svg", "race to 21, on paper of the size letter"),
+    )
+    parser.add_game_options()
+    parser.add_argument(
+        "--paper", choices=tuple(PAPERS), type=str.lower, default=next(iter(PAPERS)), help="the size of the paper (a4)"
+    )
+    parser.add_value("--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)")
+    parser.add_force_option()
+
+
+def run(args: Namespace, terminal: Terminal) -> None:
+    """Draw the sheet of a game, and write it to a file or to standard output."""
+    if args.force and args.out == _STDOUT:
+        raise CommandError("--force is only for a file; --out - prints the sheet")
+    if args.out == "":
+        raise CommandError("--out: expected a file name, or - to print the sheet")
+    if not ask_for_game(args, terminal):
+        return
+    choice = choose_game(args, args.game)
+    try:
+        sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
+    except SheetError as error:
+        advice = "; choose fewer with --blocks" if error.room and "blocks" in choice.book.options else ""
+        raise CommandError(f"{error}{advice}") from None
+    if args.out == _STDOUT:
+        terminal.write(sheet)
+        return
+    path = args.out or f"{choice.book.name}.svg"
+    file = find_output_file(path, "sheet", " (--out - prints it)", force=args.force)
+    with report_writing("sheet", path), open_replacing(file) as stream:
+        stream.write(sheet)
+    terminal.show(f"The sheet is in {format_path(path)}. Open it in a browser and print it.\n")
