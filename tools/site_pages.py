@@ -8,7 +8,10 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
+from typing import Any
 
+from number_tower import catalogue
+from number_tower.sheet import draw_sheet
 from number_tower.store import locate_file
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.web.app import make_app
@@ -16,6 +19,7 @@ from number_tower.web.pages.docs import render_reference
 from number_tower.web.settings import Settings
 
 DECISIONS = Path(__file__).parent.parent / "docs/decisions"
+SHEETS = "<!-- Here the site has a sheet for each game. -->"
 WALK = re.compile(r"^A (?:typed|posted) move \(`[^`]*`\):\n\n(?P<table>(?:\|.*\n)+)", re.MULTILINE)
 
 
@@ -24,11 +28,17 @@ def make_pages() -> dict[str, str]:
     with TemporaryDirectory() as folder:
         schema = make_app(Settings(locate_file(str(Path(folder, "games.db"))))).openapi()
     return {
+        **{f"teach/sheets/{name}.svg": draw_sheet(catalogue.load(name)) for name in catalogue.list_names()},
         "decisions/index.md": list_decisions(),
         "reference/database.md": describe_database(),
-        "reference/http.md": f"# HTTP, every request\n\n{render_reference(schema, 'openapi.json')}\n",
+        "reference/http.md": describe_requests(schema),
         "reference/openapi.json": json.dumps(schema, indent=1),
     }
+
+
+def describe_requests(schema: dict[str, Any]) -> str:
+    """Write the page of the HTTP API: the one that a server shows, under a title of its own."""
+    return str(render_reference(schema, "openapi.json")).replace("<h1>The API</h1>", "\n# HTTP, every request\n", 1)
 
 
 def list_decisions() -> str:
@@ -58,8 +68,12 @@ def describe_database() -> str:
     return "\n".join(lines)
 
 
-def draw_walks(text: str) -> str:
-    """Put a diagram above each table that tells the steps of a move."""
+def add_drawings(text: str) -> str:
+    """Put a diagram above each table that tells the steps of a move, and sheets where a page has a place for them."""
+    text = text.replace(
+        SHEETS,
+        "\n".join(f"[![A sheet for {name}](sheets/{name}.svg)](sheets/{name}.svg)" for name in catalogue.list_names()),
+    )
     return WALK.sub(lambda found: found[0].replace(found["table"], draw_walk(found["table"]) + found["table"]), text)
 
 

@@ -1,11 +1,12 @@
-// A page that is opened from the disk may not start a worker. Its search then runs in a hidden frame instead.
+// A page that is opened from the disk may not start a worker. Its search then runs in a hidden frame instead,
+// which gets and sends copies, as a worker does.
 if (location.protocol === "file:") {
   window.Worker = class {
     constructor(address) {
       this.frame = document.body.appendChild(document.createElement("iframe"));
       this.frame.hidden = true;
       const inside = this.frame.contentWindow;
-      inside.postMessage = (data) => this.onmessage?.({ data });
+      inside.postMessage = (data) => this.onmessage?.({ data: structuredClone(data) });
       const script = inside.document.createElement("script");
       this.ready = new Promise((resolve) => script.addEventListener("load", resolve));
       script.src = new URL(address, location.href);
@@ -13,7 +14,8 @@ if (location.protocol === "file:") {
     }
 
     postMessage(data) {
-      this.ready.then(() => this.frame.contentWindow.onmessage({ data }));
+      const copy = structuredClone(data);
+      this.ready.then(() => this.frame.contentWindow?.onmessage({ data: copy }));
     }
 
     terminate() {

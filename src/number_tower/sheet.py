@@ -19,6 +19,8 @@ from number_tower.table import Table
 from number_tower.text import format_count, format_text
 from number_tower.voice import Voice, get_voice
 
+__all__ = ["SheetError", "draw_sheet"]
+
 GAMES = 6
 """Games in the score table: an even number, so that both players start equally often."""
 
@@ -45,7 +47,15 @@ _UPSIDE_DOWN = str.maketrans("01689", "01986")
 
 
 class SheetError(ValueError):
-    """A game has more blocks than one page has room for; `room` is how many fit, for `each` player or for both."""
+    """A game has more blocks than one page has room for; `room` is how many fit, for `each` player or for both.
+
+    Examples:
+        >>> from number_tower import catalogue
+        >>> choice = catalogue.choose(nt.Rules(blocks=range(1, 501)))
+        >>> draw_sheet(choice.book, choice.rules)
+        Traceback (most recent call last):
+        number_tower.sheet.SheetError: one page has room for 165 blocks; this game has 500
+    """
 
     def __init__(self, room: int, count: int, *, each: bool) -> None:
         super().__init__(room, count)
@@ -86,7 +96,13 @@ class _BlockSet(NamedTuple):
 def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4") -> str:
     """Draw the sheet of a game, with its own rules or with these; raise SheetError if it does not fit on one page.
 
-    `paper` is a key of PAPERS. The SVG is ASCII, needs no other file, and is the same every time.
+    `paper` is "a4" or "letter". The SVG is ASCII, needs no other file, and is the same every time.
+
+    Examples:
+        >>> from number_tower import catalogue
+        >>> choice = catalogue.choose(nt.Rules(blocks=range(1, 7), supply="own", target=15))
+        >>> draw_sheet(choice.book, choice.rules).count('class="block"')
+        12
     """
     (page_width, page_height), voice = PAPERS[paper], get_voice(book)
     rules = book.rules if rules is None else rules

@@ -14,13 +14,13 @@ import pytest
 
 from number_tower import Rules, __version__, catalogue, voice
 from number_tower.catalogue import load
-from number_tower.cli.main import complete_call, create_parser
 from number_tower.voice import Voice
 from reference import PAGE, insert_presets, page
 from support.command import ROOT, TOWER, plain_environment
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+README = ROOT / "README.md"
 HOW_TO = (ROOT / "docs/how-to/add-a-game.md").read_text()
 
 
@@ -59,17 +59,43 @@ def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -
         assert done.stdout == shown
 
 
-def test_the_readme_has_a_real_screen_and_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert blocks(ROOT / "README.md", "console")
-    assert blocks(ROOT / "README.md", "pycon")
-    for command in ("make play", "make test"):
-        assert command in readme
-    assert len(readme.split()) < 1000, "two minutes to read"
-    calls = re.findall(r"^tower\b.*?(?=  +#|$)", readme, re.MULTILINE)
-    assert len(calls) > 5
+def test_the_readme_opens_with_a_picture_and_one_command() -> None:
+    _, picture, about, command, *_ = README.read_text().split("\n\n")
+    assert picture.startswith("![")
+    assert about.count(".") == 1
+    assert command == "```sh\nmake play\n```"
+    assert len(README.read_text().split()) < 1000, "two minutes to read"
+
+
+@pytest.mark.parametrize("reader", ["players", "teachers", "rule makers", "researchers"])
+def test_the_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
+    part = README.read_text().partition(f"## For {reader}\n")[2].partition("\n## ")[0]
+    assert [*map(len, (re.findall("^```sh$", part, re.MULTILINE), re.findall(r"^!\[.+\]", part, re.MULTILINE)))] == [
+        1,
+        1,
+    ]
+
+
+def test_every_command_of_the_readme_works_when_it_is_copied(tmp_path: Path) -> None:
+    environment = plain_environment(NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    inline = re.findall(r"`((?:tower|make) [^`]+)`", README.read_text())
+    calls = [line for example in blocks(README, "sh") for line in example.splitlines()] + inline
+    assert len(calls) > 6
     for call in calls:
-        create_parser().parse_args(complete_call(shlex.split(call)[1:]))
+        if call.startswith("make"):
+            words, folder = [*shlex.split(call, comments=True), "--dry-run"], ROOT
+        else:
+            words, folder = ["bash", "-c", call], tmp_path
+        done = subprocess.run(
+            words,
+            input="hint\nwhy\n9\nquit\n",
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode == 0, (call, done.stderr)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from number_tower import catalogue
+from serving import PATIENCE
 from site_build import ROOT, build_site, list_navigation, rewrite_links
 from site_check import find_faults
-from site_pages import draw_walks
+from site_pages import add_drawings
 
 pytest_plugins = ["support.browsers"]
 
@@ -44,18 +46,26 @@ def test_the_reference_has_every_request_and_every_table(site: Path) -> None:
     assert 'id="number_tower.Game"' in (site / "reference/python/games.html").read_text()
 
 
+def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
+    page = (site / "teach/index.html").read_text()
+    for name in catalogue.list_names():
+        assert f'href="sheets/{name}.svg"' in page
+        assert (site / f"teach/sheets/{name}.svg").read_text().startswith("<svg")
+
+
 def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
     assert (site / "design.html").read_text().count('class="walk"') == 2
-    drawn = draw_walks("A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n")
+    drawn = add_drawings("A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n")
     assert ">read it</text>" in drawn
     assert "cli/&lt;input&gt;.py" in drawn
 
 
 def test_the_search_works_from_the_disk(site: Path, open_file: Callable[..., Page]) -> None:
     page = open_file(site / "games/draft.html")
-    page.keyboard.press("Control+k")
-    page.get_by_role("textbox").first.fill("undirected vertex geography")
-    expect(page.get_by_role("link", name="Pairs").first).to_be_visible(timeout=120_000)
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("combobox", name="Search").fill("undirected vertex geography")
+    found = page.get_by_role("listbox").or_(page.get_by_role("list")).get_by_text("4. Pairs").first
+    expect(found).to_be_visible(timeout=PATIENCE)
 
 
 def write_site(folder: Path, **pages: str) -> Path:
