@@ -54,7 +54,7 @@ class SheetError(ValueError):
         >>> choice = catalogue.choose(nt.Rules(blocks=range(1, 501)))
         >>> draw_sheet(choice.book, choice.rules)
         Traceback (most recent call last):
-        number_tower.sheet.SheetError: one page has room for 165 blocks; this game has 500
+        number_tower.sheet.SheetError: one page has room for 180 blocks; this game has 500
     """
 
     def __init__(self, room: int, count: int, *, each: bool) -> None:
