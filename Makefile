@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -112,6 +112,13 @@ golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; re
 
 lock: $(VENV)/.dev ## write the versions in requirements/ anew where pyproject.toml asks for it; UPGRADE=--upgrade takes all newest
 	$(BIN)/python tools/lock.py $(UPGRADE)
+
+ENGINE = $(firstword $(foreach name,podman docker,$(if $(shell command -v $(name)),$(name))))
+container: ## build the container and run it, with podman or Docker, at http://127.0.0.1:8000; games are saved in a volume
+	@test -n "$(ENGINE)" || { echo "To run containers, podman or Docker is needed; none was found." >&2; exit 1; }
+	BUILDAH_FORMAT=docker $(ENGINE) build -t number-tower -f deploy/Containerfile .
+	$(ENGINE) run --rm --read-only --tmpfs /tmp --cap-drop all --security-opt no-new-privileges \
+	  -p 127.0.0.1:8000:8000 -v number-tower:/data number-tower $(SERVE)
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py
