@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
+.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 play: $(VENV)/.play ## set up everything and start a game
 	@trap : INT; $(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game, or Ctrl-C, is no error of make's
@@ -18,7 +18,7 @@ play-web: $(VENV)/.web ## set up everything and play in the browser, at the addr
 	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
-	@$(MAKE) --no-print-directory -j 3 lint types imports unit unit-jax fresh
+	@$(MAKE) --no-print-directory -j 3 lint types imports unit unit-jax fresh package
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -65,6 +65,12 @@ soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/fresh.py
 
+package: $(VENV)/.dev ## build wheel and source package, check them, and try the wheel in an empty environment
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py
+
+release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Python from 3.11 on that is here; takes a while
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py --all
+
 bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULTS.md
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write
 
@@ -109,6 +115,16 @@ golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; re
 site: $(VENV)/.dev ## build the documentation site in build/site, and check every page of it
 	$(BIN)/python tools/site_build.py
 
+lock: $(VENV)/.dev ## write the versions in requirements/ anew where pyproject.toml asks for it; UPGRADE=--upgrade takes all newest
+	$(BIN)/python tools/lock.py $(UPGRADE)
+
+ENGINE = $(firstword $(foreach name,podman docker,$(if $(shell command -v $(name)),$(name))))
+container: ## build the container and run it, with podman or Docker, at http://127.0.0.1:8000; games are saved in a volume
+	@test -n "$(ENGINE)" || { echo "To run containers, podman or Docker is needed; none was found." >&2; exit 1; }
+	BUILDAH_FORMAT=docker $(ENGINE) build -t number-tower -f deploy/Containerfile .
+	$(ENGINE) run --rm --read-only --tmpfs /tmp --cap-drop all --security-opt no-new-privileges \
+	  -p 127.0.0.1:8000:8000 -v number-tower:/data number-tower $(SERVE)
+
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py
 
@@ -120,19 +136,34 @@ $(VENV)/bin/python:
 	  echo "Number Tower needs Python 3.11 or newer (with its venv module); none was found." >&2; exit 1; }; \
 	  echo "Setting up in $(VENV)/ (once) ..."; "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.play: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tui]'
+# Everything is installed in the versions of requirements/, and nothing else is: each file has the hashes of its packages.
+# `LOCKED=no` takes the newest versions that pyproject.toml admits, for a Python that requirements/ does not know yet.
+LOCKED := yes
+COMMA := ,
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+ifeq ($(LOCKED),no)
+install = @$(PIP) install --upgrade 'pip>=25.1' && $(PIP) install $(2)
+else
+install = @{ $(PIP) install --require-hashes -r requirements/build.txt && \
+  $(PIP) install --require-hashes --no-build-isolation -r requirements/$(1).txt && \
+  $(PIP) install --no-deps --no-build-isolation --editable . ; } || { \
+  echo "The versions in requirements/$(1).txt could not be installed; pip says above why. They are made for Python 3.11" >&2; \
+  echo "to 3.14, and this is $$($(BIN)/python --version). To install the newest versions instead, unchecked:" >&2; \
+  echo "make $(MAKECMDGOALS) LOCKED=no" >&2; exit 1; }
+endif
+
+$(VENV)/.play: pyproject.toml requirements/build.txt requirements/play.txt | $(VENV)/bin/python
+	$(call install,play,--editable '.[tui]')
 	@touch $@
 
-$(VENV)/.web: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tui,web]'
+$(VENV)/.web: pyproject.toml requirements/build.txt requirements/web.txt | $(VENV)/bin/python
+	$(call install,web,--editable '.[tui$(COMMA)web]')
 	@touch $@ $(VENV)/.play
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+$(VENV)/.dev: pyproject.toml requirements/build.txt requirements/dev.txt | $(VENV)/bin/python
+	$(call install,dev,--editable . --group dev)
 	@touch $@ $(VENV)/.play $(VENV)/.web
 
-$(VENV)/.bench: pyproject.toml $(VENV)/.dev
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+$(VENV)/.bench: pyproject.toml requirements/bench.txt $(VENV)/.dev
+	$(call install,bench,--group bench)
 	@touch $@

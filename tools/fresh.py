@@ -24,20 +24,21 @@ def main() -> None:
     """Try both; say what works, or fail."""
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
-        _copy(copy)
+        copy_project(copy)
         own = {"NUMBER_TOWER_DB": str(Path(folder, "games.db")), "NUMBER_TOWER_CONFIG": "none", **LEAN}
         environment = {**os.environ, **own}
         _play(copy, environment)
         _play_in_the_browser(copy, environment)
 
 
-def _copy(copy: Path) -> None:
-    """Copy what a clone would have: what git knows, and what it would take in."""
+def copy_project(copy: Path) -> list[str]:
+    """Copy what a clone would have: what git knows, and what it would take in. Return the names of the files."""
     listed = _run("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=ROOT)
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
+    names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    for name in names:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+    return names
 
 
 def _play(copy: Path, environment: dict[str, str]) -> None:
@@ -50,24 +51,29 @@ def _play(copy: Path, environment: dict[str, str]) -> None:
 
 
 def _play_in_the_browser(copy: Path, environment: dict[str, str]) -> None:
-    call = ["make", "-s", "play-web", "SERVE=--port 0"]
-    serving = subprocess.Popen(call, cwd=copy, env=environment, stdout=subprocess.PIPE, text=True, process_group=0)  # noqa: S603 - our own make
+    visit_server("make", "-s", "play-web", "SERVE=--port 0", cwd=copy, environment=environment)
+    print("make play-web works in a fresh copy")
+
+
+def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
+    """Start a server with a command, make a game in it, and stop it; fail if any of it does not work."""
+    serving = subprocess.Popen(call, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, process_group=0)  # noqa: S603 - our own make or command
+    name = " ".join(call)
     try:
         if serving.stdout is None:
             raise AssertionError
         address = next((found[0] for line in serving.stdout if (found := ADDRESS.search(line))), None)
         if address is None:
-            sys.exit("make play-web printed no address")
+            sys.exit(f"{name} printed no address")
         page = _get(address)
         room = _get(f"{address}/new", b"game=draft&opponent=table")
         if "Number Tower" not in page or "tower" not in room:
-            sys.exit("make play-web shows no game")
+            sys.exit(f"{name} shows no game")
     finally:
         os.killpg(serving.pid, signal.SIGINT)
         code = serving.wait(30)
     if code not in {0, 130, -signal.SIGINT}:
-        sys.exit(f"make play-web ended with {code}")
-    print("make play-web works in a fresh copy")
+        sys.exit(f"{name} ended with {code}")
 
 
 def _get(address: str, form: bytes | None = None) -> str:

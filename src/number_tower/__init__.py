@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from number_tower.solve.worth import Worth
     from number_tower.table import Change, StaleError, Table, TableError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CatalogueError",

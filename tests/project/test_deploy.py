@@ -1,4 +1,4 @@
-"""What a server is set up with is true: the unit, the container file, the proxies and the page about them."""
+"""What a server is set up with is true: the unit, the containers, the proxies and the page about them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
+import yaml
+from sqlalchemy import make_url
 
+import lock
 import reference
 from number_tower.cli.main import create_parser
-from number_tower.web import connections, health, limits, settings
+from number_tower.web import connections, health, limits, server, settings
 from number_tower.web.middleware import rate_limit
 from support.clocks import SLOW
-from support.command import ROOT, TOWER
+from support.command import ROOT, TOWER, plain_environment
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
 UNIT = (ROOT / "deploy/number-tower.service").read_text()
 CONTAINER = (ROOT / "deploy/Containerfile").read_text()
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
+COMPOSE = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
+COMPOSE_CADDY = (ROOT / "deploy/compose.Caddyfile").read_text()
+SERVICES = COMPOSE["services"]
+HARDENED = ("--read-only --tmpfs /tmp", "--cap-drop all", "--security-opt no-new-privileges", "127.0.0.1:8000:8000")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 CALL = re.compile(r"^(?:ExecStart=)?\S*?tower ((?:serve|db)\b[^#\n]*)", re.MULTILINE)
@@ -93,12 +101,11 @@ def test_the_unit_is_watched_and_leaves_no_memory_dump() -> None:
 
 def test_what_is_installed_can_be() -> None:
     known = set(PROJECT["optional-dependencies"])
-    for text in (PAGE, CONTAINER):
-        extras = [set(found.split(",")) for found in re.findall(r"(?:number-tower|/source)\[([a-z,]+)\]", text)]
-        assert extras
-        for each in extras:
-            assert "web" in each
-            assert each <= known
+    extras = [set(found.split(",")) for found in re.findall(r"number-tower\[([a-z,]+)\]", PAGE)]
+    assert extras
+    for each in extras:
+        assert "web" in each
+        assert each <= known
 
 
 def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
@@ -109,12 +116,111 @@ def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
     assert (asked.command, asked.host, str(asked.port)) == ("serve", "0.0.0.0", steps["EXPOSE"])  # noqa: S104 - inside a container
     assert steps["USER"] == "tower"
     assert f"NUMBER_TOWER_DB={steps['VOLUME']}/games.db" in CONTAINER
+    assert f"--home-dir {steps['VOLUME']} --create-home {steps['USER']}" in CONTAINER
     assert f"127.0.0.1:{steps['EXPOSE']}/health" in CONTAINER
-    for copied in re.findall(r"^COPY (.*) \S+$", CONTAINER, re.MULTILINE):
-        assert all((ROOT / each).exists() for each in copied.split())
-    assert PROJECT["readme"] in CONTAINER
-    minor = int(re.findall(r"python:3\.(\d+)", CONTAINER)[0])
+    [minor] = {int(found) for found in re.findall(r"^FROM .*python:3\.(\d+)-", CONTAINER, re.MULTILINE)}
     assert minor >= int(PROJECT["requires-python"].removeprefix(">=3."))
+
+
+def test_the_container_is_built_from_what_it_copies_and_from_locked_versions() -> None:
+    copied = [
+        each for line in re.findall(r"^COPY (?!--from)(.*) \S+$", CONTAINER, re.MULTILINE) for each in line.split()
+    ]
+    assert PROJECT["readme"] in copied
+    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    for each in copied:
+        assert (ROOT / each).exists()
+        assert each in sent or each.partition("/")[0] in sent
+    installs = re.findall(r"pip (?:install|wheel) (.*?)(?: \\)?$", CONTAINER, re.MULTILINE)
+    assert len(installs) == 4
+    for install in installs:
+        assert install.startswith(("--require-hashes --only-binary :all: -r requirements/", "--no-deps "))
+    assert lock.LOCKS["container"] == ("pyproject.toml", "--extra", "postgres", "--extra", "web")
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_one_command_builds_and_runs_the_container(tmp_path: Path, engine: str) -> None:
+    """With an engine of our own, which writes down how it is called. podman is taken by itself where there are both."""
+    program = tmp_path / engine
+    program.write_text(f'#!/bin/sh\necho "{engine} $BUILDAH_FORMAT $*"\n')
+    program.chmod(0o755)
+    environment = plain_environment(PATH=f"{tmp_path}:/usr/bin:/bin")
+    call = ["make", "-s", "container", "SERVE=--quiet", *(["ENGINE=docker"] if engine == "docker" else [])]
+    done = subprocess.run(call, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SLOW, check=True)
+    build, run = done.stdout.splitlines()
+    assert build == f"{engine} docker build -t number-tower -f deploy/Containerfile ."
+    assert run.endswith(" -v number-tower:/data number-tower --quiet")
+    for needed in HARDENED:
+        assert needed in run
+        assert needed in PAGE
+        assert needed in CONTAINER
+
+
+def test_every_service_keeps_to_itself() -> None:
+    for name, service in SERVICES.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service.get("cap_add", []) == (["NET_BIND_SERVICE"] if name == "proxy" else []), name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert "/tmp" in service["tmpfs"], name  # noqa: S108 - inside a container
+        assert "privileged" not in service, name
+    for name in ("server-1", "server-2", "upgrade"):
+        assert "user" not in SERVICES[name], "that of the image is no root"
+        assert SERVICES[name]["image"] == "number-tower"
+    assert SERVICES["database"]["user"] == "postgres"
+
+
+def test_only_the_proxy_is_reached_from_outside() -> None:
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+    for name, service in SERVICES.items():
+        assert ("ports" in service) == (name == "proxy")
+        assert "inside" in service["networks"]
+        assert ("outside" in service["networks"]) == (name == "proxy")
+    [network] = COMPOSE["networks"]["inside"]["ipam"]["config"]
+    address = ip_address(SERVICES["proxy"]["networks"]["inside"]["ipv4_address"])
+    assert address in ip_network(network["subnet"])
+    assert address not in ip_network(network["ip_range"]), "no other service may get it"
+
+
+def test_two_servers_trust_the_proxy_and_use_the_database() -> None:
+    proxy, database = SERVICES["proxy"], SERVICES["database"]
+    for name in ("server-1", "server-2"):
+        service = SERVICES[name]
+        asked = create_parser().parse_args(["serve", *service["command"]])
+        assert asked.proxy == proxy["networks"]["inside"]["ipv4_address"]
+        url = make_url(service["environment"]["NUMBER_TOWER_DB"])
+        assert (url.host, url.username) == ("database", database["environment"]["POSTGRES_USER"])
+        assert (url.database, url.password) == (database["environment"]["POSTGRES_DB"], None)
+        assert service["depends_on"]["upgrade"]["condition"] == "service_completed_successfully"
+        assert proxy["depends_on"][name]["condition"] == "service_healthy"
+        assert " ".join(service["healthcheck"]["test"]).partition("urlopen(")[2] in CONTAINER
+        assert f"{name}:8000" in COMPOSE_CADDY
+        assert int(service["stop_grace_period"].removesuffix("s")) > server.STOP_LIMIT
+    assert SERVICES["upgrade"]["depends_on"]["database"]["condition"] == "service_healthy"
+    assert create_parser().parse_args(SERVICES["upgrade"]["entrypoint"][1:]).action == "upgrade"
+    assert database["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
+    assert "./compose.Caddyfile:/etc/caddy/Caddyfile:ro" in proxy["volumes"]
+    assert "flush_interval -1" in COMPOSE_CADDY
+    assert f"max_size {limits.MAX_BODY // 1024}KB" in COMPOSE_CADDY
+
+
+def test_what_has_to_stay_is_in_a_volume() -> None:
+    used = {each.partition(":")[0] for service in SERVICES.values() for each in service.get("volumes", [])}
+    assert used - {"./compose.Caddyfile"} == set(COMPOSE["volumes"])
+    assert "database:/var/lib/postgresql/data" in SERVICES["database"]["volumes"]
+
+
+def test_the_password_is_in_no_file_of_the_project() -> None:
+    given = [
+        value
+        for service in SERVICES.values()
+        for name, value in service.get("environment", {}).items()
+        if "PASSWORD" in name
+    ]
+    assert len(given) == 4
+    assert all(value.startswith("${POSTGRES_PASSWORD:?") for value in given), "compose refuses to start without it"
+    assert "deploy/.env" in (ROOT / ".gitignore").read_text().splitlines()
+    assert "deploy/.env" in PAGE
 
 
 def test_the_proxies_pass_on_what_the_server_needs() -> None:

@@ -10,18 +10,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
+from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import urlencode
 
 import pytest
 
@@ -31,65 +26,13 @@ from support.clocks import SLOW
 from support.command import ROOT
 from support.cookies import Jar
 from support.forking import Forked
+from support.sites import Certificate, Site, next_mark, program, running, wait_for
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
 NAME = "tower.example.org"
-VISITOR = "127.9.8.7"
-"""An address of this machine that only the visitor uses."""
 
-
-class Certificate(NamedTuple):
-    """Files of a certificate for localhost that signs itself."""
-
-    chain: Path
-    key: Path
-
-
-class Site:
-    """A proxy that runs, and one visitor with a jar of cookies."""
-
-    def __init__(self, server: Server, certificate: Certificate, ports: tuple[int, int]) -> None:
-        self.server = server
-        self.http, self.https = ports
-        self.trust = ssl.create_default_context(cafile=str(certificate.chain))
-        self.jar = Jar()
-
-    def connect(self) -> HTTPSConnection:
-        source = (VISITOR, 0) if sys.platform == "linux" else None
-        return HTTPSConnection("localhost", self.https, context=self.trust, timeout=SLOW, source_address=source)
-
-    def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> HTTPResponse:
-        """Ask for something as a browser does; the answer is read and its cookies are kept."""
-        sent = {"Cookie": self.jar.sent(https=True), "Origin": f"https://localhost:{self.https}", **headers}
-        if form is not None:
-            sent["Content-Type"] = "application/x-www-form-urlencoded"
-        connection = self.connect()
-        try:
-            connection.request(method, path, urlencode(form) if form is not None else None, sent)
-            answer = connection.getresponse()
-            with suppress(IncompleteRead):  # a proxy may hang up while it refuses what is too large
-                answer.read()
-        finally:
-            connection.close()
-        self.jar.receive(answer.headers.get_all("set-cookie") or [], https=True)
-        return answer
-
-    def begin(self) -> str:
-        """Begin a game for two at one table; return the path of its room."""
-        answer = self.ask("POST", "/new", {"game": "draft", "opponent": "table"})
-        assert answer.status == 303
-        return str(answer.headers["location"])
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    folder = tmp_path_factory.mktemp("certificate")
-    made = Certificate(folder / "chain.pem", folder / "key.pem")
-    call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    call += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(made.key), "-out", str(made.chain)]
-    subprocess.run(call, check=True, capture_output=True, timeout=SLOW)
-    return made
+pytest_plugins = ["support.sites"]
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
-
-
-def program(name: str) -> str:
-    found = proxies.find(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed; python tools/proxies.py gets it where that can be done")
-    return found
 
 
 @pytest.fixture(scope="module", params=["nginx", "nginx with the usual buffers", "caddy"])
@@ -125,7 +61,7 @@ def proxied(
             own = re.sub(r"^ *proxy_buffer(s|_size) .*$", "", own, flags=re.MULTILINE)
         call = [program(name), *nginx_options(folder, own)]
     with running(call, folder, ports[1]):
-        yield Site(server, certificate, ports)
+        yield Site(certificate, ports)
 
 
 @pytest.fixture
@@ -177,43 +113,6 @@ def nginx_options(folder: Path, included: str) -> list[str]:
     )
     (folder / "nginx.conf").write_text(main)
     return ["-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
-
-
-@contextmanager
-def running(call: list[str], folder: Path, port: int) -> Iterator[None]:
-    """Run a proxy until the tests are done; it is of use once it accepts connections."""
-    log = folder / "log"
-    with log.open("wb") as said:
-        process = subprocess.Popen(
-            call, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-            env={**os.environ, "HOME": str(folder)}, start_new_session=True,
-        )  # fmt: skip
-    try:
-        wait_for(lambda: accepts(port), lambda: f"{call[0]} does not answer: {log.read_text()}", process)
-        yield
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def accepts(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=SLOW):
-        return True
-    return False
-
-
-def wait_for(
-    happened: Callable[[], bool], otherwise: Callable[[], str], process: subprocess.Popen[bytes] | None = None
-) -> None:
-    deadline = time.monotonic() + SLOW
-    while not happened():
-        assert process is None or process.poll() is None, otherwise()
-        assert time.monotonic() < deadline, otherwise()
-        time.sleep(0.02)
 
 
 # The files as they are ------------------------------------------------------------------------------------------------
@@ -297,14 +196,6 @@ def test_an_event_arrives_while_the_stream_is_open(site: Site) -> None:
     stream.close()
 
 
-def next_mark(events: HTTPResponse) -> str:
-    """Read the stream up to the id of the next event."""
-    while line := events.readline():
-        if line.startswith(b"id: "):
-            return line[4:].strip().decode()
-    raise AssertionError("the stream has ended")
-
-
 @pytest.fixture(scope="module")
 def tokens(server: Server) -> dict[str, str]:
     """130 games, with the tokens of those who began them."""
@@ -339,12 +230,12 @@ def test_a_browser_with_cookies_of_games_that_are_gone_is_answered(site: Site) -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives this machine all addresses of 127.0.0.0/8")
-def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(site: Site) -> None:
-    before = len(site.server.log)
+def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(site: Site, server: Server) -> None:
+    before = len(server.log)
     forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http"}
     assert site.ask("GET", "/learn/draft", None, **forged).status == 200
-    wait_for(lambda: "/learn/" in site.server.log[before:], lambda: site.server.log)
-    [line] = [json.loads(line) for line in site.server.log[before:].splitlines() if "/learn/" in line]
+    wait_for(lambda: "/learn/" in server.log[before:], lambda: server.log)
+    [line] = [json.loads(line) for line in server.log[before:].splitlines() if "/learn/" in line]
     assert line["client"] == "127.9.8.0/24"
 
 

@@ -1,0 +1,87 @@
+"""A server in a file system that is read-only but for its data and its temporary folder, as in deploy/compose.yaml."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from serving import Server
+from support.clocks import SLOW
+from support.command import ROOT
+
+READ_ONLY = r"""
+for place in "$1" "$2"; do mount --bind "$place" "$place" || exit 99; done
+while read -r _ place _ flags _; do
+  case $place in "$1" | "$2" | /dev | /dev/* | /proc | /proc/* | /sys | /sys/*) continue ;; esac
+  same=$(echo "$flags" | tr , '\n' | grep -xE 'nosuid|nodev|noexec|noatime|nodiratime|relatime' | tr '\n' ,)
+  mount -o "remount,bind,${same}ro" "$place" || exit 99
+done < /proc/self/mounts
+export TMPDIR="$2" HOME="$1" PYTHONDONTWRITEBYTECODE=1
+shift 2
+exec "$@"
+"""
+"""Runs a command where nothing can be written but two folders, and what is memory alone: /dev/shm, /proc, /sys."""
+
+
+def enclose(data: Path, temporary: Path, call: list[str]) -> list[str]:
+    """Return the call that runs another with a read-only file system; the change is seen by that process alone."""
+    return ["unshare", "--mount", "--map-root-user", "sh", "-c", READ_ONLY, "sh", str(data), str(temporary), *call]
+
+
+@pytest.fixture(name="folders")
+def writable_folders(tmp_path: Path) -> tuple[Path, Path]:
+    """The two folders that can be written to, where this system lets us make all others read-only."""
+    folders = tmp_path / "data", tmp_path / "tmp"
+    for folder in folders:
+        folder.mkdir()
+    if sys.platform != "linux" or shutil.which("unshare") is None:
+        pytest.skip("only Linux has file systems of one process")
+    tried = subprocess.run(enclose(*folders, ["true"]), capture_output=True, text=True, timeout=SLOW, check=False)
+    if tried.returncode:
+        pytest.skip(f"this user may not make a read-only file system here: {tried.stderr.strip()}")
+    return folders
+
+
+@pytest.fixture(name="server")
+def enclosed_server(folders: tuple[Path, Path]) -> Iterator[Server]:
+    def start(call: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(enclose(*folders, call), **options)
+
+    server = Server(folders[0], ("--log", "json"), popen=start)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("place", [ROOT, Path("/etc"), Path("/usr")], ids=str)
+def test_nothing_else_can_be_written(folders: tuple[Path, Path], place: Path) -> None:
+    """The test would be worth nothing otherwise."""
+    write = ["sh", "-c", 'touch "$1/allowed" && touch "$2/number-tower-test"', "sh", str(folders[0]), str(place)]
+    done = subprocess.run(enclose(*folders, write), capture_output=True, text=True, timeout=SLOW, check=False)
+    assert (folders[0] / "allowed").exists()
+    assert done.returncode != 0
+    assert "Read-only file system" in done.stderr
+
+
+def test_a_server_plays_thinks_and_saves(server: Server) -> None:
+    def post(path: str, content: dict[str, object]) -> Any:
+        sent = Request(f"{server.url}{path}", json.dumps(content).encode(), {"Content-Type": "application/json"})  # noqa: S310 - our own
+        with urlopen(sent, timeout=SLOW) as answer:  # noqa: S310 - likewise
+            return json.load(answer)
+
+    assert post("/api/games", {"game": "draft"})["address"]
+    assert post("/api/analyse", {"record": "draft:9,8"})["verdict"], "a worker process answers"
+    with urlopen(f"{server.url}/health", timeout=SLOW) as answer:  # noqa: S310 - likewise
+        assert json.load(answer)["database"] == "ok"
+    assert server.database.stat().st_size > 0
+    assert [line for line in server.log.splitlines() if '"level": "error"' in line or "Traceback" in line] == []

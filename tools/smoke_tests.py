@@ -1,0 +1,196 @@
+"""Smoke tests of an installed package: `python tools/smoke_tests.py NAME`, by the Python that it is installed for.
+
+NAME is `base`, for the package without extras, or an extra, which does one small thing. Only the package, the
+extra and the standard library are used. tools/release.py runs these in environments of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import number_tower as nt
+from fresh import GOLDEN, ROOT, visit_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOWER = str(Path(sys.executable).with_name("tower"))
+DATA = (
+    "py.typed",
+    "catalogue/draft.toml",
+    "coach/words.toml",
+    "store/migrations/env.py",
+    "web/lab_maps/draft.json",
+    "web/static/tower.css",
+    "web/templates/base.html",
+)
+"""One file of each kind that is no module, or that is found by its path."""
+
+
+def check(claim: object, otherwise: str) -> None:
+    """End with a message unless a claim is true."""
+    if not claim:
+        sys.exit(otherwise)
+
+
+def run_tower(*arguments: str, typed: str = "", **environment: str) -> str:
+    """Return what the installed command prints."""
+    own = {**os.environ, **environment}
+    done = subprocess.run((TOWER, *arguments), input=typed, env=own, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - the installed command
+    return done.stdout
+
+
+def check_base() -> None:
+    """Look for all kinds of files; play, save and solve with the command."""
+    home = Path(nt.__file__)
+    check(not home.is_relative_to(ROOT), f"{home} is the code of the clone, not the installed one")
+    missing = [name for name in DATA if not resources.files(nt).joinpath(*name.split("/")).is_file()]
+    check(not missing, f"the package lacks {', '.join(missing)}")
+    version = metadata.version("number-tower")
+    check(version == nt.__version__, f"the package says {version}, its code {nt.__version__}")
+    check(version in run_tower("--version"), f"tower --version does not say {version}")
+    with TemporaryDirectory() as folder:
+        database = str(Path(folder, "games.db"))
+        moves, expected = ((GOLDEN / f"draft.{ending}").read_text() for ending in ("moves", "txt"))
+        said = run_tower("play", "draft", typed=moves, NUMBER_TOWER_DB=database)
+        check(said == expected, f"tower play draft said, instead of tests/golden/draft.txt:\n{said}")
+        check("draft" in run_tower("history", NUMBER_TOWER_DB=database), "the game was not saved")
+    check("wins" in run_tower("solve", "draft"), "tower solve draft names no winner")
+
+
+def check_cluster() -> None:
+    """Run an arena on a cluster of one worker, a thread of this process."""
+    from distributed import LocalCluster
+
+    options = {"host": "127.0.0.1", "dashboard_address": None, "n_workers": 1, "processes": False, "protocol": "tcp"}
+    with LocalCluster(**options) as cluster, TemporaryDirectory() as folder:
+        call = ("arena", "draft", "--players", "gentle,easy", "--games", "2", "--out", str(Path(folder, "games.jsonl")))
+        check("gentle" in run_tower(*call, "--cluster", cluster.scheduler_address), "the arena has no result")
+
+
+def check_jax() -> None:
+    """Make a move by a compiled step."""
+    import jax
+
+    from number_tower.envs.jax import make
+
+    env = make("draft", first=0)
+    state = jax.jit(env.step)(env.init(jax.random.key(0)), jax.numpy.int32(8))
+    check(int(state.current_player) == 1, "the turn did not change")
+
+
+def check_lab() -> None:
+    """Measure a small sweep, and write its report with a chart."""
+    with TemporaryDirectory() as folder:
+        rows, report = Path(folder, "rows.jsonl"), Path(folder, "report")
+        run_tower("lab", "draft", "--blocks", "1-4..1-5", "--target", "6..7", "--out", str(rows))
+        run_tower("lab", "show", str(rows), "--report", str(report))
+        check("<svg" in (report / "index.html").read_text(encoding="utf-8"), "the report has no chart")
+
+
+def check_mcp() -> None:
+    """Start a game by a tool, as a client."""
+    from mcp import Client
+    from number_tower.mcp.server import make_server
+
+    async def start_game() -> bool:
+        async with Client(make_server()) as client:
+            return not (await client.call_tool("start_game", {"game": "draft"})).is_error
+
+    check(asyncio.run(start_game()), "start_game was refused")
+
+
+def check_postgres() -> None:
+    """Ask for a database where no server is: the command says so, and not what to install."""
+    with TemporaryDirectory() as folder:
+        call = (TOWER, "db", "check", "--db", f"postgresql:///games?host={folder}")
+        done = subprocess.run(call, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - the installed command
+    check(done.returncode and "pip install" not in done.stderr and "Traceback" not in done.stderr, done.stderr)
+
+
+def check_rl() -> None:
+    """Begin a game in each library, and in compiled loops."""
+    import gymnasium
+
+    import number_tower.envs.gymnasium
+    from number_tower.envs.games import Games
+    from number_tower.envs.pettingzoo import env
+
+    single = gymnasium.make("NumberTower/draft-v0")
+    check(single.reset(seed=1)[1]["action_mask"].all(), "Gymnasium: not every block can open")
+    pair = env("draft")
+    pair.reset(seed=1)
+    check(pair.agent_selection == "player_0", "PettingZoo: the wrong player begins")
+    check(Games("draft", 16).masks.all(), "compiled loops: not every block can open")
+    if sys.platform != "win32":
+        import pyspiel
+
+        import number_tower.envs.openspiel  # noqa: F401 - makes the games known
+
+        state = pyspiel.load_game("number_tower(game=draft)").new_initial_state()
+        check(len(state.legal_actions()) == 9, "OpenSpiel: not every block can open")
+
+
+def check_solve() -> None:
+    """Solve a game, and see that the search was compiled."""
+    from number_tower.solve import jit, kernel
+
+    check(jit.is_available() and jit.load_compiler(), "Numba is not found")
+    check(nt.solve(nt.Game(nt.rules("draft"))).value == "win", "draft is not won by the player who begins")
+    check(getattr(jit.compile_kernel(kernel.search), "signatures", ()), "the search was not compiled")
+
+
+def check_textarena() -> None:
+    """Make a move in words."""
+    import textarena
+
+    import number_tower.envs.textarena  # noqa: F401 - makes the games known
+
+    env = textarena.make("NumberTower-draft-v0")
+    env.reset(num_players=2, seed=1)
+    check(env.step("I place [9]") == (False, {}), "the move was refused")
+
+
+def check_tui() -> None:
+    """Open the app and close it."""
+    from number_tower.tui.app import AppSettings, TowerApp
+
+    async def open_app() -> str:
+        app = TowerApp(AppSettings(database="none"))
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            return type(app.screen).__name__
+
+    check(asyncio.run(open_app()), "the app shows no screen")
+
+
+def check_web() -> None:
+    """Start a server, and make a game in it."""
+    with TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBER_TOWER_DB": str(Path(folder, "games.db"))}
+        visit_server(TOWER, "serve", "--port", "0", cwd=Path(folder), environment=environment)
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "base": check_base,
+    "cluster": check_cluster,
+    "jax": check_jax,
+    "lab": check_lab,
+    "mcp": check_mcp,
+    "postgres": check_postgres,
+    "rl": check_rl,
+    "solve": check_solve,
+    "textarena": check_textarena,
+    "tui": check_tui,
+    "web": check_web,
+}
+
+if __name__ == "__main__":
+    CHECKS[sys.argv[1]]()
