@@ -152,18 +152,19 @@ install = @{ $(PIP) install --require-hashes -r requirements/build.txt && \
   echo "make $(MAKECMDGOALS) LOCKED=no" >&2; exit 1; }
 endif
 
-$(VENV)/.play: pyproject.toml requirements/build.txt requirements/play.txt | $(VENV)/bin/python
+LOCKS := $(wildcard requirements/*.txt)
+$(VENV)/.play: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	$(call install,play,--editable '.[tui]')
 	@touch $@
 
-$(VENV)/.web: pyproject.toml requirements/build.txt requirements/web.txt | $(VENV)/bin/python
+$(VENV)/.web: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	$(call install,web,--editable '.[tui$(COMMA)web]')
 	@touch $@ $(VENV)/.play
 
-$(VENV)/.dev: pyproject.toml requirements/build.txt requirements/dev.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	$(call install,dev,--editable . --group dev)
 	@touch $@ $(VENV)/.play $(VENV)/.web
 
-$(VENV)/.bench: pyproject.toml requirements/bench.txt $(VENV)/.dev
+$(VENV)/.bench: pyproject.toml $(LOCKS) $(VENV)/.dev
 	$(call install,bench,--group bench)
 	@touch $@

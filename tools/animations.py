@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GAME, MOVES = "draft", (9, 8, 6)
 TERMINAL = (80, 22)
-WINDOW = (900, 860)
+WINDOW = (900, 820)
 PAUSE, END = 1.4, 3.5
 """Seconds that a picture is shown, and the last one."""
 

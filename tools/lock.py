@@ -1,48 +1,82 @@
 """Write the files in requirements/: exact versions with hashes, for all systems and Pythons that are supported.
 
 A version that is locked stays as long as pyproject.toml admits it; `--upgrade` takes the newest of everything. All
-files agree with dev.txt, which has the packages of every extra.
+files agree with dev.txt, which has the packages of every extra. A file includes others, and repeats no line of theirs.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "requirements"
 LOWEST_PYTHON = "3.11"
-
 PROJECT = "pyproject.toml"
-LOCKS: dict[str, tuple[str, ...]] = {
-    "dev": (PROJECT, "--all-extras", "--group", "dev"),
-    "bench": ("--group", "bench"),
-    "build": ("--group", "build"),
-    "base": (PROJECT,),
-    "play": (PROJECT, "--extra", "tui"),
-    "web": (PROJECT, "--extra", "tui", "--extra", "web"),
-    "container": (PROJECT, "--extra", "postgres", "--extra", "web"),
-}
-"""What each file is made from. The first is resolved freely, and all others have its versions."""
 
-HEADER = "make lock"
+
+class Lock(NamedTuple):
+    """What a file is made from, and the files that it includes."""
+
+    sources: tuple[str, ...]
+    includes: tuple[str, ...] = ()
+
+
+LOCKS = {
+    "dev": Lock((PROJECT, "--all-extras", "--group", "dev"), ("web",)),
+    "bench": Lock(("--group", "bench")),
+    "build": Lock(("--group", "build")),
+    "base": Lock((PROJECT,)),
+    "play": Lock((PROJECT, "--extra", "tui"), ("base",)),
+    "container": Lock((PROJECT, "--extra", "postgres", "--extra", "web"), ("base",)),
+    "web": Lock((PROJECT, "--extra", "postgres", "--extra", "tui", "--extra", "web"), ("play", "container")),
+}
+"""The first is resolved freely, and all others have its versions."""
+
+HEADER = "# Written by `make lock`.\n"
+ENTRY = re.compile(r"^[^\s#-].*\n(?:[ \t]+.*\n)*", re.MULTILINE)
+"""A package with its version and its hashes."""
+
 OPTIONS = (
     "--universal", "--python-version", LOWEST_PYTHON, "--generate-hashes", "--no-emit-index-url", "--no-config",
-    "--custom-compile-command", HEADER, "--quiet",
+    "--no-header", "--no-annotate", "--quiet",
 )  # fmt: skip
 
 
+def list_entries(name: str) -> list[str]:
+    """Return the packages of a file and of those that it includes."""
+    file = FOLDER / f"{name}.txt"
+    own = ENTRY.findall(file.read_text(encoding="utf-8")) if file.exists() else []
+    return own + [entry for other in LOCKS[name].includes for entry in list_entries(other)]
+
+
+def get_pin(entry: str) -> str:
+    """Return the package, its version and where it is for: the first line of an entry."""
+    return entry.partition(" \\\n")[0]
+
+
 def main() -> None:
-    """Write all files."""
+    """Resolve everything, then write all files."""
     FOLDER.mkdir(exist_ok=True)
-    first = next(iter(LOCKS))
-    for name, sources in LOCKS.items():
-        file = f"requirements/{name}.txt"
-        agree = () if name == first else ("--constraints", f"requirements/{first}.txt")
-        call = ("-m", "uv", "pip", "compile", *sources, *OPTIONS, *agree, *sys.argv[1:], "--output-file", file)
-        subprocess.run((sys.executable, *call), cwd=ROOT, check=True)  # noqa: S603 - uv, with our own arguments
-        print(file)
+    found: dict[str, list[str]] = {}
+    with TemporaryDirectory() as folder:
+        for name, lock in LOCKS.items():
+            file = Path(folder, f"{name}.txt")
+            file.write_text("".join(list_entries(name)), encoding="utf-8")  # the versions that stay
+            agree = () if not found else ("--constraints", str(Path(folder, f"{next(iter(LOCKS))}.txt")))
+            call = ("-m", "uv", "pip", "compile", *lock.sources, *OPTIONS, *agree, *sys.argv[1:], "--output-file", file)
+            subprocess.run((sys.executable, *call), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - uv, with our own arguments
+            found[name] = ENTRY.findall(file.read_text(encoding="utf-8"))
+    for name, lock in LOCKS.items():
+        included = {get_pin(entry) for other in lock.includes for entry in found[other]}
+        lines = [f"-r {other}.txt\n" for other in lock.includes]
+        lines += [entry for entry in found[name] if get_pin(entry) not in included]
+        FOLDER.joinpath(f"{name}.txt").write_text(HEADER + "".join(lines), encoding="utf-8")
+        print(f"requirements/{name}.txt")
 
 
 if __name__ == "__main__":

@@ -36,15 +36,15 @@ def list_shown() -> set[str]:
 
 
 def shrink(png: bytes) -> bytes:
-    """Return a picture as WebP with 256 colours at most and no other loss, which makes it several times smaller."""
+    """Return a picture as WebP with 64 colours at most and no other loss, which makes it many times smaller."""
     made = BytesIO()
     limit_colours(Image.open(BytesIO(png))).save(made, "WEBP", lossless=True, quality=100, method=6)
     return made.getvalue()
 
 
 def limit_colours(picture: Image.Image) -> Image.Image:
-    """Return a picture with 256 colours at most."""
-    few = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+    """Return a picture with 64 colours at most."""
+    few = picture.convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
     return few.convert("RGB")
 
 

@@ -42,7 +42,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 def build_site(folder: Path) -> list[str]:
     """Build the site in a folder, as `site`; return what is wrong with it."""
     lay_out(folder)
-    call = [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"]
+    call = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
     done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own call
     if done.returncode:
         return [COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0].strip()]
@@ -66,7 +66,7 @@ def lay_out(folder: Path) -> None:
     for path in linked:
         _write(docs / name_copy(path), ROOT.joinpath(path).read_bytes())
     settings = tomlkit.parse(ROOT.joinpath("zensical.toml").read_text(encoding="utf-8"))
-    settings["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT / "src")]  # type: ignore[index]
+    settings["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT / "src")]
     _write(folder / "zensical.toml", tomlkit.dumps(settings))
 
 

@@ -135,7 +135,7 @@ def test_the_container_is_built_from_what_it_copies_and_from_locked_versions() -
     assert len(installs) == 4
     for install in installs:
         assert install.startswith(("--require-hashes --only-binary :all: -r requirements/", "--no-deps "))
-    assert lock.LOCKS["container"] == ("pyproject.toml", "--extra", "postgres", "--extra", "web")
+    assert lock.LOCKS["container"].sources == ("pyproject.toml", "--extra", "postgres", "--extra", "web")
 
 
 @pytest.mark.parametrize("engine", ["podman", "docker"])
