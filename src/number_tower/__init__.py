@@ -29,9 +29,7 @@ Rules
 
 `nt.rules` takes the name of a game, or the path of a rule file such as `mygame.toml`, and options:
 
-    >>> from number_tower.catalogue import list_names
-    >>> climb, draft, factor, race, summit = list_names()
-    >>> nt.Game(nt.rules(draft, target=21, blocks="1-12")).play(9).play(12).towers
+    >>> nt.Game(nt.rules("draft", target=21, blocks="1-12")).play(9).play(12).towers
     ((9,), (12,))
 
 `nt.Rules` makes rules of your own. Its arguments are what a rule file can say:
@@ -45,7 +43,7 @@ Exact values
 
 `nt.solve` says what a position is worth to the player to move, and what each move is worth:
 
-    >>> solution = nt.solve(nt.Game(nt.rules(summit), moves=(3,)))
+    >>> solution = nt.solve(nt.Game(nt.rules("summit"), moves=(3,)))
     >>> solution.value, solution.plies, solution.best
     ('win', 3, (7,))
     >>> solution.moves[9]
