@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 
 GAME, MOVES = "draft", (9, 8, 6)
 TERMINAL = (80, 22)
-WINDOW = (900, 820)
+WINDOW = (760, 720)
 PAUSE, END = 1.4, 3.5
 """Seconds that a picture is shown, and the last one."""
 
 
+IN_APP, IN_BROWSER = "game-app", "game-browser"
+
+
 def list_names() -> list[str]:
     """Return the names of all pictures that move."""
-    return ["game-app", "game-browser"]
+    return [IN_APP, IN_BROWSER]
 
 
 def draw_app(database: Path) -> list[str]:
@@ -84,8 +87,8 @@ def main() -> int:
         drawn = draw_app(Path(folder, "app.db"))
         with sync_playwright() as playwright:
             started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
-            save("game-app", list(render(started.new_page(), drawn)))
-            save("game-browser", play_in_browser(started, Path(folder)))
+            save(IN_APP, list(render(started.new_page(), drawn)))
+            save(IN_BROWSER, play_in_browser(started, Path(folder)))
             started.close()
     return 0
 

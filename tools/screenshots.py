@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WIDTHS = {"desktop": DESKTOP, "phone": PHONE}
 REVIEWED = "draft(names=Ann,Ben):2,8,1,7"
 DAY = "2026-01-31"
-LONGEST = 2400
+LONGEST = 1300
 """Pixels of a page from its top that are shown; one is very long."""
 
 

@@ -45,7 +45,8 @@ def build_site(folder: Path) -> list[str]:
     call = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
     done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own call
     if done.returncode:
-        return [COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0].strip()]
+        said = COLOUR.sub("", done.stdout + done.stderr)
+        return [said.partition("Traceback")[0].strip() or said]
     return find_faults(folder / "site", list_navigation(folder / "zensical.toml"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src", "image": "href"}
-"""What a browser loads by itself, and the attribute that names it."""
+LOADED = {"src", "poster", "data"}
+"""Attributes that name what a browser loads by itself, on whatever tag; of `link` and `image` it is `href`."""
+
+STYLE = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
+"""What a style loads from elsewhere."""
 
 UNLINKED = {"404.html"}
 """Pages that nothing leads to: the one for wrong addresses."""
@@ -33,9 +37,10 @@ class _Page(HTMLParser):
         """Read one tag."""
         given = dict(attrs)
         self.places |= {unquote(place) for place in (given.get("id"), given.get("name")) if place}
-        address = given.get(LOADED.get(tag, ""))
-        if address and given.get("rel") not in {"canonical", "prev", "next"}:
-            self.loaded.append(address)
+        self.loaded += [given[name] or "" for name in LOADED & given.keys()]
+        self.loaded += [each.split()[0] for each in (given.get("srcset") or "").split(",") if each.strip()]
+        if tag in {"link", "image"} and given.get("rel") not in {"canonical", "prev", "next"}:
+            self.loaded.append(given.get("href") or "")
         if tag == "a" and given.get("href"):
             self.links.append(given["href"] or "")
 
@@ -46,16 +51,16 @@ def find_faults(site: Path, navigation: list[str]) -> list[str]:
 
 
 def _find_faults(site: Path, navigation: list[str]) -> Iterator[str]:
-    pages = {
-        file.relative_to(site).as_posix(): _Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")
+    texts = {
+        file.relative_to(site).as_posix(): file.read_text(encoding="utf-8")
+        for kind in ("html", "css")
+        for file in site.rglob(f"*.{kind}")
     }
-    named = {_name_page(page) for page in navigation}
-    for name in named - pages.keys():
-        yield f"{name}: the navigation names it, and there is no such page"
-    for name in pages.keys() - named - UNLINKED:
-        index = join(dirname(name), "index.html")
-        if index not in named or name not in {_resolve(index, link)[0] for link in pages[index].links}:
-            yield f"{name}: neither the navigation nor the first page of its folder leads there"
+    pages = {name: _Page(text) for name, text in texts.items() if name.endswith("html")}
+    yield from _find_lost_pages(pages, {_name_page(page) for page in navigation})
+    for name, text in texts.items():
+        for address in STYLE.findall(text):
+            yield f"{name}: loads {address} from elsewhere"
     for name, page in pages.items():
         for address in page.loaded:
             if urlsplit(address).netloc:
@@ -63,6 +68,15 @@ def _find_faults(site: Path, navigation: list[str]) -> Iterator[str]:
         for address in (*page.links, *page.loaded):
             if not urlsplit(address).scheme and not urlsplit(address).netloc:
                 yield from _check_link(site, pages, name, address)
+
+
+def _find_lost_pages(pages: dict[str, _Page], named: set[str]) -> Iterator[str]:
+    for name in named - pages.keys():
+        yield f"{name}: the navigation names it, and there is no such page"
+    for name in pages.keys() - named - UNLINKED:
+        index = join(dirname(name), "index.html")
+        if index not in named or name not in {_resolve(index, link)[0] for link in pages[index].links}:
+            yield f"{name}: neither the navigation nor the first page of its folder leads there"
 
 
 def _check_link(site: Path, pages: dict[str, _Page], name: str, address: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from number_tower.web.pages.docs import render_reference
 from number_tower.web.settings import Settings
 
 DECISIONS = Path(__file__).parent.parent / "docs/decisions"
+FOLDED = '<details markdown="1"><summary>The same as a table</summary>\n\n{}\n</details>\n'
 SHEETS = "<!-- Here the site has a sheet for each game. -->"
 WALK = re.compile(r"^A (?:typed|posted) move \(`[^`]*`\):\n\n(?P<table>(?:\|.*\n)+)", re.MULTILINE)
 
@@ -28,7 +29,7 @@ def make_pages() -> dict[str, str]:
     with TemporaryDirectory() as folder:
         schema = make_app(Settings(locate_file(str(Path(folder, "games.db"))))).openapi()
     return {
-        **{f"teach/sheets/{name}.svg": draw_sheet(catalogue.load(name)) for name in catalogue.list_names()},
+        **draw_sheets(),
         "decisions/index.md": list_decisions(),
         "reference/database.md": describe_database(),
         "reference/http.md": describe_requests(schema),
@@ -36,9 +37,29 @@ def make_pages() -> dict[str, str]:
     }
 
 
+def draw_sheets() -> dict[str, str]:
+    """Draw the sheets of all games and of their presets."""
+    sheets = {}
+    for name in catalogue.list_names():
+        book = catalogue.load(name)
+        sheets[f"teach/sheets/{name}.svg"] = draw_sheet(book)
+        for preset in book.presets:
+            choice = catalogue.choose(name, preset=preset)
+            sheets[f"teach/sheets/{name}-{preset}.svg"] = draw_sheet(choice.book, choice.rules)
+    return sheets
+
+
+def show_sheets(name: str) -> str:
+    """Write the picture of a game's sheet, and links to those of its presets."""
+    sheet = f"sheets/{name}.svg"
+    presets = ", ".join(f"[{preset}](sheets/{name}-{preset}.svg)" for preset in catalogue.load(name).presets)
+    caption = f"<figcaption markdown>[{name}]({sheet}), or {presets}</figcaption>"
+    return f"<figure markdown>\n[![A sheet for {name}]({sheet})]({sheet})\n{caption}\n</figure>\n"
+
+
 def describe_requests(schema: dict[str, Any]) -> str:
-    """Write the page of the HTTP API: the one that a server shows, under a title of its own."""
-    return str(render_reference(schema, "openapi.json")).replace("<h1>The API</h1>", "\n# HTTP, every request\n", 1)
+    """Write the page of the HTTP API, with the content of the page that a server shows."""
+    return f"# HTTP, every request\n\n{render_reference(schema, 'openapi.json')}\n"
 
 
 def list_decisions() -> str:
@@ -70,11 +91,10 @@ def describe_database() -> str:
 
 def add_drawings(text: str) -> str:
     """Put a diagram above each table that tells the steps of a move, and sheets where a page has a place for them."""
-    text = text.replace(
-        SHEETS,
-        "\n".join(f"[![A sheet for {name}](sheets/{name}.svg)](sheets/{name}.svg)" for name in catalogue.list_names()),
+    text = text.replace(SHEETS, "\n".join(map(show_sheets, catalogue.list_names())))
+    return WALK.sub(
+        lambda found: found[0].replace(found["table"], draw_walk(found["table"]) + FOLDED.format(found["table"])), text
     )
-    return WALK.sub(lambda found: found[0].replace(found["table"], draw_walk(found["table"]) + found["table"]), text)
 
 
 def draw_walk(table: str) -> str:

@@ -138,6 +138,16 @@ def test_the_container_is_built_from_what_it_copies_and_from_locked_versions() -
     assert lock.LOCKS["container"].sources == ("pyproject.toml", "--extra", "postgres", "--extra", "web")
 
 
+def test_one_service_builds_the_image_of_all() -> None:
+    """Several that build it at the same time would get in each other's way."""
+    services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]
+    assert [name for name, service in services.items() if "build" in service] == ["upgrade"]
+    for name in ("server-1", "server-2"):
+        assert services[name]["image"] == services["upgrade"]["image"]
+        assert services[name]["pull_policy"] == "never"
+        assert "upgrade" in services[name]["depends_on"]
+
+
 @pytest.mark.parametrize("engine", ["podman", "docker"])
 def test_one_command_builds_and_runs_the_container(tmp_path: Path, engine: str) -> None:
     """With an engine of our own, which writes down how it is called. podman is taken by itself where there are both."""

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import Rules, __version__, catalogue, voice
+from number_tower import Rules, __version__, catalogue, record, solve, voice
 from number_tower.catalogue import load
+from number_tower.cli.main import create_parser
 from number_tower.voice import Voice
 from reference import PAGE, insert_presets, page
 from support.command import ROOT, TOWER, plain_environment
@@ -84,6 +85,8 @@ def test_every_command_of_the_readme_works_when_it_is_copied(tmp_path: Path) -> 
     for call in calls:
         if call.startswith("make"):
             words, folder = [*shlex.split(call, comments=True), "--dry-run"], ROOT
+            options = [word.removeprefix("SERVE=") for word in words if word.startswith("SERVE=")]
+            create_parser().parse_args(["serve", *shlex.split(" ".join(options))])
         else:
             words, folder = ["bash", "-c", call], tmp_path
         done = subprocess.run(
@@ -124,9 +127,34 @@ def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
         assert row in text
     for option in load(name).options:
         assert f"`--{option}`" in text
-    for heading in ("## Rules", "## Rulings", "## Presets", "## Numbers"):
+    for heading in ("## Rules", "## How to win", "## Rulings", "## Presets", "## Numbers"):
         assert heading in text
     assert f"(docs/games/{name}.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "best"),
+    [
+        ("race:", {6, 7, 8, 9}),
+        ("race:5", {6, 7, 8, 9}),
+        ("draft:8", {7}),  # which loses nevertheless
+        ("draft:8,7", {5, 6}),
+        ("draft:8,7,5,6", {2}),
+        ("draft:8,7,5,2", {1}),
+        *((f"summit:{block}", {10 - block}) for block in range(2, 6)),
+        ("summit:5,4", {7}),
+        *((f"climb(opening=1-5):{block}", {6}) for block in range(1, 6)),
+        ("climb:8", {12}),
+        ("climb:14", {18}),
+        ("factor:", {5, 7}),
+        ("factor:5,1", {7}),
+        *((f"factor:{block}", {partner}) for block, partner in {2: 6, 6: 2, 3: 9, 9: 3, 4: 8, 8: 4}.items()),
+    ],
+)
+def test_how_to_win_is_true(line: str, best: set[int]) -> None:
+    solution = solve(record.from_line(line).game)
+    assert set(solution.best) == best
+    assert solution.value == ("loss" if line == "draft:8" else "win")
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from number_tower import catalogue
+from number_tower.store.schema import metadata
 from serving import PATIENCE
 from site_build import ROOT, build_site, list_navigation, rewrite_links
 from site_check import find_faults
@@ -40,17 +42,27 @@ def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
 
 def test_the_reference_has_every_request_and_every_table(site: Path) -> None:
     requests = (site / "reference/http.html").read_text()
-    assert "/api/games/{address}/moves" in requests
-    assert "curl" in requests
-    assert "puzzle" in (site / "reference/database.html").read_text()
+    assert requests.count("<h1") == 1
+    operations = [
+        call["operationId"]
+        for path in json.loads((site / "reference/openapi.json").read_text())["paths"].values()
+        for call in path.values()
+    ]
+    assert len(operations) > 20
+    for operation in operations:
+        assert f'<h3 id="{operation}">' in requests
+    tables = (site / "reference/database.html").read_text()
+    for table in metadata.sorted_tables:
+        assert f'<h2 id="{table.name}">' in tables
     assert 'id="number_tower.Game"' in (site / "reference/python/games.html").read_text()
 
 
 def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
     page = (site / "teach/index.html").read_text()
     for name in catalogue.list_names():
-        assert f'href="sheets/{name}.svg"' in page
-        assert (site / f"teach/sheets/{name}.svg").read_text().startswith("<svg")
+        for sheet in (name, *(f"{name}-{preset}" for preset in catalogue.load(name).presets)):
+            assert f'href="sheets/{sheet}.svg"' in page
+            assert (site / f"teach/sheets/{sheet}.svg").read_text().startswith("<svg")
 
 
 def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
@@ -88,6 +100,13 @@ def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
         ('<script src="https://example.org/x.js">', "index.html: loads https://example.org/x.js from elsewhere"),
         ('<link href="//example.org/x.css">', "index.html: loads //example.org/x.css from elsewhere"),
         ('<image href="https://example.org/x.png">', "index.html: loads https://example.org/x.png from elsewhere"),
+        ('<video poster="https://example.org/x.png">', "index.html: loads https://example.org/x.png from elsewhere"),
+        ('<img srcset="//example.org/x.png 2x">', "index.html: loads //example.org/x.png from elsewhere"),
+        (
+            '<p style="background: url(https://example.org/x)">',
+            "index.html: loads https://example.org/x from elsewhere",
+        ),
+        ('<style>@import "//example.org/x.css"</style>', "index.html: loads //example.org/x.css from elsewhere"),
     ],
 )
 def test_a_broken_link_is_a_fault(tmp_path: Path, page: str, fault: str) -> None:

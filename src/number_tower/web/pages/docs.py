@@ -70,15 +70,16 @@ async def show_reference(request: Request) -> Response:
     """Show the description as a page; its content is rendered once."""
     state = request.app.state
     if not hasattr(state, "reference"):
-        state.reference = render_reference(request.app.openapi(), "/openapi.json")
+        state.reference = render_reference(request.app.openapi(), "/openapi.json", "The API")
     return render_page(request, "docs.html", content=state.reference)
 
 
-def render_reference(schema: Schema, address: str) -> Markup:
+def render_reference(schema: Schema, address: str, heading: str = "") -> Markup:
     """Render the description as HTML, for the page here and for the documentation site; the address is the schema's."""
     content = templates.get_template("docs_content.html").render(
         about=ABOUT,
         address=address,
+        heading=heading,
         groups=[(tag, list(_list_operations(schema, tag["name"]))) for tag in schema["tags"]],
         models=schema["components"]["schemas"],
         describe_type=describe_type,
