@@ -92,7 +92,6 @@ reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of move
 
 eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
-	mv docs/evaluation/report.md docs/evaluation/README.md
 	rm docs/evaluation/report.html # the site has the same as a page
 
 screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them

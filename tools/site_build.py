@@ -33,6 +33,9 @@ PROJECT_PAGES = {
 }
 """Where the site has pages that lie elsewhere in the repository; links to the README lead to the first page."""
 
+FOLDERS = {"docs/decisions": "decisions/all.md"}
+"""The pages that links to folders mean."""
+
 ORIGINS = {page: path for path, page in PROJECT_PAGES.items() if page != "index.md"}
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
@@ -106,8 +109,10 @@ def rewrite_links(page: str, text: str) -> str:
 
     def replace(found: re.Match[str]) -> str:
         path, anchor = find_target(page, found[1]), found[2] or ""
-        if path.startswith("docs/"):
-            target = path.removeprefix("docs/") + "/index.md" * ROOT.joinpath(path).is_dir()
+        if path in FOLDERS:
+            target = FOLDERS[path]
+        elif path.startswith("docs/"):
+            target = path.removeprefix("docs/")
         elif path in PROJECT_PAGES:
             target = PROJECT_PAGES[path]
         elif ROOT.joinpath(path).is_file():

@@ -74,9 +74,9 @@ def _find_lost_pages(pages: dict[str, _Page], named: set[str]) -> Iterator[str]:
     for name in named - pages.keys():
         yield f"{name}: the navigation names it, and there is no such page"
     for name in pages.keys() - named - UNLINKED:
-        index = join(dirname(name), "index.html")
-        if index not in named or name not in {_resolve(index, link)[0] for link in pages[index].links}:
-            yield f"{name}: neither the navigation nor the first page of its folder leads there"
+        beside = {page for page in named & pages.keys() if dirname(page) == dirname(name)}
+        if name not in {_resolve(page, link)[0] for page in beside for link in pages[page].links}:
+            yield f"{name}: neither the navigation nor a page beside it that is named there leads there"
 
 
 def _check_link(site: Path, pages: dict[str, _Page], name: str, address: str) -> Iterator[str]:
@@ -101,5 +101,4 @@ def _resolve(name: str, address: str) -> tuple[str, str]:
 
 def _name_page(page: str) -> str:
     """Return the file that a Markdown file becomes."""
-    path = PurePosixPath(page)
-    return str(path.with_name("index.html" if path.stem == "README" else f"{path.stem}.html"))
+    return str(PurePosixPath(page).with_suffix(".html"))

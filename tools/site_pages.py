@@ -30,7 +30,7 @@ def make_pages() -> dict[str, str]:
         schema = make_app(Settings(locate_file(str(Path(folder, "games.db"))))).openapi()
     return {
         **draw_sheets(),
-        "decisions/index.md": list_decisions(),
+        "decisions/all.md": list_decisions(),
         "reference/database.md": describe_database(),
         "reference/http.md": describe_requests(schema),
         "reference/openapi.json": json.dumps(schema, indent=1),

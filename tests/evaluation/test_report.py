@@ -543,7 +543,7 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
 
 def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
     folder = ROOT / "docs/evaluation"
-    text = (folder / "README.md").read_text()
+    text = (folder / "report.md").read_text()
     commands = re.findall(r"```sh\n(tower eval .+)\n```", text)
     assert len(commands) == 1
     asked = create_parser().parse_args(shlex.split(commands[0])[1:])
@@ -555,7 +555,7 @@ def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
 
 def test_the_baselines_were_asked_the_games_that_their_seed_makes() -> None:
     """A report that is out of date is made anew by `make eval`."""
-    text = (ROOT / "docs/evaluation/README.md").read_text()
+    text = (ROOT / "docs/evaluation/report.md").read_text()
     for rules in make_variants(40, 1):
         assert f". `{parse_game(rules).text}`: " in text
 

@@ -36,8 +36,7 @@ def test_the_site_has_a_section_for_each_kind_of_reader(site: Path) -> None:
 
 def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
     for page in ROOT.joinpath("docs").rglob("*.md"):
-        name = "index" if page.stem == "README" else page.stem
-        assert (site / page.relative_to(ROOT / "docs").with_name(f"{name}.html")).exists()
+        assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).exists()
 
 
 def test_the_reference_has_every_request_and_every_table(site: Path) -> None:
@@ -116,7 +115,7 @@ def test_a_broken_link_is_a_fault(tmp_path: Path, page: str, fault: str) -> None
 def test_a_page_that_nothing_leads_to_is_a_fault(tmp_path: Path) -> None:
     write_site(tmp_path, index="", lost="")
     assert find_faults(tmp_path, ["index.md"]) == [
-        "lost.html: neither the navigation nor the first page of its folder leads there"
+        "lost.html: neither the navigation nor a page beside it that is named there leads there"
     ]
     write_site(tmp_path, index='<a href="lost.html">')
     assert find_faults(tmp_path, ["index.md"]) == []
@@ -131,7 +130,7 @@ def test_a_page_that_nobody_wrote_is_a_fault(tmp_path: Path) -> None:
 def test_links_lead_to_pages_of_the_site_or_to_copies_of_files() -> None:
     text = "[a](../bench/RESULTS.md#how) [b](games/draft.md) [c](decisions/) [d](../src/number_tower/rules.py) `[e](x)`"
     assert rewrite_links("theory.md", text) == (
-        "[a](project/measurements.md#how) [b](games/draft.md) [c](decisions/index.md) "
+        "[a](project/measurements.md#how) [b](games/draft.md) [c](decisions/all.md) "
         "[d](files/src/number_tower/rules.py.txt) `[e](x)`"
     )
     assert rewrite_links("project/contributing.md", "[a](docs/design.md)") == "[a](../design.md)"
