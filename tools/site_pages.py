@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import Any
 
+import griffe
+
 from number_tower import catalogue
 from number_tower.sheet import draw_sheet
 from number_tower.store import locate_file
@@ -73,6 +75,7 @@ def list_decisions() -> str:
 
 def describe_database() -> str:
     """Write the page with the tables of the database."""
+    schema = griffe.load("number_tower.store.schema")
     lines = [
         "# The database\n",
         f"The tables as migration {NEWEST} leaves them, in SQLite and in PostgreSQL. A game is stored as its changes,",
@@ -80,11 +83,16 @@ def describe_database() -> str:
         "[saved games](../how-to/keep-games.md) and [PostgreSQL](../how-to/postgresql.md).\n",
     ]
     for table in metadata.sorted_tables:
-        lines += [f"## {table.name}\n", "| column | type | | refers to |", "|---|---|---|---|"]
+        about = schema[table.name].docstring
+        lines += [
+            f"## {table.name}\n",
+            f"{about.value if about else ''}\n",
+            "| column | type | value |",
+            "|---|---|---|",
+        ]
         for column in table.columns:
-            marks = "key" if column.primary_key else "" if column.nullable else "always set"
-            others = ", ".join(f"`{key.target_fullname}`" for key in column.foreign_keys)
-            lines.append(f"| `{column.name}` | {str(column.type).lower()} | {marks} | {others} |")
+            value = "key" if column.primary_key else "may be missing" if column.nullable else "always there"
+            lines.append(f"| `{column.name}` | {str(column.type).lower()} | {value} |")
         lines.append("")
     return "\n".join(lines)
 
