@@ -18,7 +18,15 @@ from number_tower.lab.runner import write_csv
 from support.sizes import size
 
 LIMITS = StudyLimits(positions=2_000)
-HERE = ThreadPoolExecutor(1)
+
+
+class OneByOne(ThreadPoolExecutor):
+    """Returns each row by itself, so that how far a sweep is does not depend on how fast it is."""
+
+    chunk_seconds = 0.0
+
+
+HERE = OneByOne(1)
 """Measures in a thread of this process, which starts at once."""
 
 
