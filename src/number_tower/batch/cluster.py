@@ -72,8 +72,8 @@ class ClusterExecutor(Executor):
         >>> from distributed import LocalCluster
         >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
         >>> with ClusterExecutor(cluster.scheduler_address) as executor:
-        ...     print(executor.submit(pow, 2, 10).result())
-        1024
+        ...     print(executor.submit(pow, 2, 10).result(), executor.slots > 0)
+        1024 True
         >>> cluster.close()
     """
 

@@ -118,6 +118,34 @@ class Games:
         >>> rewards, ended = games.step(games.random_actions())
         >>> games.position(0).heights == tuple(games.now.heights[0])
         True
+        >>> games.reset(seed=2)
+        >>> int(games.to_move.sum()), bin(games.legal[0])  # player 0 begins, and all blocks are legal
+
+        A game that ends starts again; `last` is how it ended:
+
+        >>> games = Games(nt.Rules(target=9), 3, seed=1)
+        >>> rewards, ended = games.step([8, 7, 0])  # the block 9 takes the first tower to 9
+        >>> ended.tolist(), games.last.heights[0].tolist(), games.now.heights[0].tolist()
+        >>> games.last_position(0).outcome, games.last_observations().shape
+        >>> games.position_values().tolist(), games.values()[1].tolist()
+        >>> games.truth().position_values.tolist() == games.position_values().tolist()
+        True
+
+        One agent against random opponents, its seat the first:
+
+        >>> games.reset(seed=1)
+        >>> rewards, ended = games.step_and_answer([0, 1, 2], seats=0, next_seats=0)
+        >>> games.to_move.tolist(), rewards.shape
+
+        The same in single steps, for some of the games; those that end stay until `begin`:
+
+        >>> games.reset(seed=1)
+        >>> games.act([8, 1, 2], some=np.array([True, True, False]))
+        >>> games.answer(seats=0)
+        >>> over = games.now.endings > 0
+        >>> over.tolist(), games.now.plies.tolist()
+        >>> games.begin(some=over)
+        >>> games.now.plies[over].tolist()
     """
 
     def __init__(
@@ -268,7 +296,12 @@ class Games:
         self._run_loop(kernel.begin_some, self._batch, self._check_selection(some))
 
     def parse_actions(self, actions: object) -> NDArray[np.int64]:
-        """Return actions as the loops take them: one integer for each game, however large it was."""
+        """Return actions as the loops take them: one integer for each game, however large it was.
+
+        Examples:
+            >>> Games(nt.Rules(target=15), 3).parse_actions([8, 0, 10**30]).tolist()
+            [8, 0, -1]
+        """
         given = np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
         if given.shape != (self.number,):
             raise ValueError(f"expected an action for each of {self.number} games; got the shape {given.shape}")

@@ -49,6 +49,14 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         >>> observation, reward, terminated, truncated, info = env.step(4)  # the block 5
         >>> env.table.game.moves, reward
         ((5, 7), 0.0)
+        >>> env.action_masks().tolist()
+        >>> env.close()
+
+        With a render mode, `render` shows the game as text or as a picture:
+
+        >>> env = NumberTowerEnv(nt.Rules(target=15), render_mode="ansi")
+        >>> observation, info = env.reset(seed=1)
+        >>> print(env.render())
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium defines it

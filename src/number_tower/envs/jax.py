@@ -48,9 +48,16 @@ class State:
 
     Examples:
         >>> import jax
-        >>> state = make(nt.Rules(target=15), first=0, values=True).init(jax.random.key(0))
-        >>> int(state.current_player), bool(state.terminated), float(state.value)
-        (0, False, 1.0)
+        >>> env = make(nt.Rules(target=15), first=0, values=True)
+        >>> state = env.init(jax.random.key(0))
+        >>> int(state.current_player), bool(state.terminated), float(state.value), int(state.plies)
+        >>> state = env.step(state, 8)  # the block 9
+        >>> state.legal_action_mask.astype(int).tolist(), state.observation.shape
+        >>> state.rewards.tolist(), int(state.step_count), state.board.heights
+        >>> state.env_id, state.rules.target, len(state.packed)
+        >>> state.replace(rewards=[0.5, -0.5]).rewards.tolist()
+        >>> state.to_svg()[:4]
+        >>> state.save_svg("game.svg")
     """
 
     current_player: Array
@@ -168,6 +175,12 @@ class JaxEnv:
         ((Array([9, 1], dtype=int32),), (1, 2, 3, 4, 5, 6))
         >>> env.regret(state, jax.numpy.array([5, 5])).tolist()
         [0.0, 2.0]
+        >>> env.action_values(state)[0].tolist()
+        >>> action = env.random_action(state, jax.random.key(1))
+        >>> action.shape, env.num_actions
+        >>> env.observe(state, player=0).shape, env.observation_shape
+        >>> every = env.all_positions()
+        >>> every.terminated.shape, float(every.value.mean())
     """
 
     num_players = 2

@@ -111,6 +111,12 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         >>> state.apply_action(state.string_to_action("9"))
         >>> state.value(), state.position.heights
         (1.0, (9, 9))
+        >>> state.current_player(), state.legal_actions()
+        (1, [0, 1, 2, 3, 4, 5])
+        >>> state.action_values().tolist()
+        >>> len(state.observation_tensor())
+        >>> state.apply_action(5)  # the block 6
+        >>> state.is_terminal(), state.returns()
     """
 
     def __init__(self, played: TowerGame) -> None:
@@ -212,6 +218,9 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
         >>> tower = game(nt.Rules(target=15))
         >>> tower.rules.target, tower.num_distinct_actions()
         (15, 9)
+        >>> state = tower.new_initial_state({"moves": [9, 5]})
+        >>> observer = tower.make_py_observer()
+        >>> print(observer.string_from(state, player=0))
     """
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:

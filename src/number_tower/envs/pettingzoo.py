@@ -58,6 +58,17 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         >>> game.step(8)
         >>> game.agent_selection, game.infos[game.agent_selection]["value"]
         ('player_1', 1.0)
+        >>> seen = game.observe("player_1")
+        >>> seen["action_mask"].tolist()
+        [1, 1, 1, 1, 1, 1, 0, 0, 0]
+        >>> seen in game.observation_space("player_1"), game.action_space("player_1")
+        >>> game.table.game.moves, game.state().shape
+
+        With a render mode, `render` shows the game as text or as a picture:
+
+        >>> game = raw_env(nt.Rules(target=15), render_mode="ansi")
+        >>> game.reset(seed=1)
+        >>> print(game.render())
     """
 
     metadata = {  # noqa: RUF012 - as PettingZoo defines it

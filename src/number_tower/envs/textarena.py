@@ -45,6 +45,7 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
     Examples:
         >>> env = NumberTowerTextEnv(nt.Rules(target=15))
         >>> env.reset(num_players=2, seed=1)
+        >>> print(env.get_board_str())
         >>> env.step("I take [9]."), env.step("Then [6] makes 15.")
         ((False, {}), (True, {}))
         >>> env.table.outcome
