@@ -114,9 +114,12 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         >>> state.current_player(), state.legal_actions()
         (1, [0, 1, 2, 3, 4, 5])
         >>> state.action_values().tolist()
+        [-1.0, -1.0, 1.0, -1.0, -1.0, 1.0, -inf, -inf, -inf]
         >>> len(state.observation_tensor())
+        21
         >>> state.apply_action(5)  # the block 6
         >>> state.is_terminal(), state.returns()
+        (True, [-1.0, 1.0])
     """
 
     def __init__(self, played: TowerGame) -> None:
@@ -221,6 +224,10 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
         >>> state = tower.new_initial_state({"moves": [9, 5]})
         >>> observer = tower.make_py_observer()
         >>> print(observer.string_from(state, player=0))
+        turn: yours
+        left: 1-4,6-8
+        top: 5
+        height: 14
     """
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
