@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
 import number_tower
 from support import public_names
 from support.command import ROOT
-from support.public_names import find_problems, list_entries, resolve, run_examples
+from support.public_names import find_problems, list_entries, resolve, run_examples, uses_name
 
 ALONE = {"number_tower.envs.jax", "number_tower.batch.cluster"}
 """They start threads, beside which other tests of this process must not fork."""
@@ -37,6 +39,20 @@ def test_no_name_is_on_two_pages() -> None:
     assert len(list_entries()) == len(set(list_entries()))
 
 
+def test_the_section_of_a_function_that_has_the_name_of_a_module_is_its_docstring() -> None:
+    text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition("\n\nExamples:\n")
+    _, _, page = (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
+    section, _, _ = page.partition("\n::: ")
+    signature = f"`number_tower.rules{inspect.signature(number_tower.rules)}`"
+    code = f"```pycon\n>>> import number_tower as nt\n{textwrap.dedent(examples)}\n\n```"
+    assert section.strip() == "\n\n".join([_strip_types(signature), text, code])
+
+
+def _strip_types(signature: str) -> str:
+    """Return a signature of text annotations without them."""
+    return re.sub(r": '[^']*'|: object| -> [^`]*", "", signature).replace(" = ", "=")
+
+
 IMPORT = re.compile(
     r"^(?:>>> )?from (number_tower[\w.]*) import ([\w, ]+)|^(?:>>> )?import (number_tower[\w.]*)", re.MULTILINE
 )
@@ -59,6 +75,22 @@ def test_the_guides_use_public_names_only() -> None:
 )
 def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> None:
     assert bool(run_examples("here", docstring, {"nt": number_tower})) == fails
+
+
+@pytest.mark.parametrize(
+    ("docstring", "uses"),
+    [
+        ("`play` places a block, as in game.play(9).", False),
+        (">>> game.play(9).moves\n(9,)", True),
+        (">>> list(map(play, games))\n[]", False),
+        (">>> game.plays\n9", False),
+        (">>> game.moves  # after game.play(9)\n(9,)", False),
+        (">>> game.moves\ngame.play(9)", False),
+        (">>> for game in games:\n...     game.play(9)", True),
+    ],
+)
+def test_a_member_is_shown_if_the_code_of_an_example_uses_it(docstring: str, *, uses: bool) -> None:
+    assert uses_name(docstring, "play") == uses
 
 
 # help() ---------------------------------------------------------------------------------------------------------------
