@@ -14,7 +14,15 @@ import pytest
 import number_tower
 from support import public_names
 from support.command import ROOT
-from support.public_names import find_problems, list_entries, resolve, run_examples, uses_name
+from support.public_names import (
+    PublicName,
+    check_name,
+    find_problems,
+    list_entries,
+    resolve,
+    run_examples,
+    uses_name,
+)
 
 ALONE = {"number_tower.envs.jax", "number_tower.batch.cluster"}
 """They start threads, beside which other tests of this process must not fork."""
@@ -43,14 +51,15 @@ def test_the_section_of_a_function_that_has_the_name_of_a_module_is_its_docstrin
     text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition("\n\nExamples:\n")
     _, _, page = (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
     section, _, _ = page.partition("\n::: ")
-    signature = f"`number_tower.rules{inspect.signature(number_tower.rules)}`"
     code = f"```pycon\n>>> import number_tower as nt\n{textwrap.dedent(examples)}\n\n```"
-    assert section.strip() == "\n\n".join([_strip_types(signature), text, code])
+    assert section.strip() == "\n\n".join([f"`number_tower.rules{_make_plain_signature()}`", text, code])
 
 
-def _strip_types(signature: str) -> str:
-    """Return a signature of text annotations without them."""
-    return re.sub(r": '[^']*'|: object| -> [^`]*", "", signature).replace(" = ", "=")
+def _make_plain_signature() -> inspect.Signature:
+    """Return the signature of `rules` without types."""
+    signature = inspect.signature(number_tower.rules)
+    parameters = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=signature.empty)
 
 
 IMPORT = re.compile(
@@ -91,6 +100,38 @@ def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> No
 )
 def test_a_member_is_shown_if_the_code_of_an_example_uses_it(docstring: str, *, uses: bool) -> None:
     assert uses_name(docstring, "play") == uses
+
+
+class Example:
+    """A class of the package, as far as its checks know.
+
+    Examples:
+        >>> Example().shown
+        1
+    """
+
+    __module__ = "number_tower.example"
+    shown = property(lambda _: 1, doc="Shown in the example of the class.")
+    missing = property(lambda _: 2, doc="Shown nowhere.")
+    bare = property(lambda _: 3)
+
+    def show(self) -> int:
+        """Show itself.
+
+        Examples:
+            >>> Example().show()
+            4
+        """
+        return 4
+
+    present = show
+    """A second name of a method."""
+
+
+def test_a_member_without_an_example_is_found() -> None:
+    problems = check_name(PublicName("number_tower.example", "Example", Example, {"Example": Example}))
+    path = "number_tower.example.Example"
+    assert list(problems) == [f"{path}.missing has no example", f"{path}.bare has no docstring"]
 
 
 # help() ---------------------------------------------------------------------------------------------------------------

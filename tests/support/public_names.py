@@ -1,8 +1,9 @@
 """The public names: those on the pages of docs/reference/python. What lacks a docstring or an example, and what fails.
 
 A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.lab` all names in the `__all__` of
-that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. Run as a
-program, this prints the problems of the names that its arguments make public.
+that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. A method or
+property of a public class is shown if an example uses it: its own, or that of the class. Run as a program, this prints
+the problems of the names that its arguments make public.
 """
 
 from __future__ import annotations
@@ -90,15 +91,17 @@ def _find_inherited(classes: list[type[Any]], name: str) -> str:
 
 def find_problems(entry: str) -> list[str]:
     """Return what is wrong with the docstrings of an entry, and all examples that fail."""
-    problems: list[str] = []
-    for public in resolve(entry):
-        for path, docstring in list_docstrings(public):
-            if not docstring:
-                problems.append(f"{path} has no docstring")
-            elif public.name and not _is_shown(public, path, docstring):
-                problems.append(f"{path} has no example")
-            problems += run_examples(path, docstring, public.names)
-    return problems
+    return [problem for public in resolve(entry) for problem in check_name(public)]
+
+
+def check_name(public: PublicName) -> Iterator[str]:
+    """Give what is wrong with the docstrings of a public name and of its members, and their examples that fail."""
+    for path, docstring in list_docstrings(public):
+        if not docstring:
+            yield f"{path} has no docstring"
+        elif public.name and not _is_shown(public, path, docstring):
+            yield f"{path} has no example"
+        yield from run_examples(path, docstring, public.names)
 
 
 def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
