@@ -300,9 +300,10 @@ def _find_block(rules: Rules, action: int) -> int:
 
 
 def _find_action(rules: Rules, block: Any) -> int:
-    if not rules.has(block):
+    bit = rules.bit(block)
+    if not bit:
         raise NotABlockError(block, "not_a_block")
-    return rules.bit(block).bit_length() - 1
+    return bit.bit_length() - 1
 
 
 def _read_moves(state: Any) -> list[object]:
