@@ -76,8 +76,8 @@ Opponents, hints and reviews
     >>> [(move.ply, move.block, move.best) for move in review(game).mistakes]
     [(1, 9, (5,)), (2, 5, (6, 3))]
 
-What else there is
-------------------
+More modules
+------------
 
     from number_tower import catalogue                       # the games and their presets; rule files
     from number_tower.coach.puzzles import find_puzzles      # positions with one winning move
@@ -92,7 +92,7 @@ What else there is
 The names of this package
 -------------------------
 
-    rules, Rules                     the rules of a game: found, or made
+    rules, Rules                     the rules of a game: looked up by name, or your own
     Game, Position                   a game with its moves; all that matters for the rest of it
     Outcome, Event                   how a game ended; what a move caused
     Table, Change, Match             a game with its players; one change of it; several games
@@ -191,14 +191,17 @@ _RENAMED = {
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with a preset and options.
+    """Return the rules of a game: by its name, by the path of a rule file, or `Rules` as given.
+
+    `preset` is one of the game's presets, and an option overrides it.
 
     Examples:
+        >>> nt.rules("draft").target, nt.rules("draft", target=21, blocks="1-12").target
+        (15, 21)
+        >>> nt.rules("draft", preset="deep").blocks
+        range(1, 13)
         >>> nt.rules(nt.Rules(target=15), target=21).target
         21
-        >>> from number_tower.catalogue import list_names
-        >>> [nt.rules(name).target for name in list_names()]
-        [None, 15, None, 15, 20]
     """
     from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 

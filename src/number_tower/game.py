@@ -39,8 +39,13 @@ class Game:
         ((1,), 0, None)
         >>> game.play(1).outcome
         Outcome(winner=0, reason='exact')
-        >>> game.undo().moves
-        (9,)
+        >>> game.undo().moves, game.at(0).moves
+        ((9,), ())
+        >>> game = nt.Game(nt.Rules(towers="own"), first=1).play(9).play(5).play(1)
+        >>> game.towers, game.heights
+        (((5,), (9, 1)), (5, 10))
+        >>> game.events
+        (Event(kind='placed', player=1), Event(kind='turn', player=0))
     """
 
     rules: Rules = field(default_factory=Rules)

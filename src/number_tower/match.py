@@ -23,8 +23,10 @@ class Match:
 
     Examples:
         >>> match = nt.Match(best_of=3).after(0).after(None)
-        >>> match.score, match.starter, match.over
-        ((1.5, 0.5), 0, False)
+        >>> match.score, match.over
+        ((1.5, 0.5), False)
+        >>> match.number, match.starter  # of the next game
+        (3, 0)
         >>> match.after(0).leader
         0
     """

@@ -82,11 +82,16 @@ class Position:
     is over, `to_move` is the player whose turn it would be.
 
     Examples:
-        >>> position = nt.Position.start(nt.Rules(fit="ascending", step=2)).place(5)
+        >>> rules = nt.Rules(blocks=range(1, 9), fit="ascending", step=2)
+        >>> position = nt.Position.start(rules).place(5)
         >>> position.legal, position.tops, position.to_move
         ((6, 7), (5, 5), 1)
-        >>> position.refusal(8)
-        'fit'
+        >>> position.refusal(8), position.place(7).place(8).outcome
+        ('fit', Outcome(winner=0, reason='stuck'))
+        >>> {reason: rules.numbers(mask) for reason, mask in position.refusals()}
+        {'used': (5,), 'fit': (1, 2, 3, 4, 8), 'target': ()}
+        >>> rules.numbers(position.legal_mask), rules.numbers(position.find_reachable(0))
+        ((6, 7), (6, 7, 8))
     """
 
     rules: Rules = field(hash=False, repr=False)
@@ -133,7 +138,7 @@ class Position:
 
     def refusal(self, block: int) -> Refusal | None:
         """Return why a block cannot be placed now; None if it can."""
-        bit = self.rules.bit_if(block)
+        bit = self.rules.bit(block)
         return None if self.legal_mask & bit else self._find_refusal(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
@@ -148,7 +153,7 @@ class Position:
     def place(self, block: int) -> "Position":
         """Return the position after the player to move has placed a block."""
         rules, mover = self.rules, self.to_move
-        bit = rules.bit_if(block)
+        bit = rules.bit(block)
         if not self.legal_mask & bit:
             raise (IllegalMoveError if bit else NotABlockError)(block, self._find_refusal(bit))
         left = self.left

@@ -60,10 +60,20 @@ class RulesError(ValueError):
 class Rules:
     """The checked rules of one game.
 
+    A set of blocks is a mask: an integer with one bit for each block, the smallest block first.
+
     Examples:
-        >>> mine = nt.Rules(blocks=[2, 3, 5, 7, 11], fit="unrelated", stuck="skips")
-        >>> nt.Game(mine).play(7).legal
-        (2, 3, 5, 11)
+        >>> mine = nt.Rules(blocks=[2, 3, 5, 7, 11], fit="ascending", target=20)
+        >>> nt.Game(mine).play(5).legal
+        (7, 11)
+        >>> mine.fits(5) == mine.mask([7, 11]) == mine.bit(7) | mine.bit(11)
+        True
+        >>> mine.numbers(mine.fits(5) & mine.room(10))  # on a top of 5, in a tower of height 10
+        (7,)
+        >>> mine.numbers(mine.every & ~mine.up_to(5)), mine.has(4)
+        ((7, 11), False)
+        >>> mine.most_plies, mine.most_height, mine.target_in_reach
+        (4, 20, True)
     """
 
     blocks: Sequence[int] = range(1, 10)
@@ -195,31 +205,23 @@ class Rules:
         """Return the blocks not above a number, as a mask."""
         return (1 << bisect_right(self.blocks, number)) - 1
 
-    def where(self, holds: Callable[[int], bool]) -> int:
-        """Return the blocks that satisfy a condition, as a mask."""
-        return int("0" + "".join("1" if holds(block) else "0" for block in reversed(self.blocks)), 2)
-
     # Between blocks and bits -----------------------------------------------------------------------------
 
     def has(self, number: object) -> bool:
         """Return whether a value is a block of this game."""
-        return self.bit_if(number) != 0
+        return self.bit(number) != 0
 
-    def bit_if(self, number: object) -> int:
+    def bit(self, number: object) -> int:
         """Return the mask of one block, or 0 if it is not a block of this game."""
         if not isinstance(number, int) or isinstance(number, bool):
             return 0
         place = bisect_left(self.blocks, number)
         return 1 << place if place < len(self.blocks) and self.blocks[place] == number else 0
 
-    def bit(self, block: int) -> int:
-        """Return the mask of one block."""
-        return 1 << bisect_left(self.blocks, block)
-
     def mask(self, blocks: Iterable[int]) -> int:
         """Return the mask of some blocks of the game."""
         chosen = frozenset(blocks)
-        return self.where(chosen.__contains__)
+        return _select(self.blocks, chosen.__contains__)
 
     def numbers(self, mask: int) -> tuple[int, ...]:
         """Return the blocks of a mask, rising.
@@ -243,7 +245,12 @@ class Rules:
 
     @property
     def is_regular(self) -> bool:
-        """Whether the blocks are neighbouring multiples of one number, such as 1-9 or 20,30,40."""
+        """Whether the blocks are neighbouring multiples of one number.
+
+        Examples:
+            >>> [nt.Rules.read({"blocks": blocks}).is_regular for blocks in ("1-9", "20,30,40", "1,3,5")]
+            [True, True, False]
+        """
         return isinstance(self.blocks, range) and self.blocks[0] % self.blocks.step == 0
 
     @cached_property
@@ -301,6 +308,11 @@ class Rules:
         return {}
 
 
+def _select(blocks: Sequence[int], holds: Callable[[int], bool]) -> int:
+    """Return the blocks that satisfy a condition, as a mask."""
+    return int("0" + "".join("1" if holds(block) else "0" for block in reversed(blocks)), 2)
+
+
 def _fit_ascending(rules: Rules, top: int) -> int:
     highest = rules.every if rules.step is None else rules.up_to(top + rules.step)
     return highest & ~rules.up_to(top)
@@ -308,7 +320,7 @@ def _fit_ascending(rules: Rules, top: int) -> int:
 
 def _fit_related(rules: Rules, top: int) -> int:
     if not rules.is_regular:
-        return rules.where(lambda block: block % top == 0 or top % block == 0)
+        return _select(rules.blocks, lambda block: block % top == 0 or top % block == 0)
     unit = cast("range", rules.blocks).step
     lowest, number = rules.blocks[0] // unit, top // unit
     digits = bytearray(b"0") * len(rules.blocks)

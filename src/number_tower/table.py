@@ -56,6 +56,8 @@ class Change(NamedTuple):
     Examples:
         >>> nt.Change("undo", 2).written(), nt.Change.read("resigned 2")
         ('undo 2', Change(kind='resigned', number=1))
+        >>> nt.Change("undo", 2).repeats(nt.Change("undo", 1))
+        True
     """
 
     kind: Literal["place", "undo"] | Declaration
@@ -114,8 +116,13 @@ class Table:
         >>> table = nt.Table(nt.Game(nt.Rules(target=20)), names=("Ann", "Ben")).play(9).play(8)
         >>> table.undo().play(7).version
         4
-        >>> table.declare("resigned", 0).outcome
-        Outcome(winner=1, reason='resigned')
+        >>> table.legal, table.refusal(9), table.left(0)
+        ((1, 2, 3), 'used', (1, 2, 3, 4, 5, 6, 7))
+        >>> table.declare("resigned", 0).outcome, table.may_undo
+        (Outcome(winner=1, reason='resigned'), True)
+        >>> secret = nt.Table(table.game, hidden=True)  # neither player is told which blocks are left
+        >>> secret.secret, secret.legal, secret.refusal(9)
+        (True, None, 'unavailable')
     """
 
     game: Game
@@ -143,7 +150,13 @@ class Table:
 
     @classmethod
     def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> "Table":
-        """Return the table of a chosen game before its first move."""
+        """Return the table of a chosen game before its first move.
+
+        Examples:
+            >>> from number_tower.catalogue import choose
+            >>> nt.Table.start(choose("draft", {"target": 21}), names=("Ann", "Ben")).game.rules.target
+            21
+        """
         return cls(Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book)
 
     def play(self, block: int) -> "Table":
@@ -181,6 +194,11 @@ class Table:
 
         This is the one rule for changes that arrive late or twice: a change for the present version is new, one that
         was made at its version is a repetition and counts once, and any other raises StaleError.
+
+        Examples:
+            >>> table = nt.Table(nt.Game(moves=(9, 8)))
+            >>> table.check_version(2, nt.Change("place", 7)), table.check_version(1, nt.Change("place", 8))
+            (False, True)
         """
         if version == self.version:
             return False
@@ -191,7 +209,13 @@ class Table:
         return True
 
     def replay_to(self, version: int) -> Game:
-        """Return the game at a version of this table; only moves that were taken back since are replayed."""
+        """Return the game at a version of this table; only moves that were taken back since are replayed.
+
+        Examples:
+            >>> table = nt.Table(nt.Game()).play(9).undo().play(8)
+            >>> [table.replay_to(version).moves for version in range(table.version + 1)]
+            [(), (9,), (), (8,)]
+        """
         moves, game = replay_moves(self.log[:version]), self.game
         pairs = zip(moves, game.moves, strict=False)
         common = next((ply for ply, (one, other) in enumerate(pairs) if one != other), min(len(moves), len(game.moves)))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
 import number_tower
 from support import public_names
 from support.command import ROOT
-from support.public_names import find_problems, list_entries, resolve, run_examples
+from support.public_names import (
+    PublicName,
+    check_name,
+    find_problems,
+    list_entries,
+    resolve,
+    run_examples,
+    uses_name,
+)
 
 ALONE = {"number_tower.envs.jax", "number_tower.batch.cluster"}
 """They start threads, beside which other tests of this process must not fork."""
@@ -37,6 +47,21 @@ def test_no_name_is_on_two_pages() -> None:
     assert len(list_entries()) == len(set(list_entries()))
 
 
+def test_the_section_of_a_function_that_has_the_name_of_a_module_is_its_docstring() -> None:
+    text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition("\n\nExamples:\n")
+    _, _, page = (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
+    section, _, _ = page.partition("\n::: ")
+    code = f"```pycon\n>>> import number_tower as nt\n{textwrap.dedent(examples)}\n\n```"
+    assert section.strip() == "\n\n".join([f"`number_tower.rules{_make_plain_signature()}`", text, code])
+
+
+def _make_plain_signature() -> inspect.Signature:
+    """Return the signature of `rules` without types."""
+    signature = inspect.signature(number_tower.rules)
+    parameters = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=signature.empty)
+
+
 IMPORT = re.compile(
     r"^(?:>>> )?from (number_tower[\w.]*) import ([\w, ]+)|^(?:>>> )?import (number_tower[\w.]*)", re.MULTILINE
 )
@@ -59,6 +84,54 @@ def test_the_guides_use_public_names_only() -> None:
 )
 def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> None:
     assert bool(run_examples("here", docstring, {"nt": number_tower})) == fails
+
+
+@pytest.mark.parametrize(
+    ("docstring", "uses"),
+    [
+        ("`play` places a block, as in game.play(9).", False),
+        (">>> game.play(9).moves\n(9,)", True),
+        (">>> list(map(play, games))\n[]", False),
+        (">>> game.plays\n9", False),
+        (">>> game.moves  # after game.play(9)\n(9,)", False),
+        (">>> game.moves\ngame.play(9)", False),
+        (">>> for game in games:\n...     game.play(9)", True),
+    ],
+)
+def test_a_member_is_shown_if_the_code_of_an_example_uses_it(docstring: str, *, uses: bool) -> None:
+    assert uses_name(docstring, "play") == uses
+
+
+class Example:
+    """A class of the package, as far as its checks know.
+
+    Examples:
+        >>> Example().shown
+        1
+    """
+
+    __module__ = "number_tower.example"
+    shown = property(lambda _: 1, doc="Shown in the example of the class.")
+    missing = property(lambda _: 2, doc="Shown nowhere.")
+    bare = property(lambda _: 3)
+
+    def show(self) -> int:
+        """Show itself.
+
+        Examples:
+            >>> Example().show()
+            4
+        """
+        return 4
+
+    present = show
+    """A second name of a method."""
+
+
+def test_a_member_without_an_example_is_found() -> None:
+    problems = check_name(PublicName("number_tower.example", "Example", Example, {"Example": Example}))
+    path = "number_tower.example.Example"
+    assert list(problems) == [f"{path}.missing has no example", f"{path}.bare has no docstring"]
 
 
 # help() ---------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def test_mistakes_are_reported_where_they_are_and_nowhere_else() -> None:
 
 
 def test_the_project_of_a_user_runs() -> None:
-    script = "import study; study.play(); study.solve(); study.learn()"
+    script = "import study; study.play(); study.solve(); study.learn(); study.study()"
     done = subprocess.run(
         [sys.executable, "-B", "-c", script], capture_output=True, text=True, cwd=PROJECT, check=False
     )

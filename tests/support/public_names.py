@@ -1,8 +1,9 @@
 """The public names: those on the pages of docs/reference/python. What lacks a docstring or an example, and what fails.
 
 A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.lab` all names in the `__all__` of
-that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. Run as a
-program, this prints the problems of the names that its arguments make public.
+that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. A method or
+property of a public class is shown if an example uses it: its own, or that of the class. Run as a program, this prints
+the problems of the names that its arguments make public.
 """
 
 from __future__ import annotations
@@ -70,11 +71,16 @@ def list_docstrings(public: PublicName) -> Iterator[tuple[str, str]]:
     yield public.path, public.value.__doc__ or ""
     if not inspect.isclass(public.value):
         return
-    own = [each for each in public.value.__mro__ if each.__module__.partition(".")[0] == number_tower.__name__]
+    own = _list_own_classes(public.value)
     for name in dict.fromkeys(name for each in own for name in vars(each) if not name.startswith("_")):
         member = inspect.getattr_static(public.value, name)
         if inspect.isfunction(member) or isinstance(member, _MEMBERS):
             yield f"{public.path}.{name}", inspect.getdoc(getattr(public.value, name)) or _find_inherited(own, name)
+
+
+def _list_own_classes(value: type[Any]) -> list[type[Any]]:
+    """Return a class and its bases, without those of other packages."""
+    return [each for each in value.__mro__ if each.__module__.partition(".")[0] == number_tower.__name__]
 
 
 def _find_inherited(classes: list[type[Any]], name: str) -> str:
@@ -85,15 +91,35 @@ def _find_inherited(classes: list[type[Any]], name: str) -> str:
 
 def find_problems(entry: str) -> list[str]:
     """Return what is wrong with the docstrings of an entry, and all examples that fail."""
-    problems: list[str] = []
-    for public in resolve(entry):
-        for path, docstring in list_docstrings(public):
-            if not docstring:
-                problems.append(f"{path} has no docstring")
-            elif path == public.path and public.name and ">>>" not in docstring:
-                problems.append(f"{path} has no example")
-            problems += run_examples(path, docstring, public.names)
-    return problems
+    return [problem for public in resolve(entry) for problem in check_name(public)]
+
+
+def check_name(public: PublicName) -> Iterator[str]:
+    """Give what is wrong with the docstrings of a public name and of its members, and their examples that fail."""
+    for path, docstring in list_docstrings(public):
+        if not docstring:
+            yield f"{path} has no docstring"
+        elif public.name and not _is_shown(public, path, docstring):
+            yield f"{path} has no example"
+        yield from run_examples(path, docstring, public.names)
+
+
+def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
+    """Return whether a name has an example; a member may be used in that of its class or of a base of it instead."""
+    if path == public.path:
+        return ">>>" in docstring
+    assert inspect.isclass(public.value)
+    name = path.rpartition(".")[2]
+    name = getattr(inspect.getattr_static(public.value, name), "__name__", name)  # a second name of a member needs none
+    examples = [docstring, *(each.__doc__ or "" for each in _list_own_classes(public.value))]
+    return any(uses_name(example, name) for example in examples)
+
+
+def uses_name(docstring: str, name: str) -> bool:
+    """Return whether the examples of a docstring call a name, or ask an object for it."""
+    sources = [example.source for example in doctest.DocTestParser().get_examples(docstring)]
+    code = re.sub(r"#.*", "", "\n".join(sources))
+    return re.search(rf"\.{name}\b|\b{name}\(", code) is not None
 
 
 def run_examples(path: str, docstring: str, names: dict[str, object]) -> list[str]:

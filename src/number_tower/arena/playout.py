@@ -44,6 +44,9 @@ class GameResult(Fixture):
         >>> game = arena([nt.Rules(target=15)], ["random", "perfect"], number=2, jobs=1).games[1]
         >>> game.players, game.winner, game.plies == len(game.moves)
         (('perfect', 'random'), 0, True)
+        >>> import json
+        >>> json.loads(game.to_json())["winner"]  # the first seat
+        1
     """
 
     winner: int | None
@@ -137,7 +140,7 @@ class ArenaJournal(Journal[GameResult]):
         settings = {"number_tower_arena": FORMAT, "version": __version__, "games": games}
         super().__init__(path, contest, settings, resume=resume)
 
-    def parse_entry(self, document: dict[str, Any]) -> GameResult:
+    def _parse_entry(self, document: dict[str, Any]) -> GameResult:
         """Replay the game of a line."""
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
         start, forfeit = self._contest.tables[fixture.game, fixture.players], document["forfeit"]

@@ -19,9 +19,12 @@ class Score(Tally):
     """Games won, drawn and lost, with the share of the points.
 
     Examples:
-        >>> score = Score(won=6, drawn=2, lost=2)
-        >>> score.share, score.opposite.share
-        (0.7, 0.3)
+        >>> score = Score.add_up([Score(won=4, drawn=1), Score(won=2, drawn=1, lost=2)])
+        >>> score.points, score.games, score.share, score.opposite.share
+        (7.0, 10, 0.7, 0.3)
+        >>> low, high = score.interval
+        >>> low < score.share < high, score.to_document()["drawn"]
+        (True, 2)
     """
 
     @property
@@ -80,6 +83,9 @@ class ArenaResults:
         >>> results = arena([nt.Rules(target=15)], ["random", "perfect"], number=20, jobs=1)
         >>> results.score("perfect", "random").share > 0.7, len(results.games)
         (True, 20)
+        >>> import json
+        >>> json.loads(results.to_json())["players"][0]["player"]
+        'perfect'
     """
 
     contest: Contest

@@ -62,6 +62,10 @@ class Contest:
         >>> contest = arrange([nt.Rules(target=15)], ["random", "easy", "perfect"], number=10)
         >>> len(contest), contest.get_fixture(1).players
         (30, ('random', 'perfect'))
+        >>> contest.games, contest.pairs[0]
+        (('rules(target=15)',), ('random', 'easy'))
+        >>> contest.tables[contest.games[0], ("perfect", "random")].names
+        ('perfect', 'random')
     """
 
     entries: tuple[GameEntry, ...]

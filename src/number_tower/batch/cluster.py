@@ -71,9 +71,10 @@ class ClusterExecutor(Executor):
     Examples:
         >>> from distributed import LocalCluster
         >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
-        >>> with ClusterExecutor(cluster.scheduler_address) as executor:
-        ...     print(executor.submit(pow, 2, 10).result())
-        1024
+        >>> executor = ClusterExecutor(cluster.scheduler_address)
+        >>> executor.submit(pow, 2, 10).result(), executor.slots > 0
+        (1024, True)
+        >>> executor.shutdown()  # a `with` statement does that as well
         >>> cluster.close()
     """
 

@@ -95,10 +95,10 @@ class Journal(ABC, Generic[EntryT]):
             raise
 
     @abstractmethod
-    def parse_entry(self, document: dict[str, Any]) -> EntryT:
+    def _parse_entry(self, document: dict[str, Any]) -> EntryT:
         """Rebuild an entry from its line; any usual exception says that this is not possible."""
 
-    def describe_difference(self, key: str, ours: object, theirs: object) -> str:
+    def _describe_difference(self, key: str, ours: object, theirs: object) -> str:
         """Say how a setting of the file differs from that of this run."""
         here, there = _format_names(ours), _format_names(theirs)
         if here == there:
@@ -203,14 +203,14 @@ class Journal(ABC, Generic[EntryT]):
             if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
                 ours = json.loads(self._header)
                 key = next(key for key in ours if theirs.get(key) != ours[key])
-                problem = self.describe_difference(key, ours[key], theirs.get(key))
+                problem = self._describe_difference(key, ours[key], theirs.get(key))
                 return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 
     def _parse_line(self, line: bytes, number: int) -> EntryT:
         """Rebuild the entry of a line, or raise an error if it does not belong to this run."""
         try:
-            entry = self.parse_entry(json.loads(line))
+            entry = self._parse_entry(json.loads(line))
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
             entry = None
         if entry is None or _format_line(entry) != line:

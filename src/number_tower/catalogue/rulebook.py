@@ -48,6 +48,9 @@ class RuleFileError(CatalogueError):
         Traceback (most recent call last):
             ...
         number_tower.catalogue.rulebook.RuleFileError: missing.toml: there is no such file
+        >>> errors = [RuleFileError("my.toml", f"rules.{key}", "missing") for key in ("fit", "target")]
+        >>> RuleFileError.merge(errors).mistakes
+        (('rules.fit', 'missing'), ('rules.target', 'missing'))
     """
 
     field = "rulefile"
@@ -68,12 +71,8 @@ class RuleFileError(CatalogueError):
         (key, problem), *others = (mistake for error in errors for mistake in error.mistakes)
         return cls(errors[0].file, key, problem, *others)
 
-    def format_mistakes(self) -> list[str]:
-        """Return each mistake after its key."""
-        return [": ".join(filter(None, mistake)) for mistake in self.mistakes]
-
     def __str__(self) -> str:
-        return format_mistakes(self.file, self.format_mistakes())
+        return format_mistakes(self.file, [": ".join(filter(None, mistake)) for mistake in self.mistakes])
 
 
 class OptionError(CatalogueError):
@@ -129,6 +128,8 @@ class Preset:
         >>> preset = load("draft").presets["deep"]
         >>> preset.format_options()
         'target 26, blocks 1-12'
+        >>> preset.describe()
+        'target 26, blocks 1-12. Twelve blocks and a high target...
     """
 
     name: str
@@ -209,7 +210,11 @@ class Rulebook:
         return preset
 
     def check_options(self, chosen: Collection[str]) -> None:
-        """Raise OptionError for an option that this game does not take."""
+        """Raise OptionError for an option that this game does not take.
+
+        Examples:
+            >>> load("draft").check_options(["target", "blocks"])
+        """
         for option in chosen:
             if option not in self.options:
                 raise OptionError(self.name, format_text(option, 40), self.options)

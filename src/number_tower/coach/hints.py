@@ -70,6 +70,10 @@ class Hint(NamedTuple):
         Several moves win, but not all. Look for a gap that you can fill exactly, whatever your opponent adds first.
         >>> print(advice.name_move())
         Play 7: it wins.
+        >>> print(advice.why("Ben", "block"))
+        Play 7. Then the gap to 20 is 10. Whatever Ben adds, you can fill it exactly: 1 with 9...
+        >>> advice.find_quicker(nt.Worth("win", 3)) is None  # 7 does not win at once
+        True
     """
 
     worth: Worth
@@ -254,6 +258,8 @@ class Exercise(NamedTuple):
         >>> first = find_exercises(nt.Rules(supply="own", target=20))[0]
         >>> first.kind, first.hint.block in first.game.legal
         ('exact', True)
+        >>> first.difficulty
+        (1, 1)
     """
 
     game: Game

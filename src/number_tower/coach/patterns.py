@@ -240,7 +240,7 @@ def find_needed_block(position: Position, player: int) -> int | None:
     if rules.target is None or rules.towers == "shared":
         return None
     need = rules.target - position.heights[player]
-    if not rules.has(need) or not position.left[player] & rules.fits(position.tops[player]) & rules.bit(need):
+    if not position.left[player] & rules.fits(position.tops[player]) & rules.bit(need):
         return None
     return need
 

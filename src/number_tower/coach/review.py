@@ -39,6 +39,8 @@ class JudgedMove(NamedTuple):
         >>> move = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).moves[1]
         >>> move.ply, move.block, move.mark, move.best
         (2, 5, '??', (6, 3))
+        >>> move.mistake, move.cost
+        (True, 2)
     """
 
     ply: int
@@ -88,8 +90,9 @@ class Accuracy(NamedTuple):
     """How many of a player's decisions mattered, and in how many of these the value was kept.
 
     Examples:
-        >>> review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).accuracy
-        (Accuracy(kept=0, mattered=1), Accuracy(kept=0, mattered=1))
+        >>> first, second = review(nt.Game(nt.Rules(target=15), moves=(9, 6))).accuracy
+        >>> first, second.fraction
+        (Accuracy(kept=0, mattered=1), 1.0)
     """
 
     kept: int
@@ -107,8 +110,12 @@ class GameReview:
 
     Examples:
         >>> judged = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1)))
-        >>> judged.values, judged.turning_point.ply, judged.complete
-        ((1, -1, 1, 1), 2, True)
+        >>> judged.values, judged.turning_point.ply
+        ((1, -1, 1, 1), 2)
+        >>> [move.block for move in judged.mistakes], judged.accuracy[0].kept
+        ([9, 5], 0)
+        >>> judged.complete, judged.unsolved
+        (True, 0)
     """
 
     game: Game
@@ -285,6 +292,18 @@ class ReviewText(NamedTuple):
         Ann won: the tower stands at exactly 15.
         >>> next(text.format_mistake(judged.mistakes[1]))
         '6 would have won at once: it takes the tower to exactly 15. 3 would have kept the win too.'
+        >>> print(text.format_turning_point(judged))
+        Turning point: move 2, Ben's 5. From then on Ann was winning.
+        >>> print(text.format_accuracy(judged, seat=0), text.explain_accuracy(judged))
+        Ann: 0 of 1 important move right (0%). A move is important if not every choice was equally good.
+        >>> text.format_reason(judged.moves[1], judged.moves[1].reason)
+        'That takes the tower to exactly 15.'
+        >>> [reason.block for reason in text.list_reasons(judged.moves[1])]
+        [6, 5]
+        >>> list(text.list_remarks(judged.moves[1]))[1], text.format_unsolved(judged)
+        ('5 loses: Ann can answer 1. That takes the tower to exactly 15.', None)
+        >>> print(text.format_standing(review(judged.game.undo())))
+        As it stands, Ann wins if both play their best.
     """
 
     names: tuple[str, str]
@@ -292,7 +311,12 @@ class ReviewText(NamedTuple):
 
     @classmethod
     def for_table(cls, table: Table) -> ReviewText:
-        """Return the writer of a table's review: its names and its word for a block."""
+        """Return the writer of a table's review: its names and its word for a block.
+
+        Examples:
+            >>> ReviewText.for_table(nt.Table(nt.Game(), names=("Ann", "Ben")))
+            ReviewText(names=('Ann', 'Ben'), noun='block')
+        """
         voice = get_voice(table.book)
         return cls((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
 

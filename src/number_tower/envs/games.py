@@ -118,6 +118,20 @@ class Games:
         >>> rewards, ended = games.step(games.random_actions())
         >>> games.position(0).heights == tuple(games.now.heights[0])
         True
+        >>> games.reset(seed=2)
+        >>> int(games.to_move.sum()), bin(games.legal[0])  # player 0 begins, and all blocks are legal
+        (0, '0b111111111')
+
+        A game that ends starts again; `last` is how it ended:
+
+        >>> games = Games(nt.Rules(target=9), 3, seed=1)
+        >>> rewards, ended = games.step([8, 7, 0])  # the block 9 takes the first tower to 9
+        >>> ended.tolist(), games.last.heights[0].tolist(), games.now.heights[0].tolist()
+        ([True, False, False], [9, 9], [0, 0])
+        >>> games.last_position(0).outcome, games.last_observations().shape
+        (Outcome(winner=0, reason='exact'), (3, 21))
+        >>> games.position_values().tolist(), games.values()[1].tolist()
+        ([1.0, 1.0, 1.0], [1.0, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf])
     """
 
     def __init__(
@@ -204,6 +218,11 @@ class Games:
         """Return the exact values of every game, as far as they are known; equal positions are solved once.
 
         A position that is out of reach takes seconds. A game that is over has the value NaN.
+
+        Examples:
+            >>> values = Games(nt.Rules(target=15), 3, seed=1).truth()
+            >>> values.position_values.tolist(), int(values.action_values[0].argmax())  # the block 5 wins
+            ([1.0, 1.0, 1.0], 4)
         """
         running = np.flatnonzero(self._batch.now.endings == 0)
         position_values = np.full(self.number, np.nan, np.float32)
@@ -245,18 +264,38 @@ class Games:
         return StepResult(rewards, ended)
 
     def act(self, actions: Actions, some: Selection = None) -> None:
-        """Take an action in some of the games; those that end stay as they are, and `now` says how they ended."""
+        """Take an action in some of the games; those that end stay as they are, and `now` says how they ended.
+
+        Examples:
+            >>> games = Games(nt.Rules(target=9), 3, seed=1)
+            >>> games.act([8, 1, 2], some=games.now.plies == 0)
+            >>> games.now.plies.tolist(), [ENDINGS[ending] for ending in games.now.endings]
+            ([1, 1, 1], ['exact', None, None])
+        """
         selected = self._check_selection(some)
         self._run_loop(kernel.act_in_some, self._batch, selected, self.parse_actions(actions))
 
     def answer(self, seats: Players) -> None:
-        """Take random actions in every game until it is the turn of the given seat or the game is over."""
+        """Take random actions in every game until it is the turn of the given seat or the game is over.
+
+        Examples:
+            >>> games = Games(nt.Rules(target=15), 3, seed=1)
+            >>> games.answer(seats=1)
+            >>> games.to_move.tolist(), games.now.plies.tolist()
+            ([1, 1, 1], [1, 1, 1])
+        """
         self._run_loop(kernel.answer_all, self._batch, self._check_players(seats))
 
     def step_and_answer(self, actions: Actions, seats: Players, next_seats: Players) -> StepResult:
         """Take an action in every game and `answer`; games that end start again, and are answered for the next seats.
 
         The rewards are those of the given seats.
+
+        Examples:
+            >>> games = Games(nt.Rules(target=15), 3, seed=1)
+            >>> rewards, ended = games.step_and_answer([0, 4, 8], seats=0, next_seats=0)
+            >>> games.to_move.tolist(), rewards.shape
+            ([0, 0, 0], (3,))
         """
         rewards, ended = np.empty(self.number, np.float32), np.empty(self.number, np.bool_)
         players = self._check_players(seats), self._check_players(next_seats)
@@ -264,11 +303,24 @@ class Games:
         return StepResult(rewards, ended)
 
     def begin(self, some: Selection = None) -> None:
-        """Start some of the games again; `last` keeps how those ended that were over."""
+        """Start some of the games again; `last` keeps how those ended that were over.
+
+        Examples:
+            >>> games = Games(nt.Rules(target=9), 3, seed=1)
+            >>> games.act([8, 1, 2])
+            >>> games.begin(some=games.now.endings > 0)
+            >>> games.now.plies.tolist()
+            [0, 1, 1]
+        """
         self._run_loop(kernel.begin_some, self._batch, self._check_selection(some))
 
     def parse_actions(self, actions: object) -> NDArray[np.int64]:
-        """Return actions as the loops take them: one integer for each game, however large it was."""
+        """Return actions as the loops take them: one integer for each game, however large it was.
+
+        Examples:
+            >>> Games(nt.Rules(target=15), 3).parse_actions([8, 0, 10**30]).tolist()
+            [8, 0, -1]
+        """
         given = np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
         if given.shape != (self.number,):
             raise ValueError(f"expected an action for each of {self.number} games; got the shape {given.shape}")

@@ -42,13 +42,18 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     opponent's choice that cannot be placed.
 
     Examples:
-        >>> env = NumberTowerEnv(nt.Rules(target=15), opponent="perfect", values=True)
+        >>> env = NumberTowerEnv(nt.Rules(target=15), opponent="perfect", values=True, render_mode="ansi")
         >>> observation, info = env.reset(seed=1)
         >>> info["value"], info["action_values"].tolist()
         (1.0, [-1.0, -1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
         >>> observation, reward, terminated, truncated, info = env.step(4)  # the block 5
         >>> env.table.game.moves, reward
         ((5, 7), 0.0)
+        >>> env.action_masks().tolist()
+        [True, True, True, False, False, False, False, False, False]
+        >>> env.render().splitlines()[-2:]
+        ['Player 1 to place. Tower: 5, 7. Height: 12.', 'You can place: 1, 2, 3']
+        >>> env.close()
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium defines it

@@ -48,9 +48,22 @@ class State:
 
     Examples:
         >>> import jax
-        >>> state = make(nt.Rules(target=15), first=0, values=True).init(jax.random.key(0))
-        >>> int(state.current_player), bool(state.terminated), float(state.value)
-        (0, False, 1.0)
+        >>> env = make(nt.Rules(target=15), first=0, values=True)
+        >>> state = env.init(jax.random.key(0))
+        >>> int(state.current_player), bool(state.terminated), float(state.value), int(state.plies)
+        (0, False, 1.0, 3)
+        >>> state = env.step(state, 8)  # the block 9
+        >>> state.legal_action_mask.astype(int).tolist(), state.observation.shape
+        ([1, 1, 1, 1, 1, 1, 0, 0, 0], (21,))
+        >>> state.rewards.tolist(), int(state.step_count), state.board.heights
+        ([0.0, 0.0], 1, (Array(9, dtype=int32),))
+        >>> state.env_id, state.rules.target, len(state.packed)
+        ('number_tower-rules', 15, 1)
+        >>> state.replace(rewards=[0.5, -0.5]).rewards.tolist()
+        [0.5, -0.5]
+        >>> state.to_svg()[:4]
+        '<svg'
+        >>> state.save_svg("game.svg")
     """
 
     current_player: Array
@@ -168,6 +181,16 @@ class JaxEnv:
         ((Array([9, 1], dtype=int32),), (1, 2, 3, 4, 5, 6))
         >>> env.regret(state, jax.numpy.array([5, 5])).tolist()
         [0.0, 2.0]
+        >>> env.action_values(state)[0].tolist()
+        [-1.0, -1.0, 1.0, -1.0, -1.0, 1.0, -inf, -inf, -inf]
+        >>> action = env.random_action(state, jax.random.key(1))
+        >>> action.shape, env.num_actions
+        ((2,), 9)
+        >>> env.observe(state, player=0).shape, env.observation_shape
+        ((2, 21), (21,))
+        >>> every = env.all_positions()
+        >>> every.terminated.shape, round(float(every.value.mean()), 2)
+        ((199,), 0.77)
     """
 
     num_players = 2

@@ -111,6 +111,15 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         >>> state.apply_action(state.string_to_action("9"))
         >>> state.value(), state.position.heights
         (1.0, (9, 9))
+        >>> state.current_player(), state.legal_actions()
+        (1, [0, 1, 2, 3, 4, 5])
+        >>> state.action_values().tolist()
+        [-1.0, -1.0, 1.0, -1.0, -1.0, 1.0, -inf, -inf, -inf]
+        >>> len(state.observation_tensor())
+        21
+        >>> state.apply_action(5)  # the block 6
+        >>> state.is_terminal(), state.returns()
+        (True, [-1.0, 1.0])
     """
 
     def __init__(self, played: TowerGame) -> None:
@@ -212,6 +221,13 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
         >>> tower = game(nt.Rules(target=15))
         >>> tower.rules.target, tower.num_distinct_actions()
         (15, 9)
+        >>> state = tower.new_initial_state({"moves": [9, 5]})
+        >>> observer = tower.make_py_observer()
+        >>> print(observer.string_from(state, player=0))
+        turn: yours
+        left: 1-4,6-8
+        top: 5
+        height: 14
     """
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
@@ -284,9 +300,10 @@ def _find_block(rules: Rules, action: int) -> int:
 
 
 def _find_action(rules: Rules, block: Any) -> int:
-    if not rules.has(block):
+    bit = rules.bit(block)
+    if not bit:
         raise NotABlockError(block, "not_a_block")
-    return rules.bit(block).bit_length() - 1
+    return bit.bit_length() - 1
 
 
 def _read_moves(state: Any) -> list[object]:

@@ -53,11 +53,20 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
     `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact values are in the mover's info.
 
     Examples:
-        >>> game = raw_env(nt.Rules(target=15), values=True)
+        >>> game = raw_env(nt.Rules(target=15), values=True, render_mode="ansi")
         >>> game.reset(seed=1)
         >>> game.step(8)
         >>> game.agent_selection, game.infos[game.agent_selection]["value"]
         ('player_1', 1.0)
+        >>> seen = game.observe("player_1")
+        >>> seen["action_mask"].tolist()
+        [1, 1, 1, 1, 1, 1, 0, 0, 0]
+        >>> seen in game.observation_space("player_1"), game.action_space("player_1")
+        (True, Discrete(9))
+        >>> game.table.game.moves, game.state().shape
+        ((9,), (21,))
+        >>> game.render().splitlines()[-2:]
+        ['Player 2 to place. Tower: 9. Height: 9.', 'You can place: 1, 2, 3, 4, 5, 6']
     """
 
     metadata = {  # noqa: RUF012 - as PettingZoo defines it

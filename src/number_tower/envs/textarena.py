@@ -45,6 +45,12 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
     Examples:
         >>> env = NumberTowerTextEnv(nt.Rules(target=15))
         >>> env.reset(num_players=2, seed=1)
+        >>> print(env.get_board_str())
+        No move has been made yet.
+        The tower, from the ground up: empty (height 0)
+        Blocks left: 1, 2, 3, 4, 5, 6, 7, 8, 9
+        You are Player 0, and it is your turn.
+        You may place: 1, 2, 3, 4, 5, 6, 7, 8, 9
         >>> env.step("I take [9]."), env.step("Then [6] makes 15.")
         ((False, {}), (True, {}))
         >>> env.table.outcome

@@ -34,8 +34,11 @@ class CompletedTask:
 
     Examples:
         >>> task = evaluate("perfect", nt.Rules(target=15), number=2, positions=0, jobs=1).done[0]
-        >>> task.task.seat, task.decisions[0].regret
-        (0, 0.0)
+        >>> task.index, task.task.seat, task.decisions[0].regret
+        (0, 0, 0.0)
+        >>> import json
+        >>> json.loads(task.to_json())["seat"]
+        1
     """
 
     task: Task
@@ -137,7 +140,7 @@ class EvaluationJournal(Journal[CompletedTask]):
         settings = {"number_tower_eval": FORMAT, "version": __version__, "games": games}
         super().__init__(path, suite, settings, resume=resume)
 
-    def parse_entry(self, document: dict[str, Any]) -> CompletedTask:
+    def _parse_entry(self, document: dict[str, Any]) -> CompletedTask:
         """Run the task of a line again, with the recorded answers and moves of the opponent."""
         suite = self._suite
         task = suite.get_task(range(len(suite))[document["index"]])

@@ -119,6 +119,9 @@ class Scores:
         ['perfect', 'random']
         >>> scores.pair("perfect", "random").difference.number
         20
+        >>> import json
+        >>> json.loads(scores.to_json())["players"][0]["player"]
+        'perfect'
     """
 
     suite: Suite

@@ -66,8 +66,10 @@ class Suite:
 
     Examples:
         >>> suite = arrange_suite(["random", "perfect"], [nt.Rules(target=15)], number=2, positions=3)
-        >>> len(suite), suite.get_task(1).player
-        (10, 'perfect')
+        >>> len(suite), suite.positions, suite.get_task(1).player
+        (10, 3, 'perfect')
+        >>> suite.make_table(suite.get_task(0)).game.rules.target, list(suite.games_by_text)
+        (15, ['rules(target=15)'])
     """
 
     players: tuple[str, ...]

@@ -37,6 +37,14 @@ class Study:
         ('win', 3, 1)
         >>> round(found.fairness, 2), found.depth, round(found.length, 1)
         (0.34, 3, 3.5)
+        >>> round(found.drama, 2), found.draws, round(found.reach, 2), round(found.endings["stuck"], 2)
+        (0.6, 0.0, 0.83, 0.17)
+        >>> round(found.get_games(2, 0).result, 2)  # the first player sees 2 plies, the second none
+        0.84
+        >>> found.results[2][0] == found.get_games(2, 0).result
+        True
+        >>> [round(result, 2) for result in found.step_results]  # each sight against the one below
+        [0.79, 0.85, 0.9, 0.5, 0.5, 0.5, 0.5]
     """
 
     rules: Rules

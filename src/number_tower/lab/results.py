@@ -45,6 +45,8 @@ class LabResults:
         >>> results = read_results("lab.jsonl")
         >>> results.values, results.statuses["measured"]
         ({'target': (15, 16)}, 2)
+        >>> results.game, results.planned, [row.value for row in results.measured]
+        ('rules', 2, ['win', 'loss'])
     """
 
     name: str

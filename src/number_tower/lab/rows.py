@@ -75,6 +75,13 @@ class LabRow:
         >>> row = next(sweep(make_space(nt.Rules(), {"target": [15]}), jobs=1))
         >>> row.status, row.value, row.make_rules().target
         ('measured', 'win', 15)
+        >>> row.has_measures, row.is_estimate
+        (True, False)
+        >>> LabRow.from_document(row.to_document()) == row
+        True
+        >>> import json
+        >>> json.loads(row.to_json())["options"], row.to_csv()[:4]
+        ({'target': 15}, [0, 'rules', 'measured', 'win'])
     """
 
     index: int

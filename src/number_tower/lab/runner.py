@@ -51,10 +51,13 @@ class LabJournal(Journal[LabRow]):
 
     Examples:
         >>> space = make_space(nt.Rules(), {"target": [15, 16]})
+        >>> rows = list(sweep(space, jobs=1))
         >>> with LabJournal("lab.jsonl", space, StudyLimits()) as log:
-        ...     rows = list(sweep(space, log=log, jobs=1))
-        >>> len(rows)
-        2
+        ...     log.append(rows[::-1])  # `sweep(space, log=log)` does both, a row at a time
+        ...     log.sort_lines()
+        >>> with LabJournal("lab.jsonl", space, StudyLimits(), resume=True) as log:
+        ...     print(list(log.read()) == rows, log.entry_count)
+        True 2
     """
 
     run_noun = "experiment"
@@ -90,16 +93,16 @@ class LabJournal(Journal[LabRow]):
         }
         super().__init__(path, space, settings, resume=resume)
 
-    def describe_difference(self, key: str, ours: object, theirs: object) -> str:
+    def _describe_difference(self, key: str, ours: object, theirs: object) -> str:
         """Say how a setting of the file differs from that of this sweep."""
         if key == "axes" and isinstance(ours, dict) and isinstance(theirs, dict):
             here, there = list(ours), list(theirs)
             if here != there:
                 return f"it varies {format_list(there) or 'nothing'}, and not {format_list(here) or 'nothing'}"
             return f"{next(name for name in ours if ours[name] != theirs[name])} has other values in it"
-        return super().describe_difference(key, ours, theirs)
+        return super()._describe_difference(key, ours, theirs)
 
-    def parse_entry(self, document: dict[str, Any]) -> LabRow:
+    def _parse_entry(self, document: dict[str, Any]) -> LabRow:
         """Return the row of a line, if it is about the setting with its index."""
         row = LabRow.from_document(document)
         setting = self._space[row.index]

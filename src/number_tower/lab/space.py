@@ -74,6 +74,8 @@ class Space:
         >>> space = make_space(nt.Rules(), {"blocks": "1-8..1-10", "target": [14, 15]})
         >>> len(space), space[0].options
         (6, {'blocks': '1-8', 'target': 14})
+        >>> space.combinations, space.rules["fit"]  # the rules that do not vary
+        (6, 'any')
     """
 
     game: str

@@ -60,14 +60,18 @@ class UnknownPlayerError(ValueError):
 class Player(Protocol):
     """Chooses moves; all it needs to know is the game so far.
 
+    A class of your own needs a name and `choose`; it may have `close`, to release what it uses.
+
     Examples:
         >>> class Largest(Player):
         ...     name = "Largest"
         ...
         ...     def choose(self, game: nt.Game) -> int:
         ...         return game.legal[-1]
-        >>> let_move(nt.Table(nt.Game()), Largest()).game.moves
+        >>> player = Largest()
+        >>> let_move(nt.Table(nt.Game()), player).game.moves
         (9,)
+        >>> player.close()
     """
 
     name: str

@@ -84,6 +84,7 @@ class Computer:
         >>> perfect = Computer(LEVELS["perfect"], seed=1)
         >>> perfect.choose(nt.Game(nt.Rules(target=15), moves=(9,)))
         6
+        >>> perfect.close()
     """
 
     level: Level

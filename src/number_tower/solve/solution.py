@@ -35,6 +35,10 @@ class Solution:
         ('win', 3, (7,))
         >>> solution.moves[7].value, list(solution.line())
         ('win', [7, 1, 8])
+        >>> solution.after(7)  # and what follows is solved by the same method
+        <Solution: loss in 2, by deep search>
+        >>> solution.of(solution.position.place(7).place(1)).best
+        (8, 9)
     """
 
     def __init__(
@@ -62,7 +66,12 @@ class Solution:
 
     @property
     def method(self) -> str:
-        """The method that found it."""
+        """The method that found it.
+
+        Examples:
+            >>> nt.solve(nt.Game(nt.Rules(fit="unrelated"))).method
+            'matching'
+        """
         return GAME_OVER if self._solver is None else self._solver.method
 
     @cached_property
@@ -82,7 +91,12 @@ class Solution:
         return exact or tuple(block for block, plies in same.items() if plies is None)
 
     def find_values(self) -> dict[int, Worth]:
-        """Return the worth of each move, as far as they are found within the limits."""
+        """Return the worth of each move, as far as they are found within the limits.
+
+        Examples:
+            >>> nt.solve(nt.Game(nt.Rules(target=15), moves=(9, 4)), seconds=10).find_values()
+            {1: Worth(value='win', plies=1), 2: Worth(value='win', plies=1)}
+        """
         found: dict[int, Worth] = {}
         with suppress(NotSolvedError):
             found.update(self.moves)
@@ -108,7 +122,13 @@ class Solution:
 
     @property
     def solver(self) -> Solver:
-        """The solver behind it, which may know more than values: partners, or blocks to go."""
+        """The solver behind it, which evaluates any position of the same game.
+
+        Examples:
+            >>> solution = nt.solve(nt.Game(nt.Rules(target=15)))
+            >>> solution.solver.evaluate(solution.position.place(9))
+            Worth(value='win', plies=1)
+        """
         if self._solver is None:
             self._solver = choose_solver(self.position, self._limits, plies=self._wants_plies)
         return self._solver

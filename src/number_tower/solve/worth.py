@@ -23,6 +23,8 @@ class Worth(NamedTuple):
         (Worth(value='win', plies=3), Worth(value='loss', plies=2))
         >>> solution.worth.rank > solution.moves[9].rank
         True
+        >>> solution.after(9).worth.before(turned=True)  # what the move was worth to the player who made it
+        Worth(value='loss', plies=2)
     """
 
     value: Value

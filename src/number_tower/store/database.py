@@ -50,6 +50,11 @@ class Store:
         >>> saved = store.change(saved.id, 0, nt.Change("place", 9))
         >>> store.get(saved.id).table.game.moves
         (9,)
+        >>> later = store.save(saved, saved.table.play(5))
+        >>> store.reload_if_changed(saved) == store.find_last() == store.find_unfinished() == later
+        True
+        >>> store.find_by_key(saved.key).id == store.delete(saved.id).id, store.find_last()
+        (True, None)
         >>> store.close()
     """
 
@@ -69,17 +74,45 @@ class Store:
         self.engine.dispose()
 
     def write(self) -> AbstractContextManager[Connection]:
-        """Change the database in one transaction."""
+        """Change the database in one transaction, which an error undoes.
+
+        Examples:
+            >>> from number_tower.store import open_store
+            >>> from sqlalchemy import text
+            >>> store = open_store("games.db")
+            >>> with store.write() as connection:
+            ...     done = connection.execute(text("ANALYZE"))
+            >>> store.close()
+        """
         return self._begin(self.engine.begin)
 
     def read(self) -> AbstractContextManager[Connection]:
-        """Read the database as it is at one moment."""
+        """Read the database as it is at one moment.
+
+        Examples:
+            >>> from number_tower.store import open_store
+            >>> from sqlalchemy import text
+            >>> store = open_store("games.db")
+            >>> with store.read() as connection:
+            ...     print(connection.execute(text("SELECT count(*) FROM games")).scalar())
+            0
+            >>> store.close()
+        """
         return self._begin(lambda: begin_snapshot(self.engine))
 
     def read_version(self) -> tuple[int, int]:
         """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
 
         A missing file is not created anew, and a closed store is not opened again.
+
+        Examples:
+            >>> from number_tower.store import open_store
+            >>> store = open_store("games.db")
+            >>> before = store.read_version()
+            >>> saved = store.begin(nt.Table(nt.Game()))
+            >>> store.read_version() == before
+            False
+            >>> store.close()
         """
         guard = self._guard
         if guard is None:

@@ -74,7 +74,16 @@ class StoredGame:
         >>> saved = store.begin(nt.Table(nt.Game()))
         >>> saved.table.version, len(saved.times), saved.seats.automatic
         (0, 1, (False, False))
+        >>> saved = store.change(saved.id, 0, nt.Change("place", 9))
+        >>> saved.started <= saved.changed
+        True
         >>> store.close()
+
+        `start` and `advance` make games that are not stored, such as those that are imported:
+
+        >>> game = StoredGame.start(nt.Table(nt.Game()), saved.seats)
+        >>> game.advance(game.table.play(9)).table.game.moves
+        (9,)
     """
 
     id: int

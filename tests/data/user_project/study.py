@@ -76,8 +76,8 @@ def study() -> None:
         assert_type(row, lab.LabRow)
         assert_type(row.fairness, float | None)
     assert_type(lab.study(PRIMES).depth, int)
-    assert_type(arena([PRIMES], ["easy", "perfect"], number=10), ArenaResults)
-    assert_type(evaluate(answer_question, PRIMES, number=10), Evaluation)
+    assert_type(arena([PRIMES], ["easy", "perfect"], number=4, jobs=1), ArenaResults)
+    assert_type(evaluate(answer_question, PRIMES, number=4, positions=4, jobs=1), Evaluation)
 
 
 def learn() -> None:
