@@ -62,6 +62,17 @@ class Rules:
 
     A set of blocks is a mask: an integer with one bit for each block, the smallest block first.
 
+    Args:
+        blocks: The numbers on the blocks, each once, from 1 up.
+        supply: "own", a set for each player; "shared", one pool; "endless", as often as you like.
+        towers: "own", one for each player; "shared", one for both.
+        fit: What may lie on the top: "any"; "descending", equal or smaller; "ascending", larger; "related", a divisor
+            or a multiple; "unrelated", neither.
+        step: With "ascending", by how much a block may be larger at most; None, by any number.
+        target: The height that wins when it is reached exactly and that no tower may pass; None, there is none.
+        stuck: A player who cannot place a block "loses" or "skips".
+        opening: The blocks that may lie on an empty tower; None, all.
+
     Examples:
         >>> mine = nt.Rules(blocks=[2, 3, 5, 7, 11], fit="ascending", target=20)
         >>> nt.Game(mine).play(5).legal
