@@ -30,6 +30,11 @@ QUICK = {"arena", "cli", "coach", "engine", "players"}
 """Directories whose tests start no server and take little time, apart from those that are marked as slow there."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers `-n auto` means: one more than there are processors, as many tests wait for a server."""
+    return 1 + (os.cpu_count() or 1)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their directory and by the database that they use, and give each an id of its own."""
     for item in items:
