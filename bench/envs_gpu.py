@@ -76,40 +76,41 @@ def count_bytes(env: Any, *, observed: bool) -> tuple[int, int]:
 
 
 def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[Row]:
-    """Measure all games beside pgx, each in its fastest way."""
+    """Measure all games beside pgx, each in its fastest way; all ways take turns."""
     module = import_module("envs_jax")
     names = import_module("number_tower.catalogue").list_names()
     moves = MOVES // games
     what = f"{games:,} games, {'observations and ' if observed else ''}masks"
-    ways = dict(module.pgx_ways(games, moves, observed=observed, loops=LOOPS))
-    rates = measure_medians(ways)
-    usual, fastest = next(iter(ways)), max(ways, key=rates.__getitem__)
-    yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(rates[usual]))
-    plays = {"pgx": ways[fastest]}
+    theirs = dict(module.pgx_ways(games, moves, observed=observed, loops=LOOPS))
+    usual = next(iter(theirs))
+    plays = {("pgx", way): play for way, play in theirs.items()}
     for name in names:
-        ours = {looped: module.ours(name, games, moves, observed=observed, looped=looped) for looped in LOOPS}
-        plays[name] = ours[max(ours, key=measure_medians(ours).__getitem__)]
+        for looped in LOOPS:
+            plays[name, looped] = module.ours(name, games, moves, observed=observed, looped=looped)
     found = measure_rates(ROUNDS, plays)
+    rates = {play: median(each) for play, each in found.items()}
+
+    def find_fastest(name: str) -> tuple[str, str]:
+        return max((play for play in plays if play[0] == name), key=rates.__getitem__)
+
+    yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(rates["pgx", usual]))
+    best = find_fastest("pgx")
     ratios, shares = [], []
     for name in names:
-        rate, ratio = median(found[name]), median(map(truediv, found[name], found["pgx"]))
+        own = find_fastest(name)
+        ratio = median(map(truediv, found[own], found[best]))
         needed, memory = count_bytes(module.make(name), observed=observed)
         ratios.append(ratio)
-        shares.append(rate * needed / bandwidth)
+        shares.append(rates[own] * needed / bandwidth)
         moved = f"{needed} bytes a move: {shares[-1]:.0%} of the bandwidth; {memory} bytes a game"
-        other = f"pgx, {fastest}: {number(median(found['pgx']))}"
+        other = f"pgx, {best[1]}: {number(rates[best])}"
         goal = 3.0 if games == MIDDLE and not observed else None
-        yield make_row(f"{name}, {what}; {moved}", number(rate), other, ratio, goal)
+        yield make_row(f"{name}, {own[1]}, {what}; {moved}", number(rates[own]), other, ratio, goal)
     if observed and games == MIDDLE:
         average = f"the five games on average, {what}"
         yield make_row(average, "", "", fmean(ratios), 1.5)
         share = fmean(shares)
         yield Row(f"{average}, part of the bandwidth", f"{share:.0%}", "", "", "40%", share >= 0.4)
-
-
-def measure_medians(plays: dict[str, Play]) -> dict[str, float]:
-    """Measure the rate of each play in some rounds that take turns."""
-    return {way: median(found) for way, found in measure_rates(ROUNDS, plays).items()}
 
 
 def make_row(work: str, ours: str, other: str, ratio: float, goal: float | None) -> Row:
@@ -131,7 +132,7 @@ def measure_growth() -> Iterator[Row]:
         for what, options in settings.items():
             rules = make_rules(towers="own", stuck="skips", **options)
             play = module.ours(rules, MIDDLE, MOVES // MIDDLE // 4, observed=observed, looped=LOOPS[1])
-            rate = measure_medians({what: play})[what]
+            rate = median(measure_rates(ROUNDS, {what: play})[what])
             _, memory = count_bytes(module.make(rules), observed=observed)
             shown = "observations and masks" if observed else "masks"
             yield Row(f"{what}, {MIDDLE:,} games, {shown}; {memory} bytes a game", number(rate))
@@ -174,8 +175,8 @@ def merge(page: str, found: dict[str, Any]) -> str:
 ## On an accelerator
 
 Written by `python bench/envs_gpu.py --merge`, from a run on a machine that has one. Play is random, in one compiled
-loop, with pgx's `auto_reset`; medians of {ROUNDS} rounds that take turns. All are played in the fastest of the ways
-that were tried: two ways to launch the kernels of a step, and for pgx's tic-tac-toe also cheaper random choices. The
+loop, with pgx's `auto_reset`; medians of {ROUNDS} rounds in which all ways to play take turns. The fastest way of each
+is shown: there are two to launch the kernels of a step, and for pgx's tic-tac-toe also cheaper random choices. The
 bytes of a move are those that it has to read and to write: state, mask and observation.
 
 {about}

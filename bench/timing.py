@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K")
 
 MOST_ROUNDS = 25
 LONGEST = 900.0
@@ -42,9 +43,9 @@ def in_turns(rounds: int, *clocks: Callable[[], float]) -> list[float]:
     return [median(times) for times in zip(*taken, strict=True)]
 
 
-def measure_rates(rounds: int, plays: Mapping[str, Callable[[], int]]) -> dict[str, list[float]]:
+def measure_rates(rounds: int, plays: Mapping[K, Callable[[], int]]) -> dict[K, list[float]]:
     """Return the moves a second of each play, round by round: they take turns, after a round that does not count."""
-    found: dict[str, list[float]] = {name: [] for name in plays}
+    found: dict[K, list[float]] = {name: [] for name in plays}
     for number in range(rounds + 1):
         for name, play in plays.items():
             start = time.perf_counter()
