@@ -79,6 +79,8 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
         (("draft", "--paper", "a5"), "--paper: expected one of a4, letter; got 'a5' (see: tower print --help)"),
         (("draft", "--out", ""), "--out: expected a file name, or - to print the sheet"),
         (("draft", "--out", "-", "--force"), "--force is only for a file; --out - prints the sheet"),
+        (("draft", "--out", "x.pdf"), ("--out: expected a name that ends with .svg; got x.pdf; for a PDF, open the"
+         " sheet in a browser and print it to a file")),
         (("draft", "--out", "folder"), "folder is not a file that a sheet can be saved to (--out - prints it)"),
     ],
 )  # fmt: skip

@@ -50,6 +50,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         return
     path = args.out or f"{choice.book.name}.svg"
     file = find_output_file(path, "sheet", " (--out - prints it)", force=args.force)
+    if file.suffix.lower() != ".svg":
+        advice = "for a PDF, open the sheet in a browser and print it to a file"
+        raise CommandError(f"--out: expected a name that ends with .svg; got {format_path(path)}; {advice}")
     with report_writing("sheet", path), open_replacing(file) as stream:
         stream.write(sheet)
     terminal.show(f"The sheet is in {format_path(path)}. Open it in a browser and print it.\n")
