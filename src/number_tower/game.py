@@ -69,7 +69,7 @@ class Game:
         self.__dict__.update(moves=moves, movers=movers, position=positions[-1], _positions=positions)
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickle without the earlier positions, which follow from the moves."""
+        # Pickle without the earlier positions, which follow from the moves.
         return {**self.__dict__, "_positions": None}
 
     def play(self, block: int) -> "Game":

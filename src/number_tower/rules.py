@@ -112,7 +112,7 @@ class Rules:
             )
 
     def __reduce__(self) -> tuple[type[Rules], tuple[object, ...]]:
-        """Pickle the rules without the cached masks."""
+        # Pickle the rules without the cached masks.
         return Rules, tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod

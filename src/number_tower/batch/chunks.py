@@ -44,7 +44,7 @@ class SharedFunction(Generic[ResultT]):
         self._function = function
 
     def __reduce__(self) -> tuple[type[SharedFunction[ResultT]], tuple[bytes]]:
-        """Pickle the function once; it is unpickled where an exception can be reported."""
+        # Pickle the function once; it is unpickled where an exception can be reported.
         return SharedFunction, (self._pickled,)
 
     @cached_property

@@ -141,7 +141,7 @@ class Preset:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def __reduce__(self) -> tuple[type[Preset], tuple[object, ...]]:
-        """Pickle the options as a plain dictionary: a read-only view cannot be pickled."""
+        # Pickle the options as a plain dictionary: a read-only view cannot be pickled.
         return Preset, (self.name, dict(self.options), self.about)
 
     def format_options(self) -> str:
@@ -190,7 +190,7 @@ class Rulebook:
         return f"{name[:1].upper()}{name[1:]}"
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickle without the file's content and the cache; a read-only view cannot be pickled."""
+        # Pickle without the file's content and the cache; a read-only view cannot be pickled.
         return {**self.__dict__, "presets": dict(self.presets), "content": b"", "cache": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:

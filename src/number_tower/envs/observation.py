@@ -68,7 +68,7 @@ class ObservationEncoder:
         self._unpack_cached = cached(self._unpack_new_mask)
 
     def __reduce__(self) -> tuple[type[ObservationEncoder], tuple[Rules]]:
-        """Pickle the rules alone, without the caches."""
+        # Pickle the rules alone, without the caches.
         return ObservationEncoder, (self.rules,)
 
     def encode(self, position: Position, player: int, legal: int | None = None) -> NDArray[np.float32]:

@@ -97,7 +97,7 @@ class StatePosition:
         return self
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Pickle text and integers, so that equal positions have equal bytes."""
+        # Pickle text and integers, so that equal positions have equal bytes.
         here = self.position
         numbers = (*here.left, *here.heights, *here.tops, here.to_move)
         return _restore_position, (json.dumps(here.rules.written()), *numbers)
@@ -246,7 +246,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
         super().__init__(_TYPE, information, _format_parameters(book, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python."""
+        # Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python.
         return _load_game, (str(self),)
 
     def new_initial_state(self, state: Any = None) -> TowerState:

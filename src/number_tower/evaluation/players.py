@@ -66,7 +66,7 @@ class RespondentFactory:
         return self._processes[key]
 
     def __reduce__(self) -> tuple[type[RespondentFactory], tuple[dict[str, Function]]]:
-        """Pickle without the processes, which belong to this process."""
+        # Pickle without the processes, which belong to this process.
         return RespondentFactory, (self.functions,)
 
     def close(self) -> None:
