@@ -27,6 +27,8 @@ GAMES = 6
 _MARGIN, _GAP = 10.0, 5.0
 _TITLE, _HEADING, _TEXT, _SMALL = 8.0, 4.6, 3.8, 3.2
 """Font sizes."""
+_BOLD = 1.15
+"""How much wider bold letters are."""
 _LONGEST_TITLE = 100
 _SCORE_WIDTH, _SCORE_ROW, _NAME_ROW, _GAME_COLUMN = 76.0, 7.0, 12.0, 16.0
 _MARK = 3.4
@@ -173,8 +175,16 @@ def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Pan
 def _draw_heading(text: str, width: float, owner: int | None = None, *, y: float = 0.0) -> str:
     """Draw a heading, with the mark of the player whom it is about."""
     x = 0.0 if owner is None else _MARK + 2
-    heading = draw_text(svg.shorten_text(text, _HEADING, width - x), x, y + _HEADING, size=_HEADING, weight=700)
+    heading = draw_text(_shorten_heading(text, width - x), x, y + _HEADING, size=_HEADING, weight=700)
     return heading if owner is None else _draw_mark(owner, 0.4, y + _HEADING - _MARK) + heading
+
+
+def _shorten_heading(text: str, most: float) -> str:
+    return svg.shorten_text(text, _BOLD * _HEADING, most)
+
+
+def _measure_heading(text: str) -> float:
+    return svg.measure_text(text, _BOLD * _HEADING)
 
 
 def _draw_mark(owner: int, x: float, y: float) -> str:
@@ -223,8 +233,9 @@ def _draw_row(label: str, y: float, height: float, *, thick: float = 0.25, weigh
 def _draw_towers(rules: Rules, voice: Voice, width: float, grid: _Grid) -> Panel:
     """Draw a place for each tower, as large as a block, and beside it a track for its height if that matters."""
     own = rules.towers == "own"
-    names = [f"{name}'s tower" for name in voice.players] if own else ["The tower"]
     share = (width - _GAP) / 2 if own else width
+    most = share - _MARK - 2 - _measure_heading("'s tower")
+    names = [f"{_shorten_heading(name, most)}'s tower" for name in voice.players] if own else ["The tower"]
     panels = [_draw_tower(rules, name, seat if own else None, share, grid) for seat, name in enumerate(names)]
     drawn = [move_group(seat * (share + _GAP), 0, panel.content) for seat, panel in enumerate(panels)]
     return Panel(max(panel.height for panel in panels), make_element("g", *drawn, class_="towers"))
@@ -286,9 +297,14 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
     grid = next(grid for grid, fit in capacities.items() if fit >= len(numbers))
     rows = grid.count_rows(len(numbers))
     grid = grid._replace(columns=-(-len(numbers) // rows))
-    if rules.supply == "endless":
+    if rules.supply != "endless":
+        return grid, [_BlockSet(owner, _name_set(rules, voice, owner), numbers) for owner in owners]
+    title = "Take what you like."
+    if len(numbers) < sum(_count_useful(rules, block) for block in rules.blocks):
         numbers += [None] * (rows * grid.columns - len(numbers))
-    return grid, [_BlockSet(owner, _name_set(rules, voice, owner), numbers) for owner in owners]
+        remedy = f"write it on an empty {voice.noun}" if None in numbers else "print this page once more"
+        title += f" If one runs out, {remedy}."
+    return grid, [_BlockSet(None, title, numbers)]
 
 
 def _list_grids(rules: Rules, width: float) -> Iterator[_Grid]:
@@ -319,8 +335,6 @@ def _count_useful(rules: Rules, block: int) -> int:
 
 
 def _name_set(rules: Rules, voice: Voice, owner: int | None) -> str:
-    if rules.supply == "endless":
-        return f"Take what you like. If one runs out, write it on an empty {voice.noun}."
     count = format_count(len(rules.blocks), voice.noun)
     return f"The pool: {count}" if owner is None else f"{voice.players[owner]}: {count}"
 

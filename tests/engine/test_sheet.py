@@ -277,9 +277,17 @@ def test_numbers_that_read_as_others_upside_down_are_underlined(numbers: str, un
 
 
 def test_of_an_endless_supply_there_are_as_many_as_a_game_can_use() -> None:
-    found = counts(draw(Rules(blocks=range(1, 4), supply="endless", target=21)))
-    found.pop((None, ""))
-    assert found == {(None, "1"): 21, (None, "2"): 10, (None, "3"): 7}
+    root = draw(Rules(blocks=range(1, 4), supply="endless", target=21))
+    assert counts(root) == {(None, "1"): 21, (None, "2"): 10, (None, "3"): 7}
+    assert words(root, "set") == f"Take what you like. {'1 ' * 21}{'2 ' * 10}{'3 ' * 7}".strip()
+
+
+@pytest.mark.parametrize(("most", "empty"), [(9, False), (11, True)])
+def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out(most: int, *, empty: bool) -> None:
+    root = draw(Rules(blocks=range(1, most + 1), supply="endless", target=1000))
+    assert ((None, "") in counts(root)) == empty
+    remedy = "write it on an empty block" if empty else "print this page once more"
+    assert words(root, "set").startswith(f"Take what you like. If one runs out, {remedy}.")
 
 
 def test_an_ascending_tower_uses_each_block_once() -> None:
@@ -323,6 +331,20 @@ def test_rules_that_fill_the_page_are_refused() -> None:
     rules = Rules(blocks=[*numbers, 10**18], opening=numbers)
     with pytest.raises(SheetError, match="too long for one page"):
         draw(rules)
+
+
+@papers
+def test_of_long_names_the_ends_are_left_out(paper: str) -> None:
+    names = "Wilhelmina of the Great Northern Hills", "W" * 40
+    text = f'title = "Long"\n[rules]\ntowers = "own"\ntarget = 9\n[voice]\nplayers = {list(names)}\n'
+    root = parse(draw_sheet(parse_rulebook(text.encode(), "long", "long.toml"), paper=paper))
+    written = texts(root)
+    one, other = ((text, box) for text, box in written if text.endswith("'s tower"))
+    bold = 1.1
+    for (text, box), end, name in ((one, other[1].left - 5, names[0]), (other, PAPERS[paper][0] - UNPRINTED, names[1])):
+        assert name.startswith(text.removesuffix("…'s tower"))
+        assert box.left + bold * (box.right - box.left) < end
+    check_layout(root, paper)
 
 
 def test_long_words_of_a_rule_file_stay_inside_their_lines() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, get_args
+from xml.etree import ElementTree as ET
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +28,7 @@ from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.value_table import ValueTable
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
+from number_tower.svg import measure_text
 from support.rulesets import FIVE, NO_OPENING
 from support.sizes import examples
 from support.strategies import any_rules
@@ -275,6 +278,26 @@ def test_drawings_show_towers_turn_and_what_is_left(name: str, tmp_path: Path) -
     assert state._repr_html_() == state.to_svg(color_theme="dark")
 
 
+def test_the_winner_is_named_after_further_steps_as_well() -> None:
+    env = make("climb", first=0)
+    state = env.step(env.step(env.init(KEY), jnp.int32(29)), jnp.int32(0))
+    assert state.rewards.tolist() == [0, 0]
+    assert ">Player 1 wins.<" in state.to_svg()
+    level = make(Rules(blocks=[1], supply="own", towers="own", stuck="skips"), first=1)
+    state = level.step(level.step(level.init(KEY), jnp.int32(0)), jnp.int32(0))
+    assert ">It is a draw.<" in state.to_svg()
+    state = level.step(level.step(level.init(KEY), jnp.int32(7)), jnp.int32(0))
+    assert ">Game over.<" in state.to_svg()
+
+
+def test_captions_of_two_towers_do_not_touch() -> None:
+    root = ET.fromstring(make("draft", target=21).init(KEY).to_svg())  # noqa: S314 - our own drawing
+    captions = [text for text in root.iter() if "height" in (text.text or "")]
+    assert len(captions) == 2
+    half = [float(text.get("textLength") or measure_text(text.text or "", 12)) / 2 for text in captions]
+    assert float(captions[1].get("x", "")) - float(captions[0].get("x", "")) > sum(half)
+
+
 def test_many_games_are_drawn_side_by_side_and_the_winner_is_named(tmp_path: Path) -> None:
     env = make("race", first=0)
     state = env.step(env.init(jax.random.split(KEY, 70)), jnp.full(70, -1))
@@ -350,6 +373,8 @@ def test_an_illegal_action_gives_away_what_there_is_and_after_the_end_nothing() 
 def test_too_many_positions_for_a_table_are_refused_in_words() -> None:
     with pytest.raises(NotSolvedError, match=r"expected rules with at most 100 positions .* these have more"):
         ValueTable(make("draft").arrays, most_positions=100)
+    with pytest.raises(NotSolvedError, match=r"at most 1,000,000 positions to list them all; these have more"):
+        make("climb").all_positions()
     with pytest.raises(ValueError, match=r"make\(game, values=True\)"):
         _ = make("draft").init(KEY).value
 
@@ -384,8 +409,11 @@ def test_a_game_that_nobody_can_open_ends_with_the_first_step() -> None:
         state = env.init(KEY)
         assert not state.terminated
         assert state.legal_action_mask.all()
+        assert (float(state.value), int(state.plies)) == (expected[0], 0)
+        assert env.regret(state, jnp.int32(1)) == 0
         after = env.step(state, jnp.int32(1))
         assert after.terminated
+        assert after.value == 0
         assert after.rewards.tolist() == expected
         assert len(env.all_positions().value) == 0
 
@@ -439,6 +467,17 @@ def test_a_state_of_other_rules_is_refused() -> None:
     with pytest.raises(TypeError, match="expected a state, as init and step return it; got 3"):
         other.step(3, jnp.int32(3))  # type: ignore[arg-type]
     assert make("race", first=1).step(state, jnp.int32(3)).step_count == 1
+
+
+def test_states_can_be_saved_and_mixed_with_others_of_their_environment() -> None:
+    env = make("draft", first=0, values=True)
+    state = env.step(env.init(KEY), jnp.int32(8))
+    saved = pickle.loads(pickle.dumps(state))  # noqa: S301 - our own bytes
+    assert (saved.env_id, saved.rules, float(saved.value)) == (state.env_id, state.rules, float(state.value))
+    both = jax.tree.map(lambda *parts: jnp.stack(parts), state, saved)
+    assert env.step(both, jnp.array([7, 7])).value.tolist() == [1, 1]
+    assert make("draft", first=0, values=True) == env != make("draft", first=0)
+    assert env != make("race", first=0, values=True)
 
 
 def test_only_what_is_stored_can_be_replaced() -> None:

@@ -12,7 +12,7 @@ as it is, with rewards of 0, and its mask is all ones, so that it can be divided
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from number_tower.catalogue import choose
 from number_tower.envs import GameSource
 from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words
 from number_tower.envs.array_view import ArrayView
-from number_tower.envs.value_table import ValueTable, find_positions, split_entry
+from number_tower.envs.value_table import ValueTable, find_positions, make_entries, split_entry
 from number_tower.position import Pair, Position
 from number_tower.rules import EMPTY, Rules
 from number_tower.text import format_value
@@ -325,11 +325,25 @@ class JaxEnv:
         tops = [(EMPTY, *rules.blocks)[top] for top in board.tops]
         return Position(rules, order(left or [rules.every]), order(board.heights), order(tops), mover)
 
+    def __eq__(self, other: object) -> bool:
+        # States of equal environments can be mixed, as those that were pickled with their environment.
+        return self is other or (isinstance(other, JaxEnv) and self.__reduce__() == other.__reduce__())
+
+    def __hash__(self) -> int:
+        return hash((self.id, self._first))
+
+    def __reduce__(self) -> tuple[Callable[..., JaxEnv], tuple[object, ...]]:
+        # Pickle what it is made from; exact values are solved again.
+        return _restore, (self.id, self.rules, self._first, self.table is not None)
+
     def _start_from(self, packed: Words, players: Array) -> State:
         shape = players.shape
         no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
         rewards = jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.float32)
-        return State(players, rewards, no, no, zero, packed, self, self._look_up(packed))
+        exact = self._look_up(packed)
+        if exact is not None and not self.arrays.opening:  # the first step ends the game, whatever it is
+            exact = jnp.full_like(exact, make_entries(int(self._forfeit), 0))
+        return State(players, rewards, no, no, zero, packed, self, exact)
 
     def _look_up(self, packed: Words) -> Array | None:
         return None if self.table is None else self.table.look_up(packed)
@@ -371,6 +385,13 @@ def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = Fals
         ('number_tower-rules', 9, (21,))
     """
     return JaxEnv(game, first=first, values=values, **options)
+
+
+def _restore(name: str, rules: Rules, first: FirstPlayer, values: bool) -> JaxEnv:  # noqa: FBT001 - as it is pickled
+    """Return an environment that was pickled."""
+    env = JaxEnv(rules, first=first, values=values)
+    env.id = name
+    return env
 
 
 def _get_key_words(key: Array) -> Array:

@@ -33,12 +33,14 @@ _MARGIN = 14.0
 _TOP, _GROUND = 44.0, 190.0
 _TEXT = 12.0
 _BLOCK = 64.0
+_TOWERS = (0.28, 0.72)
+"""Where the towers stand, as parts of the width; the caption below one ends before that of the next begins."""
 _LOWEST = 14.0
 """The least height of a block in which its number can be read."""
 
 
 Ending = tuple[float, float] | None
-"""The rewards of a game that is over, player 0 first; None while it goes on."""
+"""The last rewards of a game that is over, player 0 first; None while it goes on."""
 
 
 def draw_games(games: Sequence[tuple[Position, Ending]], scale: float = 1.0) -> str:
@@ -64,17 +66,14 @@ def draw_games(games: Sequence[tuple[Position, Ending]], scale: float = 1.0) -> 
 
 def _draw_game(position: Position, ending: Ending) -> list[str]:
     rules = position.rules
-    status = f"Player {position.to_move + 1} is to move."
-    if ending is not None:
-        status = "Game over." if ending[0] == ending[1] else f"Player {1 if ending[0] > ending[1] else 2} wins."
     parts = [
         make_element("rect", x=0.5, y=0.5, width=WIDTH - 1, height=HEIGHT - 1, fill="none", stroke=RULE),
-        _draw_text(_MARGIN, 24, status),
+        _draw_text(_MARGIN, 24, _describe_status(position, ending)),
         make_element("line", x1=_MARGIN, y1=_GROUND, x2=WIDTH - _MARGIN, y2=_GROUND, stroke=INK),
     ]
     own = rules.towers == "own"
     for player in range(2 if own else 1):
-        middle = WIDTH * (0.28 + 0.44 * player) if own else WIDTH / 2
+        middle = WIDTH * (_TOWERS[player] if own else 0.5)
         parts += _draw_tower(position, player, middle)
         of = f" of {rules.target}" if rules.target is not None else ""
         name = f"player {player + 1}: " if own else ""
@@ -82,6 +81,18 @@ def _draw_game(position: Position, ending: Ending) -> list[str]:
     for line, text in enumerate(_describe_left(position)):
         parts.append(_draw_text(_MARGIN, _GROUND + 36 + 16 * line, text, MUTED))
     return parts
+
+
+def _describe_status(position: Position, ending: Ending) -> str:
+    """Say whose turn it is, or who won: by the rewards, which are those of the last step, or else by the position."""
+    if ending is None:
+        return f"Player {position.to_move + 1} is to move."
+    if ending[0] != ending[1]:
+        return f"Player {1 if ending[0] > ending[1] else 2} wins."
+    if position.outcome is None:
+        return "Game over."
+    winner = position.outcome.winner
+    return "It is a draw." if winner is None else f"Player {winner + 1} wins."
 
 
 def _draw_tower(position: Position, player: int, middle: float) -> list[str]:
@@ -116,7 +127,7 @@ def _describe_left(position: Position) -> list[str]:
 
 def _draw_text(x: float, y: float, text: str, ink: str = INK, anchor: str = "start") -> str:
     """Write one line, made narrower if it would be too long."""
-    most = WIDTH - x - _MARGIN if anchor == "start" else WIDTH / 2 - 8
+    most = WIDTH - x - _MARGIN if anchor == "start" else WIDTH * (_TOWERS[1] - _TOWERS[0]) - 8
     length = most if measure_text(text, _TEXT) > most else None
     adjust = None if length is None else "spacingAndGlyphs"
     fitted = {"textLength": length, "lengthAdjust": adjust}

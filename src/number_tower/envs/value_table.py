@@ -77,9 +77,11 @@ class PositionFinder:
             rows = _drop_repeated(np.concatenate(waiting.pop(min(waiting))))
             number += len(rows)
             if number > most_positions:
+                most = f"expected rules with at most {most_positions:,} positions"
                 raise NotSolvedError(
-                    f"expected rules with at most {most_positions:,} positions to list or solve them all; these have"
-                    " more: use fewer blocks or a lower target, or play without exact values"
+                    f"{most} for exact values; these have more: use fewer blocks, or play without exact values"
+                    if self._simplified
+                    else f"{most} to list them all; these have more, although values may be known: use fewer blocks"
                 )
             levels.append(rows)
             moves = self.try_actions(rows)
@@ -118,7 +120,7 @@ class ValueTable:
         self._finder = PositionFinder(arrays, simplified=True)
         self._positions, values, plies = self._solve(self._finder.find_levels(most_positions))
         self._kept = np.uint32((1 << _VALUE_BITS + int(plies.max(initial=0)).bit_length()) - 1)
-        self._seed, self._table = self._build((plies << _VALUE_BITS | values + 1).astype(np.uint32))
+        self._seed, self._table = self._build(make_entries(values, plies))
         self.size, self.bytes = len(values), int(self._table.nbytes)
 
     def look_up(self, packed: Words) -> Array:
@@ -185,6 +187,11 @@ def find_positions(arrays: ArrayRules) -> Rows:
 
 def _join_levels(arrays: ArrayRules, levels: list[Rows]) -> Rows:
     return np.concatenate([np.zeros((0, arrays.packed_words), np.uint32), *levels])
+
+
+def make_entries(values: NDArray[np.int32] | int, plies: NDArray[np.int32] | int) -> NDArray[np.uint32]:
+    """Return values and plies as entries."""
+    return (np.asarray(plies) << _VALUE_BITS | values + 1).astype(np.uint32)
 
 
 def split_entry(entry: Array) -> tuple[Array, Array]:
