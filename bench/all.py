@@ -40,11 +40,15 @@ def starting() -> Iterator[Row]:
     """Measure how soon the command answers."""
     wanted = [*startup.STARTS, *map(startup.solving, catalogue.list_names())]
     runs = [work for work in wanted if _answers(work)]
-    own, *taken = in_turns(20, *(lambda work=work: startup.seconds(work) for work in (startup.NOTHING, *runs)))
+    own, *taken = in_turns(
+        20, *(lambda work=work: startup.seconds(work) for work in (startup.NOTHING, *runs))
+    )
     for work, took in zip(runs, taken, strict=True):
         yield at_most(work.name, took, (startup.NOTHING.name, own), work.goal)
     least, took = in_turns(
-        10, lambda: startup.measure_frame(startup.LEAST_APP), lambda: startup.measure_frame(startup.APP)
+        10,
+        lambda: startup.measure_frame(startup.LEAST_APP),
+        lambda: startup.measure_frame(startup.APP),
     )
     yield at_most(startup.APP.name, took, (startup.LEAST_APP.name, least), startup.APP.goal)
     for work in wanted:
@@ -97,12 +101,17 @@ def longer() -> Iterator[Row]:
 
 def _matching(library: str, size: int, times: float | None = None) -> Row:
     duel = alone(works.against_matching, library, size)
-    return faster(f"factor 1-{size:,}, values of all openings", duel.ours, (library, duel.other), times)
+    return faster(
+        f"factor 1-{size:,}, values of all openings", duel.ours, (library, duel.other), times
+    )
 
 
 def searches() -> Iterator[Row]:
     """Measure the deep search, interpreted and compiled."""
-    interpreted, compiled = "summit 1-20 target 80, value, plain Python", "summit 1-20 target 155, value, compiled"
+    interpreted, compiled = (
+        "summit 1-20 target 80, value, plain Python",
+        "summit 1-20 target 155, value, compiled",
+    )
     with tempfile.TemporaryDirectory() as folder:
         try:
             program = build_yardstick(folder)
@@ -126,7 +135,11 @@ def theories() -> Iterator[Row]:
     race = alone(works.whole_game, "race", blocks="1-200", target=1000)
     yield within("race 1-200 target 1,000, all openings, with plies", race, 1)
     blocks = "1-1000000"
-    yield within("climb 1-1,000,000, the start, with plies", alone(works.first_value, "climb", blocks=blocks), 1)
+    yield within(
+        "climb 1-1,000,000, the start, with plies",
+        alone(works.first_value, "climb", blocks=blocks),
+        1,
+    )
     took = alone(works.whole_game, "climb", blocks=blocks)
     yield Row("climb 1-1,000,000, all openings, with plies", duration(took))
 
@@ -134,10 +147,14 @@ def theories() -> Iterator[Row]:
 def opponents() -> Iterator[Row]:
     """Measure the computer's players, and what an arena costs besides them."""
     runner = alone(works.arena_against_bare_play, "draft", 500)
-    yield at_most("500 random games of draft in an arena", runner.ours, ("the bare games", runner.other), 4)
+    yield at_most(
+        "500 random games of draft in an arena", runner.ours, ("the bare games", runner.other), 4
+    )
     for name in catalogue.list_names():
         yield within(
-            f"{name}, the slowest choice of the perfect level in 20 games", alone(works.worst_choice, name), 0.1
+            f"{name}, the slowest choice of the perfect level in 20 games",
+            alone(works.worst_choice, name),
+            0.1,
         )
     worst = alone(works.worst_explanation, "summit")
     yield within("summit, the slowest hint with its reason in 20 games", worst, 0.1)
@@ -163,9 +180,13 @@ def keeping_games() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "games.db"
         keeping.fill(file, 100_000)
-        own, took = in_turns(5, lambda: startup.seconds(startup.NOTHING), lambda: keeping.first_page(file))
+        own, took = in_turns(
+            5, lambda: startup.seconds(startup.NOTHING), lambda: keeping.first_page(file)
+        )
         yield within("tower history, the first page of 100,000 games", took, 1.0)
-        yield at_most("tower history, the first page of 100,000 games", took, (startup.NOTHING.name, own), 50)
+        yield at_most(
+            "tower history, the first page of 100,000 games", took, (startup.NOTHING.name, own), 50
+        )
 
 
 def studies() -> Iterator[Row]:
@@ -174,7 +195,10 @@ def studies() -> Iterator[Row]:
         options = FOLLOWED_STUDIES.get(name, {})
         duel = alone(labs.compare_with_plain, name, **options)
         rate = f"from the rules alone, {duel.positions / duel.other:,.0f} positions/s"
-        work = " ".join(["study", name, *options.values()]) + f", {duel.positions / duel.ours:,.0f} positions/s"
+        work = (
+            " ".join(["study", name, *options.values()])
+            + f", {duel.positions / duel.ours:,.0f} positions/s"
+        )
         yield faster(work, duel.ours, (rate, duel.other), 20)
     for name in catalogue.list_names():
         yield _sweep(name, None, 120)
@@ -191,7 +215,10 @@ def _sweep(name: str, axes: dict[str, str] | None, limit: float) -> Row:
 
 def compiling() -> Iterator[Row]:
     """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
-    for work, first in (("a compiled search", works.first_search), ("a compiled matching", works.first_matching)):
+    for work, first in (
+        ("a compiled search", works.first_search),
+        ("a compiled matching", works.first_matching),
+    ):
         with tempfile.TemporaryDirectory() as cache:
             anew = alone(first, cache)
             kept = alone(first, cache)
@@ -200,7 +227,10 @@ def compiling() -> Iterator[Row]:
 
 SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "starting": ("the command, until it answers", starting),
-    "rulebooks": ("the games at their own sizes: the start and all openings, with plies, without numpy", rulebooks),
+    "rulebooks": (
+        "the games at their own sizes: the start and all openings, with plies, without numpy",
+        rulebooks,
+    ),
     "matchings": ("pairs of blocks", matchings),
     "longer": ("pairs of blocks, where others take minutes", longer),
     "searches": ("deep searches", searches),
@@ -239,13 +269,19 @@ Compiling is timed apart, at the end. Ours includes making what it works on; the
 def main() -> int:
     """Measure, print one table, and fail if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}")
-    parser.add_argument("--all", action="store_true", help="measure also what takes the others minutes")
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="measure also what takes the others minutes"
+    )
     parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
     asked = parser.parse_args()
     unknown = [name for name in asked.sections if name not in SECTIONS]
     if unknown or (asked.sections and asked.write):
-        parser.error(f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept")
+        parser.error(
+            f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept"
+        )
     about = facts()
     chosen = asked.sections or [name for name in SECTIONS if asked.all or name != "longer"]
     table: dict[str, list[Row]] = {}
@@ -256,7 +292,9 @@ def main() -> int:
     print(aligned(table))
     if asked.write:
         _, mark, others = RESULTS.read_text(encoding="utf-8").partition("<!-- bench-")
-        RESULTS.write_text(results(about, table) + (f"\n{mark}{others}" if mark else ""), encoding="utf-8")
+        RESULTS.write_text(
+            results(about, table) + (f"\n{mark}{others}" if mark else ""), encoding="utf-8"
+        )
     return int(any(row.met is False for rows in table.values() for row in rows))
 
 

@@ -69,7 +69,12 @@ def compare_rates(found: dict[str, list[float]], other: str, what: str) -> Itera
         if name != other:
             ratio = median(map(truediv, ours, found[other]))
             yield Row(
-                f"{name}, {what}", number(median(ours)), shown, f"{number(ratio)} x as many", "1 x as many", ratio >= 1
+                f"{name}, {what}",
+                number(median(ours)),
+                shown,
+                f"{number(ratio)} x as many",
+                "1 x as many",
+                ratio >= 1,
             )
 
 
@@ -112,7 +117,9 @@ def pettingzoo() -> Iterator[Row]:
 def states(game: Any, *, observed: bool) -> Play:
     """Play games of OpenSpiel with whatever is legal, and look at each position if that is wanted."""
     rng = Random(0)  # noqa: S311 - play, not secrets
-    observation = import_module("open_spiel.python.observation").make_observation(game) if observed else None
+    observation = (
+        import_module("open_spiel.python.observation").make_observation(game) if observed else None
+    )
 
     def play() -> int:
         moves = 0
@@ -139,7 +146,9 @@ def openspiel() -> Iterator[Row]:
         plays = {other: states(load("python_tic_tac_toe"), observed=observed)}
         for name in catalogue.list_names():
             plays[name] = states(load("number_tower", {"game": name}), observed=observed)
-        yield from beside(plays, other, f"moves a second{', observation tensors' if observed else ''}")
+        yield from beside(
+            plays, other, f"moves a second{', observation tensors' if observed else ''}"
+        )
 
 
 # Many at once ------------------------------------------------------------------------------------------------
@@ -156,11 +165,15 @@ def in_arrays() -> Iterator[Row]:
             where = f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
             tried, found = alone(rates_in_arrays, cores, observed=observed)
             usual = next(iter(tried))
-            yield Row(f"pgx's tic_tac_toe, {usual}: moves a second, {where}", "", number(tried[usual]))
+            yield Row(
+                f"pgx's tic_tac_toe, {usual}: moves a second, {where}", "", number(tried[usual])
+            )
             yield from rows_in_arrays(found, where)
 
 
-def rates_in_arrays(cores: int, *, observed: bool) -> tuple[dict[str, float], dict[str, list[float]]]:
+def rates_in_arrays(
+    cores: int, *, observed: bool
+) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Return the rates of all ways to play pgx, and round by round those of the fastest, of the loops and of JAX."""
     use_cores(cores)
     module = import_module("envs_jax")
@@ -183,7 +196,10 @@ def rows_in_arrays(found: dict[str, list[float]], where: str) -> Iterator[Row]:
     for name in catalogue.list_names():
         loops, on_jax = found[f"{name}, compiled loops"], found[f"{name}, JAX"]
         ratio = median(map(truediv, on_jax, loops))
-        work, rate = f"{name}, JAX beside the loops, {where}", f"compiled loops: {number(median(loops))}"
+        work, rate = (
+            f"{name}, JAX beside the loops, {where}",
+            f"compiled loops: {number(median(loops))}",
+        )
         yield Row(work, number(median(on_jax)), rate, f"{number(ratio)} x as many")
 
 
@@ -222,7 +238,9 @@ def use_cores(cores: int) -> None:
 
 def batch(name: str, number_of_games: int, turns: int, cores: int, *, observed: bool) -> Play:
     """Play many of our games at once in compiled loops."""
-    games = import_module("number_tower.envs.games").Games(name, number_of_games, seed=0, threads=cores)
+    games = import_module("number_tower.envs.games").Games(
+        name, number_of_games, seed=0, threads=cores
+    )
 
     def play() -> int:
         for _ in range(turns):
@@ -253,7 +271,9 @@ def gymnasium() -> Iterator[Row]:
         for name in catalogue.list_names()
     }
     for name, found in measure_rates(ROUNDS, plays).items():
-        yield Row(f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found)))
+        yield Row(
+            f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found))
+        )
 
 
 def against(env: Any) -> Play:
@@ -327,12 +347,16 @@ def measured(section: Callable[[], Iterator[Row]]) -> list[Row]:
 def main() -> int:
     """Measure, print one table, and fail unless every goal is met."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}")
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}"
+    )
     parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
     asked = parser.parse_args()
     unknown = [name for name in asked.sections if name not in SECTIONS]
     if unknown or (asked.sections and asked.write):
-        parser.error(f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept")
+        parser.error(
+            f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept"
+        )
     about = facts(PACKAGES)
     table: dict[str, list[Row]] = {}
     for heading, section in (SECTIONS[name] for name in asked.sections or SECTIONS):
@@ -340,7 +364,9 @@ def main() -> int:
         table[heading] = measured(section)
     print(aligned(table))
     if asked.write:
-        RESULTS.write_text(kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8")
+        RESULTS.write_text(
+            kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8"
+        )
     return int(any(row.goal and not row.met for rows in table.values() for row in rows))
 
 

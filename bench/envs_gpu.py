@@ -124,14 +124,20 @@ def measure_growth() -> Iterator[Row]:
     module = import_module("envs_jax")
     make_rules = import_module("number_tower").Rules
     settings: dict[str, dict[str, Any]]
-    settings = {f"{blocks} blocks, no target": {"blocks": range(1, blocks + 1)} for blocks in (8, 16, 32, 64, 128, 256)}
+    settings = {
+        f"{blocks} blocks, no target": {"blocks": range(1, blocks + 1)}
+        for blocks in (8, 16, 32, 64, 128, 256)
+    }
     settings |= {
-        f"9 blocks, target {target:,}": {"supply": "endless", "target": target} for target in (15, 255, 65_535)
+        f"9 blocks, target {target:,}": {"supply": "endless", "target": target}
+        for target in (15, 255, 65_535)
     }
     for observed in (False, True):
         for what, options in settings.items():
             rules = make_rules(towers="own", stuck="skips", **options)
-            play = module.ours(rules, MIDDLE, MOVES // MIDDLE // 4, observed=observed, looped=LOOPS[1])
+            play = module.ours(
+                rules, MIDDLE, MOVES // MIDDLE // 4, observed=observed, looped=LOOPS[1]
+            )
             rate = median(measure_rates(ROUNDS, {what: play})[what])
             _, memory = count_bytes(module.make(rules), observed=observed)
             shown = "observations and masks" if observed else "masks"
@@ -146,7 +152,9 @@ def measure(batches: tuple[int, ...]) -> dict[str, Any]:
         print("There is no accelerator here: these are the processor's numbers.", file=sys.stderr)
     begun = perf_counter()
     bandwidth = measure_copy()
-    sections: dict[str, list[Row]] = {"copy": [Row("bytes a second, read and written in a copy", number(bandwidth))]}
+    sections: dict[str, list[Row]] = {
+        "copy": [Row("bytes a second, read and written in a copy", number(bandwidth))]
+    }
     for observed in (False, True):
         heading = f"moves a second with {'observations and ' if observed else ''}masks, written at every move"
         sections[heading] = []
@@ -188,10 +196,18 @@ bytes of a move are those that it has to read and to write: state, mask and obse
 
 def main() -> int:
     """Measure and print, or write what was measured elsewhere into the page of results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write what was measured as JSON")
-    parser.add_argument("--merge", type=Path, metavar="FILE", help=f"write a file of --out into {RESULTS.name}")
-    parser.add_argument("--batches", default=",".join(map(str, BATCHES)), help="numbers of games, with commas between")
+    parser.add_argument(
+        "--merge", type=Path, metavar="FILE", help=f"write a file of --out into {RESULTS.name}"
+    )
+    parser.add_argument(
+        "--batches",
+        default=",".join(map(str, BATCHES)),
+        help="numbers of games, with commas between",
+    )
     asked = parser.parse_args()
     if asked.merge is not None:
         found = json.loads(asked.merge.read_text(encoding="utf-8"))

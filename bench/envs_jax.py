@@ -42,25 +42,41 @@ class Play:
         return self.count
 
 
-def ours(game: Any, games: int, moves: int, *, observed: bool, looped: str = "scanned", **options: Any) -> Play:
+def ours(
+    game: Any, games: int, moves: int, *, observed: bool, looped: str = "scanned", **options: Any
+) -> Play:
     """Return play of one of our games; player 0 starts, as in the compiled loops of `envs.games`."""
     env = make(game, first=0, **options)
     return _play(env, env.random_action, env.init, games, moves, observed=observed, looped=looped)
 
 
-def pgx_ways(games: int, moves: int, *, observed: bool, loops: Iterable[str]) -> Iterator[tuple[str, Play]]:
+def pgx_ways(
+    games: int, moves: int, *, observed: bool, loops: Iterable[str]
+) -> Iterator[tuple[str, Play]]:
     """Yield ways to play pgx's tic-tac-toe, under their names, all compiled before; the first is the usual one.
 
     It is given the same advantages as ours: a choice by one random number, and a player who always starts.
     """
     env = pgx.make("tic_tac_toe")
     start = env.init(jax.random.PRNGKey(0))
-    starts: dict[str, Callable[[Any], Any]] = {"who starts is random": env.init, "one player starts": lambda _: start}
-    choices = {"categorical choice": _categorical, "one random number": _counted, "one random number and bits": _bits}
-    ways = [("categorical choice", "who starts is random"), *((choice, "one player starts") for choice in choices)]
+    starts: dict[str, Callable[[Any], Any]] = {
+        "who starts is random": env.init,
+        "one player starts": lambda _: start,
+    }
+    choices = {
+        "categorical choice": _categorical,
+        "one random number": _counted,
+        "one random number and bits": _bits,
+    }
+    ways = [
+        ("categorical choice", "who starts is random"),
+        *((choice, "one player starts") for choice in choices),
+    ]
     for choice, first in ways:
         for looped in loops:
-            play = _play(env, choices[choice], starts[first], games, moves, observed=observed, looped=looped)
+            play = _play(
+                env, choices[choice], starts[first], games, moves, observed=observed, looped=looped
+            )
             yield f"{choice}, {first}, {looped}", play
 
 
@@ -83,8 +99,12 @@ def _play(  # noqa: PLR0913 - all that differs between plays
     def turn(carried: Any, keys: Any) -> Any:
         state = carried[0]
         state = step(state, choose(state, keys[0]), jax.random.split(keys[1], games))
-        if hasattr(state, "_x"):  # pgx stores the mask in any case, and the observation unless that is taken out
-            return state if observed else state.replace(observation=jnp.zeros_like(state.observation)), None
+        if hasattr(
+            state, "_x"
+        ):  # pgx stores the mask in any case, and the observation unless that is taken out
+            return state if observed else state.replace(
+                observation=jnp.zeros_like(state.observation)
+            ), None
         return state, show(state)
 
     state = jax.jit(jax.vmap(init))(jax.random.split(jax.random.PRNGKey(0), games))
@@ -134,7 +154,9 @@ _LOOPS: dict[str, Callable[[Turn, int], Loop]] = {
 
 
 def _categorical(state: Any, key: Any) -> Any:
-    return jax.random.categorical(key, jnp.log(state.legal_action_mask.astype(jnp.float32)), axis=-1)
+    return jax.random.categorical(
+        key, jnp.log(state.legal_action_mask.astype(jnp.float32)), axis=-1
+    )
 
 
 def _counted(state: Any, key: Any) -> Any:
@@ -145,9 +167,14 @@ def _counted(state: Any, key: Any) -> Any:
 
 def _bits(state: Any, key: Any) -> Any:
     mask = state.legal_action_mask
-    word = jnp.sum(jnp.where(mask, np.uint32(1) << np.arange(mask.shape[-1], dtype=np.uint32), np.uint32(0)), axis=-1)
+    word = jnp.sum(
+        jnp.where(mask, np.uint32(1) << np.arange(mask.shape[-1], dtype=np.uint32), np.uint32(0)),
+        axis=-1,
+    )
     choose_bit = import_module("number_tower.envs.array_view").choose_bit
-    return choose_bit((word.astype(jnp.uint32),), mask.shape[-1], jax.random.bits(key, word.shape, jnp.uint32))
+    return choose_bit(
+        (word.astype(jnp.uint32),), mask.shape[-1], jax.random.bits(key, word.shape, jnp.uint32)
+    )
 
 
 # Beside the compiled loops, step by step with NumPy arrays ----------------------------------------------------------
@@ -162,8 +189,12 @@ class Stepwise:
         keys = jax.random.split(jax.random.PRNGKey(0), games)
         self.state, self.key = jax.jit(jax.vmap(env.init))(keys), jax.random.PRNGKey(1)
         self.count, self.games, self.observed = moves, games, observed
-        self.choose = jax.jit(lambda state, key: (env.random_action(state, key), jax.random.split(key)[0]))
-        self.step = jax.jit(lambda state, action: _with_mask(step(state, action, keys)), donate_argnums=0)
+        self.choose = jax.jit(
+            lambda state, key: (env.random_action(state, key), jax.random.split(key)[0])
+        )
+        self.step = jax.jit(
+            lambda state, action: _with_mask(step(state, action, keys)), donate_argnums=0
+        )
         self.observe = jax.jit(env.observe)
         self()
 

@@ -41,7 +41,9 @@ def compare(job: Callable[[int], object] = compute, jobs: int = JOBS) -> tuple[f
     ):  # fmt: skip
         for executor in (remote, local):
             _measure(executor, job, 2 * WORKERS)
-        on_cluster, here = in_turns(ROUNDS, lambda: _measure(remote, job, jobs), lambda: _measure(local, job, jobs))
+        on_cluster, here = in_turns(
+            ROUNDS, lambda: _measure(remote, job, jobs), lambda: _measure(local, job, jobs)
+        )
     return on_cluster, here
 
 
@@ -57,4 +59,6 @@ def _measure(executor: Executor, job: Callable[[int], object], jobs: int) -> flo
 
 if __name__ == "__main__":
     on_cluster, here = compare()
-    print(f"cluster {JOBS / on_cluster:.0f} jobs/s, here {JOBS / here:.0f} jobs/s, ratio {here / on_cluster:.3f}")
+    print(
+        f"cluster {JOBS / on_cluster:.0f} jobs/s, here {JOBS / here:.0f} jobs/s, ratio {here / on_cluster:.3f}"
+    )

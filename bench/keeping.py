@@ -44,10 +44,26 @@ def fill(file: Path, number: int, seed: int = 1) -> None:
                 table, row = chance.choice(kinds)
                 one, other = chance.sample(PLAYERS, 2)
                 at = (_FIRST + timedelta(minutes=identity)).isoformat(timespec="microseconds") + "Z"
-                names = {"name_1": one, "name_2": other, "player_1": one.casefold(), "player_2": other.casefold()}
-                rows.append({**row, **names, "id": identity, "key": f"{identity:032x}", "started": at, "changed": at})
+                names = {
+                    "name_1": one,
+                    "name_2": other,
+                    "player_1": one.casefold(),
+                    "player_2": other.casefold(),
+                }
+                rows.append(
+                    {
+                        **row,
+                        **names,
+                        "id": identity,
+                        "key": f"{identity:032x}",
+                        "started": at,
+                        "changed": at,
+                    }
+                )
                 entry = {"game": identity, "at": at}
-                log += [{**entry, "version": n, "change": c.written()} for n, c in enumerate(table.log)]
+                log += [
+                    {**entry, "version": n, "change": c.written()} for n, c in enumerate(table.log)
+                ]
             connection.execute(insert(games), rows)
             connection.execute(insert(changes), log)
     store.close()

@@ -41,7 +41,9 @@ def compare_with_plain(name: str, **options: object) -> Duel:
         plain = PlainStudy(rules)
         for first, second in product(SIGHTS, repeat=2):
             expected = plain.expect(first, second).result
-            agree(isclose(found.get_games(first, second).result, expected, abs_tol=1e-9), other=True)
+            agree(
+                isclose(found.get_games(first, second).result, expected, abs_tol=1e-9), other=True
+            )
 
     return Duel(took, seconds(compute_plainly), len(PlainStudy(rules).positions))
 
@@ -51,7 +53,9 @@ JOBS = 3_000
 
 def make_jobs() -> Callable[[int], object]:
     """Return the jobs that executors are compared by: settings of climb, of about a millisecond each."""
-    return partial(measure_setting, space=make_space("climb", CLIMBS, sample=JOBS), limits=StudyLimits())
+    return partial(
+        measure_setting, space=make_space("climb", CLIMBS, sample=JOBS), limits=StudyLimits()
+    )
 
 
 class Sweeping(NamedTuple):

@@ -23,7 +23,9 @@ def facts(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": ", ".join(f"{name} {_version(name)}" for name in packages),
         "C compiler": _compiler(),
-        "load before the run": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "not known",
+        "load before the run": f"{os.getloadavg()[0]:.1f}"
+        if hasattr(os, "getloadavg")
+        else "not known",
     }
 
 
@@ -54,4 +56,6 @@ def _compiler() -> str:
     found = compiler()
     if found is None:
         return "none"
-    return subprocess.run([found, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    return subprocess.run(
+        [found, "--version"], check=True, capture_output=True, text=True
+    ).stdout.splitlines()[0]

@@ -97,8 +97,12 @@ class Searched(NamedTuple):
 
 def yardstick(program: str, blocks: int, target: int) -> Searched:
     """Run the yardstick with a table of 2^24 entries; it times itself."""
-    told = subprocess.run([program, str(blocks), str(target), "24"], check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(
+        [program, str(blocks), str(target), "24"], check=True, capture_output=True, text=True
+    ).stdout
     read = re.search(r" first=(win|loss) .* in ([0-9.]+)s", told)
     if read is None:
-        raise ValueError(f"expected the yardstick to say who wins and how long it took; got {told!r}")
+        raise ValueError(
+            f"expected the yardstick to say who wins and how long it took; got {told!r}"
+        )
     return Searched(read[1], float(read[2]))

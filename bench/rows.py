@@ -21,7 +21,13 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """What stands in the columns."""
-        verdict = "MISSED" if self.met is False else "not measured" if self.goal and self.met is None else ""
+        verdict = (
+            "MISSED"
+            if self.met is False
+            else "not measured"
+            if self.goal and self.met is None
+            else ""
+        )
         return (*astuple(self)[:-1], verdict)
 
 
@@ -36,7 +42,9 @@ def faster(work: str, ours: float, other: tuple[str, float], times: float | None
     ratio = theirs / ours
     goal = "" if times is None else f"{times:g} x as fast"
     met = None if times is None else ratio >= times
-    return Row(work, duration(ours), f"{name}: {duration(theirs)}", f"{number(ratio)} x as fast", goal, met)
+    return Row(
+        work, duration(ours), f"{name}: {duration(theirs)}", f"{number(ratio)} x as fast", goal, met
+    )
 
 
 def at_most(work: str, ours: float, other: tuple[str, float], times: float) -> Row:
@@ -44,7 +52,14 @@ def at_most(work: str, ours: float, other: tuple[str, float], times: float) -> R
     name, theirs = other
     ratio = ours / theirs
     shown = f"{name}: {duration(theirs)}"
-    return Row(work, duration(ours), shown, f"{number(ratio)} x the time", f"{times:g} x the time", ratio <= times)
+    return Row(
+        work,
+        duration(ours),
+        shown,
+        f"{number(ratio)} x the time",
+        f"{times:g} x the time",
+        ratio <= times,
+    )
 
 
 def duration(seconds: float) -> str:
@@ -63,7 +78,9 @@ def aligned(sections: dict[str, list[Row]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
-        return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        return "  ".join(
+            cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
+        ).rstrip()
 
     parts = [line(HEADS)]
     for name, rows in sections.items():

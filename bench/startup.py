@@ -59,7 +59,9 @@ OneWidget().run()
 FRAME = b"summit"
 """What is on the first frame of both."""
 
-LEAST_APP = Work("a Textual app with one widget, first frame", [sys.executable, "-c", ONE_WIDGET], FRAME, 1)
+LEAST_APP = Work(
+    "a Textual app with one widget, first frame", [sys.executable, "-c", ONE_WIDGET], FRAME, 1
+)
 APP = Work("tower, first frame of the app", [TOWER], FRAME, 1.5)
 
 
@@ -69,7 +71,9 @@ def measure_frame(work: Work) -> float:
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 132, 0, 0))
     environment = {**os.environ, "TERM": "xterm-256color", "NUMBER_TOWER_DB": "none"}
     start = time.perf_counter()
-    with subprocess.Popen(work.command, stdin=far, stdout=far, stderr=far, env=environment) as process:
+    with subprocess.Popen(
+        work.command, stdin=far, stdout=far, stderr=far, env=environment
+    ) as process:
         os.close(far)
         seen = b""
         try:

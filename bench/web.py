@@ -70,7 +70,9 @@ def running(kind: Kind) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as found:
         port: int = found.getsockname()[1]
     with TemporaryDirectory() as folder, (Path(folder) / "said").open("w+") as said:
-        process = subprocess.Popen(kind.call(port, Path(folder) / "games.db"), stdout=said, stderr=said)
+        process = subprocess.Popen(
+            kind.call(port, Path(folder) / "games.db"), stdout=said, stderr=said
+        )
         try:
             _wait(process, port)
             yield port
@@ -87,8 +89,13 @@ def _wait(process: subprocess.Popen[bytes], port: int) -> None:
     """Wait until a server answers."""
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        with (
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", port), timeout=60) as connection,
+        ):
+            connection.sendall(
+                b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+            )
             if connection.recv(12) == b"HTTP/1.1 200":
                 return
         time.sleep(0.05)
@@ -100,7 +107,11 @@ def load(kind: Kind, script: str = "web_load.py", **task: int) -> Any:
     with running(kind) as port:
         wanted = json.dumps({"port": port, "bare": kind.bare, **task})
         done = subprocess.run(
-            [sys.executable, str(HERE / script)], input=wanted, stdout=subprocess.PIPE, text=True, check=True
+            [sys.executable, str(HERE / script)],
+            input=wanted,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
         )
     return json.loads(done.stdout)
 
@@ -108,23 +119,40 @@ def load(kind: Kind, script: str = "web_load.py", **task: int) -> Any:
 def latencies() -> Iterator[Row]:
     """Measure how long moves take to reach the opponent while every game has one each second."""
     taken = {kind: load(kind, games=GAMES, moves=SECONDS)["taken"] for kind in (OURS, BARE)}
-    hundredths = {kind: quantiles(times, n=100, method="inclusive") for kind, times in taken.items()}
+    hundredths = {
+        kind: quantiles(times, n=100, method="inclusive") for kind, times in taken.items()
+    }
     work = f"{GAMES} games, one move a second each: a move reaches the opponent"
     for share, goal in ((50, None), (99, SOON)):
         ours, bare = (hundredths[kind][share - 1] for kind in (OURS, BARE))
         met = None if goal is None else ours <= goal
         shown = "" if goal is None else duration(goal)
         other = f"{BARE.name}: {duration(bare)}"
-        yield Row(f"{work}, p{share}", duration(ours), other, f"{number(ours / bare)} x the time", shown, met)
+        yield Row(
+            f"{work}, p{share}",
+            duration(ours),
+            other,
+            f"{number(ours / bare)} x the time",
+            shown,
+            met,
+        )
     ours, bare = (max(taken[kind]) for kind in (OURS, BARE))
-    yield Row(f"{work}, the slowest of {len(taken[OURS]):,}", duration(ours), f"{BARE.name}: {duration(bare)}")
+    yield Row(
+        f"{work}, the slowest of {len(taken[OURS]):,}",
+        duration(ours),
+        f"{BARE.name}: {duration(bare)}",
+    )
 
 
 def class_latencies() -> Iterator[Row]:
     """Measure how long moves take to reach the opponent and the wall in a class whose pupils move every 5 seconds."""
-    taken = {kind: load(kind, "web_class.py", pupils=PUPILS, moves=CLASS_MOVES) for kind in (OURS, BARE)}
+    taken = {
+        kind: load(kind, "web_class.py", pupils=PUPILS, moves=CLASS_MOVES) for kind in (OURS, BARE)
+    }
     for place, words in (("opponent", "the opponent"), ("wall", "the wall")):
-        hundredths = {kind: quantiles(each[place], n=100, method="inclusive") for kind, each in taken.items()}
+        hundredths = {
+            kind: quantiles(each[place], n=100, method="inclusive") for kind, each in taken.items()
+        }
         for share, goal in ((50, None), (99, SOON_IN_CLASS)):
             ours, bare = (hundredths[kind][share - 1] for kind in (OURS, BARE))
             work = f"a class of {PUPILS}, a move every 5 s each: a move reaches {words}, p{share}"
@@ -144,12 +172,21 @@ def rates() -> Iterator[Row]:
     ours, bare = median(rounds[OURS]), median(rounds[BARE])
     work = f"{GAMES} games, {MOVERS} movers who never wait: moves a second"
     other = f"{BARE.name}: {number(bare)}"
-    yield Row(work, number(ours), other, f"{number(ours / bare)} x as many", "0.5 x as many", ours >= bare / 2)
+    yield Row(
+        work,
+        number(ours),
+        other,
+        f"{number(ours / bare)} x as many",
+        "0.5 x as many",
+        ours >= bare / 2,
+    )
 
 
 def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
     """Return the page of results with this run in its own part, whatever else stands there."""
-    known = "\n".join(f"- {what}: {about[what]}" for what in ("date", "machine", "system", "Python"))
+    known = "\n".join(
+        f"- {what}: {about[what]}" for what in ("date", "machine", "system", "Python")
+    )
     part = f"""{BEGIN}
 ## In the browser
 
@@ -181,7 +218,9 @@ def main() -> int:
         table[heading] = list(section())
     print(aligned(table))
     if asked.write:
-        RESULTS.write_text(kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8")
+        RESULTS.write_text(
+            kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8"
+        )
     return int(any(row.met is False for rows in table.values() for row in rows))
 
 

@@ -46,16 +46,22 @@ def _prepare(connection: Any, _: object) -> None:
 
 def app_with(file: str) -> FastAPI:
     """Return the server, with its database in a file; its connections take turns in Python, not at the file's lock."""
-    engine = create_engine(f"sqlite:///{file}", pool_size=1, max_overflow=0, connect_args={"check_same_thread": False})
+    engine = create_engine(
+        f"sqlite:///{file}", pool_size=1, max_overflow=0, connect_args={"check_same_thread": False}
+    )
     event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE") and None)
+    event.listen(
+        engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE") and None
+    )
     changes.metadata.create_all(engine)
     listeners: defaultdict[int, set[asyncio.Queue[str]]] = defaultdict(set)
     app = FastAPI()
 
     def keep(game: int, move: Move) -> None:
         with engine.begin() as connection:
-            connection.execute(insert(changes).values(game=game, version=move.version, block=move.block))
+            connection.execute(
+                insert(changes).values(game=game, version=move.version, block=move.block)
+            )
 
     @app.post("/api/games/{game}/moves")
     async def place(game: int, move: Move) -> dict[str, int]:
@@ -64,7 +70,9 @@ def app_with(file: str) -> FastAPI:
         for listener in listeners[game]:
             listener.put_nowait(news)
         for listener in listeners[WALL]:
-            listener.put_nowait(f'event: board\ndata: {{"game":{game},"version":{move.version + 1}}}\n\n')
+            listener.put_nowait(
+                f'event: board\ndata: {{"game":{game},"version":{move.version + 1}}}\n\n'
+            )
         return {"version": move.version + 1}
 
     @app.get("/api/wall/events")
@@ -93,4 +101,10 @@ def app_with(file: str) -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(app_with(sys.argv[2]), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", access_log=False)
+    uvicorn.run(
+        app_with(sys.argv[2]),
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        log_level="warning",
+        access_log=False,
+    )

@@ -46,12 +46,16 @@ class Browser:
 
     async def open(self, path: str) -> bytes:
         """Connect, and get a page."""
-        _, self._wire = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", self._port)
+        _, self._wire = await asyncio.get_running_loop().create_connection(
+            Wire, "127.0.0.1", self._port
+        )
         return await self.ask("GET", path)
 
     async def ask(self, method: str, path: str, **form: str) -> bytes:
         """Ask for something that must be granted; return the address that the answer leads to, or its body."""
-        status, body = await asyncio.wait_for(self._wire.ask(self.write(method, path, **form)), PATIENT)
+        status, body = await asyncio.wait_for(
+            self._wire.ask(self.write(method, path, **form)), PATIENT
+        )
         for cookie in re.findall(rb"(?im)^set-cookie: ([^;\r]+)", self._wire.head):
             name, _, value = cookie.decode().partition("=")
             self._cookies[name] = value
@@ -64,8 +68,14 @@ class Browser:
         """Write a request as this browser sends it."""
         body = urlencode(form).encode()
         lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
-        lines += ["Cookie: " + "; ".join(f"{name}={value}" for name, value in self._cookies.items())]
-        kind = ["Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(body)}", "X-Fragment: 1"]
+        lines += [
+            "Cookie: " + "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        ]
+        kind = [
+            "Content-Type: application/x-www-form-urlencoded",
+            f"Content-Length: {len(body)}",
+            "X-Fragment: 1",
+        ]
         lines += kind if method == "POST" else []
         return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
 
@@ -80,7 +90,9 @@ class Game(NamedTuple):
 class Wall(asyncio.Protocol):
     """The connection of the wall: it notes when it saw which version of which game."""
 
-    def __init__(self, request: bytes, games: dict[bytes, Seen], pattern: re.Pattern[bytes]) -> None:
+    def __init__(
+        self, request: bytes, games: dict[bytes, Seen], pattern: re.Pattern[bytes]
+    ) -> None:
         self._request, self._games, self._pattern = request, games, pattern
         self._buffer = b""
         self.opened = asyncio.get_running_loop().create_future()
@@ -110,7 +122,10 @@ async def measure(task: Task) -> dict[str, list[float]]:
     await asyncio.wait_for(wall.opened, PATIENT)
     begin = time.perf_counter() + 1
     pause = PACE / 2
-    played = [play(game, task.moves, begin + pause * place / len(games), pause) for place, game in enumerate(games)]
+    played = [
+        play(game, task.moves, begin + pause * place / len(games), pause)
+        for place, game in enumerate(games)
+    ]
     taken = [took for each in await asyncio.gather(*played) for took in each]
     return {"opponent": [took[0] for took in taken], "wall": [took[1] for took in taken]}
 
@@ -158,7 +173,9 @@ async def open_class(task: Task) -> tuple[list[Game], Wall]:
     # A board names the player who begins first, and has the numbers that are placed in its drawing.
     pattern = re.compile(rb'title="(P\d+)"(?s:.*?)class="class-towers(.*)class="board-status')
     watch = teacher.write("GET", f"{path}/wall/events")
-    _, wall = await loop.create_connection(lambda: Wall(watch, by_name, pattern), "127.0.0.1", task.port)
+    _, wall = await loop.create_connection(
+        lambda: Wall(watch, by_name, pattern), "127.0.0.1", task.port
+    )
     return games, wall
 
 
@@ -186,12 +203,16 @@ async def open_bare(task: Task) -> tuple[list[Game], Wall]:
 
         def move(version: int, wire: Wire = wire, number: int = number) -> Any:
             body = b'{"block":1,"version":%d}' % version
-            return asyncio.wait_for(wire.ask(request("POST", f"/api/games/{number}/moves", body=body)), PATIENT)
+            return asyncio.wait_for(
+                wire.ask(request("POST", f"/api/games/{number}/moves", body=body)), PATIENT
+            )
 
         games.append(Game(seen, move))
     pattern = re.compile(rb'"game":(\d+),"version":(\d+)')
     watch = request("GET", "/api/wall/events")
-    _, wall = await loop.create_connection(lambda: Wall(watch, by_number, pattern), "127.0.0.1", task.port)
+    _, wall = await loop.create_connection(
+        lambda: Wall(watch, by_number, pattern), "127.0.0.1", task.port
+    )
     return games, wall
 
 

@@ -21,7 +21,14 @@ except ImportError:
 PATIENT = 60.0
 """Seconds after which an answer is not waited for any more."""
 
-RULES = {"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 200, "stuck": "loses"}
+RULES = {
+    "blocks": "1-9",
+    "supply": "endless",
+    "towers": "own",
+    "fit": "any",
+    "target": 200,
+    "stuck": "loses",
+}
 """A game of more moves than are made here, one or two high."""
 
 
@@ -107,7 +114,9 @@ class Seen:
     def event(self, seat: int, version: int, now: float) -> None:
         """Note an event, and wake those who wait for it or for one before it."""
         self.times[seat][version] = now
-        for wanted in [wanted for wanted in self.waiting if wanted[0] == seat and wanted[1] <= version]:
+        for wanted in [
+            wanted for wanted in self.waiting if wanted[0] == seat and wanted[1] <= version
+        ]:
             self.waiting.pop(wanted).set_result(None)
 
     def when(self, seat: int, version: int) -> float:
@@ -145,7 +154,9 @@ def request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes
 
 async def asked(wire: Wire, method: str, path: str, token: str = "", **content: object) -> Any:
     """Ask for something that must be granted."""
-    status, body = await asyncio.wait_for(wire.ask(request(method, path, token, json.dumps(content).encode())), PATIENT)
+    status, body = await asyncio.wait_for(
+        wire.ask(request(method, path, token, json.dumps(content).encode())), PATIENT
+    )
     if not 200 <= status < 300:
         raise RuntimeError(f"{method} {path}: {status} {body.decode(errors='replace')}")
     return json.loads(body)
@@ -159,14 +170,18 @@ async def opened(task: Task, number: int) -> Game:
     if task.bare:
         path = f"/api/games/{number}"
     else:
-        made = await asked(wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent={"kind": "link"})
+        made = await asked(
+            wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent={"kind": "link"}
+        )
         path = f"/api/games/{made['address']}"
         joined = await asked(wire, "POST", f"{path}/join", name="Ben")
         tokens = (made["token"], joined["token"])
     game = Game(path, tokens, wire, Seen())
     for seat in (0, 1):
         following = request("GET", f"{path}/events", tokens[seat])
-        await loop.create_connection(lambda: Stream(following, game.seen, seat), "127.0.0.1", task.port)  # noqa: B023 - at once
+        await loop.create_connection(
+            lambda: Stream(following, game.seen, seat), "127.0.0.1", task.port
+        )  # noqa: B023 - at once
         await game.seen.until(seat, 0)
     return game
 
@@ -204,7 +219,9 @@ async def measured(task: Task) -> dict[str, Any]:
     opening = time.perf_counter() - start
     if not task.movers:
         begin = time.perf_counter() + 1
-        played = [steady(game, task.moves, begin + place / len(games)) for place, game in enumerate(games)]
+        played = [
+            steady(game, task.moves, begin + place / len(games)) for place, game in enumerate(games)
+        ]
         taken = [took for times in await asyncio.gather(*played) for took in times]
         return {"opening": opening, "taken": taken}
     work = deque((game, 0) for game in games)

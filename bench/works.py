@@ -89,11 +89,16 @@ def against_plain(name: str, **options: object) -> Duel:
 
     def plain() -> list[nt.Worth]:
         position, reference = start(name, **options), PlainSolver()
-        return [reference.evaluate(position), *(reference.evaluate_move(position, block) for block in position.legal)]
+        return [
+            reference.evaluate(position),
+            *(reference.evaluate_move(position, block) for block in position.legal),
+        ]
 
     solution = everything(start(name, **options))
     agree([solution.worth, *solution.moves.values()], plain())
-    ours, other = in_turns(3, lambda: typical(lambda: everything(start(name, **options))), lambda: seconds(plain))
+    ours, other = in_turns(
+        3, lambda: typical(lambda: everything(start(name, **options))), lambda: seconds(plain)
+    )
     return Duel(ours, other)
 
 
@@ -188,7 +193,11 @@ def summit_against_c(target: int, program: str, its_target: int, *, compiled: bo
 
 def _deep(target: int, *, compiled: bool) -> Value:
     position = start("summit", blocks="1-20", target=target)
-    return DeepSolver(position, SearchLimits(), plies=False, compiled=compiled).evaluate(position).value
+    return (
+        DeepSolver(position, SearchLimits(), plies=False, compiled=compiled)
+        .evaluate(position)
+        .value
+    )
 
 
 def draft_against_alphabeta(blocks: int, target: int) -> Duel:
@@ -263,7 +272,9 @@ def first_search(cache: str) -> float:
 
 def first_matching(cache: str) -> float:
     """Time a first compiled matching, likewise."""
-    return _first(cache, lambda: decompose_blocks(range(1, 1001), "related", SearchLimits(), compiled=True))
+    return _first(
+        cache, lambda: decompose_blocks(range(1, 1001), "related", SearchLimits(), compiled=True)
+    )
 
 
 def _first(cache: str, work: Callable[[], object]) -> float:

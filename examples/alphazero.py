@@ -59,7 +59,9 @@ class Settings(NamedTuple):
 # The network ---------------------------------------------------------------------------------------------------------
 
 
-def make_network(key: Array, inputs: int, actions: int, settings: Settings) -> list[tuple[Array, Array]]:
+def make_network(
+    key: Array, inputs: int, actions: int, settings: Settings
+) -> list[tuple[Array, Array]]:
     """Return random weights: a first layer, two for each residual layer, and the heads, which begin at zero."""
     width = settings.width
     sizes = [(inputs, width)] + [(width, width)] * (2 * settings.depth)
@@ -71,7 +73,9 @@ def make_network(key: Array, inputs: int, actions: int, settings: Settings) -> l
     return [*layers, (jnp.zeros((width, actions + 1)), jnp.zeros(actions + 1))]
 
 
-def apply_network(layers: list[tuple[Array, Array]], seen: Array, legal: Array) -> tuple[Array, Array]:
+def apply_network(
+    layers: list[tuple[Array, Array]], seen: Array, legal: Array
+) -> tuple[Array, Array]:
     """Return the logit of each action, the lowest there is for illegal ones; and the value for the player to move."""
     first, *middle, (weights, bias) = layers
     hidden = seen @ first[0] + first[1]
@@ -110,13 +114,19 @@ class Moves(NamedTuple):
     discount: Array  # 0 at the end, 1 if the same player moves again, otherwise -1
 
 
-def search(env: Any, settings: Settings, network: Tree, states: Any, key: Array) -> mctx.PolicyOutput[Any]:
+def search(
+    env: Any, settings: Settings, network: Tree, states: Any, key: Array
+) -> mctx.PolicyOutput[Any]:
     """Search from the positions of many games (Gumbel AlphaZero), with the rules themselves as the model."""
 
-    def look_ahead(network: Tree, _: Array, actions: Array, states: Any) -> tuple[mctx.RecurrentFnOutput, Any]:
+    def look_ahead(
+        network: Tree, _: Array, actions: Array, states: Any
+    ) -> tuple[mctx.RecurrentFnOutput, Any]:
         after, reward, discount = move(env, states, actions)
         logits, value = apply_network(network, after.observation, after.legal_action_mask)
-        return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), after
+        return mctx.RecurrentFnOutput(
+            reward=reward, discount=discount, prior_logits=logits, value=value
+        ), after
 
     logits, value = apply_network(network, states.observation, states.legal_action_mask)
     return mctx.gumbel_muzero_policy(
@@ -145,24 +155,35 @@ def start_games(env: Any, number: int, key: Array) -> SelfPlay:
     return SelfPlay(states, jax.random.randint(plies_key, (number,), 0, env.rules.most_plies))
 
 
-def play(env: Any, settings: Settings, network: Tree, games: SelfPlay, key: Array) -> tuple[SelfPlay, Lesson]:
+def play(
+    env: Any, settings: Settings, network: Tree, games: SelfPlay, key: Array
+) -> tuple[SelfPlay, Lesson]:
     """Play on in all games, and return a lesson for every ply; games that end start again."""
 
     def play_ply(games: SelfPlay, key: Array) -> tuple[SelfPlay, Moves]:
         search_key, move_key, start_key = jax.random.split(key, 3)
         states, legal = games.states, games.states.legal_action_mask
         found = search(env, settings, network, states, search_key)
-        value = jnp.take_along_axis(found.search_tree.summary().qvalues, found.action[:, None], axis=1)[:, 0]
+        value = jnp.take_along_axis(
+            found.search_tree.summary().qvalues, found.action[:, None], axis=1
+        )[:, 0]
         was_random = games.random_plies > 0
         anything = jax.random.categorical(move_key, jnp.where(legal, 0.0, -jnp.inf))
         after, reward, discount = move(env, states, jnp.where(was_random, anything, found.action))
-        moves = Moves(Lesson(states.observation, legal, found.action_weights, value), was_random, reward, discount)
+        moves = Moves(
+            Lesson(states.observation, legal, found.action_weights, value),
+            was_random,
+            reward,
+            discount,
+        )
         ended, fresh = after.terminated, start_games(env, settings.games, start_key)
         ahead = SelfPlay(after, jnp.maximum(games.random_plies - 1, 0))
         return jax.tree.map(lambda new, old: select(ended, new, old), fresh, ahead), moves
 
     def look_back(value: Array, moves: Moves) -> tuple[Array, Array]:
-        value = jnp.where(moves.was_random, moves.lesson.value, moves.reward + moves.discount * value)
+        value = jnp.where(
+            moves.was_random, moves.lesson.value, moves.reward + moves.discount * value
+        )
         return value, value
 
     games, moves = jax.lax.scan(play_ply, games, jax.random.split(key, settings.plies))
@@ -223,7 +244,15 @@ def make_learner(env: Any, settings: Settings, optimizer: Any, key: Array) -> Le
         jnp.zeros(shape),
     )
     games = start_games(env, settings.games, games_key)
-    return Learner(network, jax.tree.map(jnp.copy, network), optimizer.init(network), games, memory, jnp.int32(0), key)
+    return Learner(
+        network,
+        jax.tree.map(jnp.copy, network),
+        optimizer.init(network),
+        games,
+        memory,
+        jnp.int32(0),
+        key,
+    )
 
 
 def learn(env: Any, settings: Settings, optimizer: Any, learner: Learner) -> tuple[Learner, Losses]:
@@ -235,14 +264,20 @@ def learn(env: Any, settings: Settings, optimizer: Any, learner: Learner) -> tup
     remembered = jax.tree.map(lambda known: known.reshape(-1, *known.shape[2:]), memory)
     number = jnp.minimum(learner.rounds + 1, settings.memory) * settings.games * settings.plies
 
-    def update(carried: tuple[Tree, Tree, Tree], key: Array) -> tuple[tuple[Tree, Tree, Tree], Losses]:
+    def update(
+        carried: tuple[Tree, Tree, Tree], key: Array
+    ) -> tuple[tuple[Tree, Tree, Tree], Losses]:
         network, average, state = carried
         chosen = jax.random.randint(key, (settings.batch,), 0, number)
         lesson = jax.tree.map(lambda known: known[chosen], remembered)
         gradients, losses = jax.grad(measure_loss, has_aux=True)(network, lesson)
         changes, state = optimizer.update(gradients, state, network)
         network = optax.apply_updates(network, changes)
-        return (network, optax.incremental_update(network, average, 1 - settings.decay), state), losses
+        return (
+            network,
+            optax.incremental_update(network, average, 1 - settings.decay),
+            state,
+        ), losses
 
     carried = learner.network, learner.average, learner.optimizer
     carried, losses = jax.lax.scan(update, carried, jax.random.split(batch_key, settings.updates))
@@ -346,10 +381,14 @@ def draw_curve(name: str, rows: Sequence[Row]) -> str:
     ]
     labels = "plies played, in millions", "mean regret"
     summary = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
-    return Chart("regret", name, "", summary, lambda width: draw_scatter(points, labels, width)).render()
+    return Chart(
+        "regret", name, "", summary, lambda width: draw_scatter(points, labels, width)
+    ).render()
 
 
-def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int) -> Iterator[Row]:
+def train(
+    rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int
+) -> Iterator[Row]:
     """Learn without end; yield a line of the curve before the first round, and then after every few rounds."""
     env, optimizer = make(rules), optax.adam(settings.rate)
     learner = jax.jit(partial(make_learner, env, settings, optimizer))(jax.random.key(seed))
@@ -377,20 +416,36 @@ def train(rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: i
 def parse_arguments() -> argparse.Namespace:
     """Parse and check the command line; every setting is an option."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("game", nargs="?", default="draft", metavar="GAME", help="a name or a rule file (draft)")
+    parser.add_argument(
+        "game", nargs="?", default="draft", metavar="GAME", help="a name or a rule file (draft)"
+    )
     parser.add_argument("--preset", help="a recommended setting of the game")
-    parser.add_argument("--minutes", type=float, default=30, help="the longest that it may learn (30)")
-    parser.add_argument("--until", type=float, default=0, help="the mean regret at which it stops (0)")
-    parser.add_argument("--every", type=int, default=10, help="rounds between two lines of the curve (10)")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed, the same run on the same machine (1)")
+    parser.add_argument(
+        "--minutes", type=float, default=30, help="the longest that it may learn (30)"
+    )
+    parser.add_argument(
+        "--until", type=float, default=0, help="the mean regret at which it stops (0)"
+    )
+    parser.add_argument(
+        "--every", type=int, default=10, help="rounds between two lines of the curve (10)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the same seed, the same run on the same machine (1)"
+    )
     parser.add_argument("--out", type=Path, help="a CSV file for the curve")
-    parser.add_argument("--chart", type=Path, help="an SVG file for the curve; it needs the extra lab")
+    parser.add_argument(
+        "--chart", type=Path, help="an SVG file for the curve; it needs the extra lab"
+    )
     for name, value in Settings()._asdict().items():
-        parser.add_argument(f"--{name}", type=type(value), default=value, help=f"a setting ({value})")
+        parser.add_argument(
+            f"--{name}", type=type(value), default=value, help=f"a setting ({value})"
+        )
     options = parser.parse_args()
     for name in ("every", *Settings._fields):
         if not getattr(options, name) > 0:
-            parser.error(f"argument --{name}: expected a number above 0; got {getattr(options, name)}")
+            parser.error(
+                f"argument --{name}: expected a number above 0; got {getattr(options, name)}"
+            )
     if options.decay >= 1:
         parser.error(f"argument --decay: expected a number below 1; got {options.decay}")
     if not options.minutes >= 0:
@@ -413,19 +468,27 @@ def main() -> int:
     settings = Settings(*(getattr(options, name) for name in Settings._fields))
     rows, reached = [], False
     name = " ".join(filter(None, (options.game, options.preset)))
-    print(f"{name}, {len(options.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}")
+    print(
+        f"{name}, {len(options.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}"
+    )
     for row in train(options.rules, settings, options.truth, options.seed, options.every):
         rows.append(row)
         print(format_row(row), flush=True)
         if options.out:
-            options.out.write_text("\n".join(",".join(map(str, each)) for each in (Row._fields, *rows)) + "\n")
+            options.out.write_text(
+                "\n".join(",".join(map(str, each)) for each in (Row._fields, *rows)) + "\n"
+            )
         if options.chart:
             options.chart.write_text(draw_curve(name, rows))
         reached = row.start_regret == 0 and row.mean_regret <= options.until
         if reached or row.seconds >= 60 * options.minutes:
             break
     goal = f"the right first move and a mean regret of at most {options.until:g}"
-    print("The goal is reached." if reached else f"The time is over before the goal is reached: {goal}.")
+    print(
+        "The goal is reached."
+        if reached
+        else f"The time is over before the goal is reached: {goal}."
+    )
     return 0 if reached else 1
 
 

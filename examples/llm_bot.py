@@ -54,9 +54,13 @@ class Model(NamedTuple):
 
 def main() -> None:
     """Answer every question until there are no more."""
-    model = Model(*(os.environ.get(name, "").strip() for name in ("LLM_URL", "LLM_MODEL", "LLM_KEY")))
+    model = Model(
+        *(os.environ.get(name, "").strip() for name in ("LLM_URL", "LLM_MODEL", "LLM_KEY"))
+    )
     if urlsplit(model.url).scheme not in {"http", "https"} or not model.name:
-        sys.exit("llm_bot: set LLM_URL to a chat-completions address, http:// or https://, and LLM_MODEL to a model")
+        sys.exit(
+            "llm_bot: set LLM_URL to a chat-completions address, http:// or https://, and LLM_MODEL to a model"
+        )
     try:
         for line in sys.stdin:
             print(move(json.loads(line), model), flush=True)
@@ -75,11 +79,11 @@ def move(game: dict[str, Any], model: Model) -> int:
         if number in legal:
             return number
         wrong = "That names no block." if number is None else f"{number} cannot be placed now."
-        again = (
-            f"{wrong} You can place: {listed(legal)}. Choose one of these, and end with the line MOVE: and its number."
-        )
+        again = f"{wrong} You can place: {listed(legal)}. Choose one of these, and end with the line MOVE: and its number."
         talk += [{"role": "assistant", "content": reply}, {"role": "user", "content": again}]
-    raise ModelError(f"twice it named no block that can be placed; its last words were {talk[-2]['content'][-80:]!a}")
+    raise ModelError(
+        f"twice it named no block that can be placed; its last words were {talk[-2]['content'][-80:]!a}"
+    )
 
 
 def ask(talk: list[dict[str, str]], model: Model, deadline: float) -> str:
@@ -121,9 +125,13 @@ def chosen(reply: str) -> int | None:
 def prompt(game: dict[str, Any]) -> str:
     """Put the rules and the position in words."""
     me, other = game["seat"] - 1, 2 - game["seat"]
-    now = [f"Your tower, from the ground up: {listed(game['towers'][me])}. Its height: {game['heights'][me]}."]
+    now = [
+        f"Your tower, from the ground up: {listed(game['towers'][me])}. Its height: {game['heights'][me]}."
+    ]
     if game["rules"]["towers"] == "own":
-        now += [f"Your opponent's: {listed(game['towers'][other])}. Its height: {game['heights'][other]}."]
+        now += [
+            f"Your opponent's: {listed(game['towers'][other])}. Its height: {game['heights'][other]}."
+        ]
     now += [f"Blocks left for you: {game['left'][me] or 'none'}."]
     if game["rules"]["supply"] == "own":
         now += [f"Blocks left for your opponent: {game['left'][other] or 'none'}."]
@@ -144,14 +152,23 @@ def prompt(game: dict[str, Any]) -> str:
 def rules(given: dict[str, Any]) -> list[str]:
     """Put the rules in sentences."""
     by = f", by at most {given['step']}" if "step" in given else ""
-    told = [TOWERS[given["towers"]], SUPPLIES[given["supply"]].format(**given), FITS[given["fit"]].format(by=by)]
+    told = [
+        TOWERS[given["towers"]],
+        SUPPLIES[given["supply"]].format(**given),
+        FITS[given["fit"]].format(by=by),
+    ]
     if "opening" in given:
         told.append(f"A tower must begin with one of these blocks: {given['opening']}.")
     if "target" in given:
-        told.append(f"Bring a tower to a height of exactly {given['target']} to win at once; no tower may pass it.")
+        told.append(
+            f"Bring a tower to a height of exactly {given['target']} to win at once; no tower may pass it."
+        )
     if given["stuck"] == "loses":
         return [*told, "A player who cannot place a block loses."]
-    return [*told, "A player who cannot place a block skips; when neither can, the higher tower wins; level ones draw."]
+    return [
+        *told,
+        "A player who cannot place a block skips; when neither can, the higher tower wins; level ones draw.",
+    ]
 
 
 def listed(numbers: list[int]) -> str:

@@ -64,7 +64,9 @@ class Learner:
                 told = env.observe(mover)
                 seen, mask = told["observation"], told["action_mask"]
                 action = self.one_of(mask) if self.rng.random() < CURIOUS else self.best(seen, mask)
-                moves.append((mover, self.table.setdefault(seen.tobytes(), self.values(seen, mask)), action))
+                moves.append(
+                    (mover, self.table.setdefault(seen.tobytes(), self.values(seen, mask)), action)
+                )
                 env.step(action)
             worth = dict(env.rewards)
             # From the end backwards, so that the first move hears of the result at once. Nothing is left to chance in
@@ -72,7 +74,10 @@ class Learner:
             # is bad for the other, and the player to move is the same player again where the other one had to skip.
             for mover, values, action in reversed(moves):
                 values[action] = worth[mover]
-                worth = {agent: float(values.max() if agent == mover else -values.max()) for agent in worth}
+                worth = {
+                    agent: float(values.max() if agent == mover else -values.max())
+                    for agent in worth
+                }
 
 
 class Judged(NamedTuple):
@@ -113,23 +118,38 @@ def trained(game: str, seat: int, games: int, seed: int) -> bool:
         for opponent in ("random", "perfect")
     )
     print(f"{game}, judged in seat {seat + 1}:")
-    print(f"{'games':>9}{'positions':>11}{'wins against random':>21}{'no value lost against perfect':>31}")
+    print(
+        f"{'games':>9}{'positions':>11}{'wins against random':>21}{'no value lost against perfect':>31}"
+    )
     done, won, clean = 0, 0.0, 0.0
     for stage in (*(games // share for share in (1000, 100, 10) if games >= share), games):
         learner.learn(env, stage - done)
         done = stage
         often = (1000, 100) if stage == games else (200, 50)
-        won, clean = judge(learner, easy, often[0], seed).won, judge(learner, hard, often[1], seed).clean
+        won, clean = (
+            judge(learner, easy, often[0], seed).won,
+            judge(learner, hard, often[1], seed).clean,
+        )
         print(f"{stage:9,}{len(learner.table):11,}{won:21.1%}{clean:31.1%}", flush=True)
     reached = won >= WON and clean >= CLEAN
-    print("Both bars are reached.\n" if reached else f"Not enough: {WON:.0%} and {CLEAN:.0%} were asked for.\n")
+    print(
+        "Both bars are reached.\n"
+        if reached
+        else f"Not enough: {WON:.0%} and {CLEAN:.0%} were asked for.\n"
+    )
     return reached
 
 
 def main() -> int:
     """Learn the games that are asked for; fail if one of them was not learned well enough."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=["draft", "factor"], metavar="GAME", help="a name or a rule file")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        default=["draft", "factor"],
+        metavar="GAME",
+        help="a name or a rule file",
+    )
     parser.add_argument("--games", type=int, default=10_000, help="games against itself (10,000)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed, the same run (1)")
     asked = parser.parse_args()

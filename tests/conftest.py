@@ -20,7 +20,11 @@ os.environ.pop("NUMBER_TOWER_CLUSTER", None)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile(
-    "tower", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "tower",
+    settings(),
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tower")
 
@@ -43,7 +47,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser" if folder == "browser" else "slow")
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
-        if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them
+        if not item.nodeid.endswith(
+            item.name
+        ):  # schemathesis gives all items one id, and xdist would run one of them
             item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
 
 
@@ -58,4 +64,6 @@ def pytest_collection_finish() -> None:
 
 def _needs_postgres(item: pytest.Function) -> bool:
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "server" in item.fixturenames or any(value == "postgresql" for value in values if isinstance(value, str))
+    return "server" in item.fixturenames or any(
+        value == "postgresql" for value in values if isinstance(value, str)
+    )

@@ -86,7 +86,9 @@ def main() -> int:
     with TemporaryDirectory(prefix="tower-pictures-") as folder:
         drawn = draw_app(Path(folder, "app.db"))
         with sync_playwright() as playwright:
-            started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
+            started = playwright.chromium.launch(
+                executable_path=browser.get(), args=[*browser.FLAGS]
+            )
             save(IN_APP, list(render(started.new_page(), drawn)))
             save(IN_BROWSER, play_in_browser(started, Path(folder)))
             started.close()

@@ -77,7 +77,9 @@ SIGHTS = (
     Sight("end", at_board("draft(names=Ann,Ben):9,8,6")),
     Sight("resign", at_board("race(names=Ann,Ben):7,8", "g")),
     Sight("review", at_screen(lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")))),
-    Sight("puzzle", at_screen(lambda: PuzzleScreen(PuzzleSource(catalogue.choose("draft"), seed=1)))),
+    Sight(
+        "puzzle", at_screen(lambda: PuzzleScreen(PuzzleSource(catalogue.choose("draft"), seed=1)))
+    ),
     Sight("lesson", at_screen(lambda: LessonScreen(catalogue.choose("race")))),
     Sight("history", at_screen(HistoryScreen)),
     Sight("stats", at_screen(StatsScreen)),
@@ -121,7 +123,11 @@ def main() -> int:
     with TemporaryDirectory(prefix="tower-pictures-") as place:
         file = Path(place) / "games.db"
         opened = store.open_store(str(file))
-        for line in ("draft(names=Ann,Ben):9,8,6", "race(names=Ann,Ben):5,6", "climb(names=Ann,Ben):7,10,13"):
+        for line in (
+            "draft(names=Ann,Ben):9,8,6",
+            "race(names=Ann,Ben):5,6",
+            "climb(names=Ann,Ben):7,10,13",
+        ):
             table = record.read(line)
             opened.begin(table, table.book)
         opened.close()

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE = "NUMBER_TOWER_BROWSER"
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 PLACES = (
     "/snap/bin/chromium",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -58,7 +65,9 @@ def find() -> str | None:
     """Return the path of a browser that is there and starts."""
     if given := os.environ.get(VARIABLE):
         if not starts(given):
-            raise NoBrowserError(f"{VARIABLE} names {given}, which does not start. Name another, or unset it.")
+            raise NoBrowserError(
+                f"{VARIABLE} names {given}, which does not start. Name another, or unset it."
+            )
         return given
     return _first_that_starts(_on_the_system()) or _first_that_starts(_downloaded())
 
@@ -66,9 +75,18 @@ def find() -> str | None:
 def starts(path: str) -> bool:
     """Say whether a browser shows a blank page; that it is there or tells its version does not mean that it can."""
     with TemporaryDirectory(prefix="tower-browser-", ignore_cleanup_errors=True) as profile:
-        call = (path, *FLAGS, "--headless", f"--user-data-dir={profile}", "--dump-dom", "about:blank")
+        call = (
+            path,
+            *FLAGS,
+            "--headless",
+            f"--user-data-dir={profile}",
+            "--dump-dom",
+            "about:blank",
+        )
         try:
-            shown = subprocess.run(call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)  # noqa: S603 - it is run to see whether it runs
+            shown = subprocess.run(
+                call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+            )  # noqa: S603 - it is run to see whether it runs
         except (OSError, subprocess.TimeoutExpired):
             return False
     return shown.returncode == 0 and b"<body" in shown.stdout
@@ -82,11 +100,17 @@ def _on_the_system() -> Iterator[str]:
 def _downloaded() -> Iterator[str]:
     """Find what Playwright has downloaded before: it tells where it would put it."""
     try:
-        told = subprocess.run((*_PLAYWRIGHT, "--dry-run", _BUILD), capture_output=True, text=True, check=False).stdout  # noqa: S603 - its own installer
+        told = subprocess.run(
+            (*_PLAYWRIGHT, "--dry-run", _BUILD), capture_output=True, text=True, check=False
+        ).stdout  # noqa: S603 - its own installer
     except OSError:
         return
     for folder in re.findall(r"Install location: *(.+)", told):
-        yield from sorted(str(path) for path in Path(folder).rglob("*") if path.name in DOWNLOADED and path.is_file())
+        yield from sorted(
+            str(path)
+            for path in Path(folder).rglob("*")
+            if path.name in DOWNLOADED and path.is_file()
+        )
 
 
 def _first_that_starts(paths: Iterator[str]) -> str | None:

@@ -26,7 +26,11 @@ def count_python(text: str) -> int:
         if token.type not in NO_CODE:
             found.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             found -= {*range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     lines = text.splitlines()
     return sum(bool(lines[number - 1].strip()) for number in found)

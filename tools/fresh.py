@@ -25,7 +25,11 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         copy_project(copy)
-        own = {"NUMBER_TOWER_DB": str(Path(folder, "games.db")), "NUMBER_TOWER_CONFIG": "none", **LEAN}
+        own = {
+            "NUMBER_TOWER_DB": str(Path(folder, "games.db")),
+            "NUMBER_TOWER_CONFIG": "none",
+            **LEAN,
+        }
         environment = {**os.environ, **own}
         _play(copy, environment)
         _play_in_the_browser(copy, environment)
@@ -57,12 +61,16 @@ def _play_in_the_browser(copy: Path, environment: dict[str, str]) -> None:
 
 def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
     """Start a server with a command, make a game in it, and stop it; fail if any of it does not work."""
-    serving = subprocess.Popen(call, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, process_group=0)  # noqa: S603 - our own make or command
+    serving = subprocess.Popen(
+        call, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
+    )  # noqa: S603 - our own make or command
     name = " ".join(call)
     try:
         if serving.stdout is None:
             raise AssertionError
-        address = next((found[0] for line in serving.stdout if (found := ADDRESS.search(line))), None)
+        address = next(
+            (found[0] for line in serving.stdout if (found := ADDRESS.search(line))), None
+        )
         if address is None:
             sys.exit(f"{name} printed no address")
         page = _get(address)
@@ -82,7 +90,9 @@ def _get(address: str, form: bytes | None = None) -> str:
 
 
 def _run(*call: str, cwd: Path, env: dict[str, str] | None = None, typed: str | None = None) -> str:
-    done = subprocess.run(call, cwd=cwd, env=env, input=typed, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - git and make
+    done = subprocess.run(
+        call, cwd=cwd, env=env, input=typed, stdout=subprocess.PIPE, text=True, check=True
+    )  # noqa: S603 - git and make
     return done.stdout
 
 

@@ -8,7 +8,11 @@ from PIL import Image, ImageDraw
 
 FOLDER = Path(__file__).parent.parent / "src/number_tower/web/static/icons"
 
-BLOCKS = ((2.0, 15.5, 20.0, 7.0, "#3868a0"), (5.0, 8.5, 14.0, 6.0, "#c25a2f"), (8.0, 1.5, 8.0, 6.0, "#3868a0"))
+BLOCKS = (
+    (2.0, 15.5, 20.0, 7.0, "#3868a0"),
+    (5.0, 8.5, 14.0, 6.0, "#c25a2f"),
+    (8.0, 1.5, 8.0, 6.0, "#3868a0"),
+)
 """The blocks of favicon.svg on a grid of 24: place, size and colour."""
 
 PAPER = "#f5f1e8"
@@ -23,7 +27,9 @@ def draw_icon(size: int, share: float, background: str | None) -> Image.Image:
     margin = large * (1 - share) / 2
     for x, y, width, height, colour in BLOCKS:
         left, top = margin + x * unit, margin + y * unit
-        canvas.rounded_rectangle((left, top, left + width * unit, top + height * unit), 2 * unit, colour)
+        canvas.rounded_rectangle(
+            (left, top, left + width * unit, top + height * unit), 2 * unit, colour
+        )
     return image.resize((size, size), Image.Resampling.LANCZOS)
 
 
@@ -37,7 +43,9 @@ def main() -> None:
         ("apple-touch-icon", 180, 0.72, PAPER),
     ):
         icon = draw_icon(size, share, background)
-        (icon.convert("RGB") if background else icon).quantize(64).save(FOLDER / f"{name}.png", optimize=True)
+        (icon.convert("RGB") if background else icon).quantize(64).save(
+            FOLDER / f"{name}.png", optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -40,19 +40,27 @@ def read_rows(path: Path) -> Sequence[LabRow]:
         rows = read_results(path).rows
         for row in rows:
             if row.make_rules() != catalogue.load_named(row.game).rules.changed(row.options):
-                raise MapError(f"{path}: the rules of {row.game} have changed; run `tower lab` again")
+                raise MapError(
+                    f"{path}: the rules of {row.game} have changed; run `tower lab` again"
+                )
     except (LabFileError, catalogue.CatalogueError, RulesError) as error:
         raise MapError(str(error)) from None
     return rows
 
 
-def make_map(game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None) -> dict[str, Any]:
+def make_map(
+    game: str, rows: Iterable[LabRow], across: str | None = None, down: str | None = None
+) -> dict[str, Any]:
     """Make the map of a game: of each setting its value and its figures, as whole numbers."""
-    ordered = thin_rows(sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.written())
+    ordered = thin_rows(
+        sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.written()
+    )
     keys = _order_keys(ordered, across, down)
     values = [_list_values(ordered, key) for key in keys]
     places = list(list_places(values))
-    by_place: dict[Place, LabRow] = {tuple(row.rules.get(key) for key in keys): row for row in ordered}
+    by_place: dict[Place, LabRow] = {
+        tuple(row.rules.get(key) for key in keys): row for row in ordered
+    }
     return {
         "game": game,
         "rules": {key: value for key, value in ordered[0].rules.items() if key not in keys},
@@ -79,7 +87,11 @@ def thin_rows(rows: Sequence[LabRow], usual: Mapping[str, RuleValue]) -> Sequenc
 
 def write_map(content: Mapping[str, Any], folder: Path) -> Path:
     """Write a map with a line for each cell, so that changes can be compared."""
-    head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items() if key != "cells")
+    head = ",\n".join(
+        f"{json.dumps(key)}: {json.dumps(value)}"
+        for key, value in content.items()
+        if key != "cells"
+    )
     cells = ",\n".join(json.dumps(cell, separators=(",", ":")) for cell in content["cells"])
     path = folder / f"{content['game']}.json"
     path.write_text(f'{{{head},\n"cells": [\n{cells}\n]}}\n')
@@ -93,8 +105,12 @@ def _order_keys(rows: Sequence[LabRow], across: str | None, down: str | None) ->
         if key is not None and key not in counts:
             raise MapError(f"expected one of {', '.join(counts)}; got {key}")
     keys = sorted((key for key, count in counts.items() if count > 1), key=lambda key: -counts[key])
-    keys += [key for key in counts if key not in keys][: max(0, 2 - len(keys))]  # a map has two sides
-    first = across or next((key for key in keys if counts[key] <= MOST_COLUMNS and key != down), keys[-1])
+    keys += [key for key in counts if key not in keys][
+        : max(0, 2 - len(keys))
+    ]  # a map has two sides
+    first = across or next(
+        (key for key in keys if counts[key] <= MOST_COLUMNS and key != down), keys[-1]
+    )
     second = down or next(key for key in keys if key != first)
     return [first, second, *(key for key in keys if key not in {first, second})]
 
@@ -107,16 +123,26 @@ def _list_keys(rows: Sequence[LabRow]) -> list[str]:
 def _list_values(rows: Sequence[LabRow], key: str) -> list[RuleValue]:
     """Return the values of a rule: first none, then numbers and blocks rising, and words as they come."""
     values: list[RuleValue] = list(dict.fromkeys(row.rules.get(key) for row in rows))
-    return sorted(values, key=lambda value: (value is not None, [int(part) for part in re.findall(r"\d+", f"{value}")]))
+    return sorted(
+        values,
+        key=lambda value: (
+            value is not None,
+            [int(part) for part in re.findall(r"\d+", f"{value}")],
+        ),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the maps of all games that the files have rows of."""
     parser = argparse.ArgumentParser(description="Make the maps of the rule lab for the browser.")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="rows that `tower lab` wrote")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="rows that `tower lab` wrote"
+    )
     parser.add_argument("--across", metavar="KEY", help="the rule whose values go across")
     parser.add_argument("--down", metavar="KEY", help="the rule whose values go down")
-    parser.add_argument("--out", type=Path, default=MAP_DIRECTORY, metavar="DIR", help="where the maps are written")
+    parser.add_argument(
+        "--out", type=Path, default=MAP_DIRECTORY, metavar="DIR", help="where the maps are written"
+    )
     chosen = parser.parse_args(arguments)
     games: dict[str, list[LabRow]] = defaultdict(list)
     try:

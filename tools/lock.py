@@ -33,7 +33,9 @@ LOCKS = {
     "base": Lock((PROJECT,)),
     "play": Lock((PROJECT, "--extra", "tui"), ("base",)),
     "container": Lock((PROJECT, "--extra", "postgres", "--extra", "web"), ("base",)),
-    "web": Lock((PROJECT, "--extra", "postgres", "--extra", "tui", "--extra", "web"), ("play", "container")),
+    "web": Lock(
+        (PROJECT, "--extra", "postgres", "--extra", "tui", "--extra", "web"), ("play", "container")
+    ),
 }
 """The first is resolved freely, and all others have its versions."""
 
@@ -67,8 +69,23 @@ def main() -> None:
         for name, lock in LOCKS.items():
             file = Path(folder, f"{name}.txt")
             file.write_text("".join(list_entries(name)), encoding="utf-8")  # the versions that stay
-            agree = () if not found else ("--constraints", str(Path(folder, f"{next(iter(LOCKS))}.txt")))
-            call = ("-m", "uv", "pip", "compile", *lock.sources, *OPTIONS, *agree, *sys.argv[1:], "--output-file", file)
+            agree = (
+                ()
+                if not found
+                else ("--constraints", str(Path(folder, f"{next(iter(LOCKS))}.txt")))
+            )
+            call = (
+                "-m",
+                "uv",
+                "pip",
+                "compile",
+                *lock.sources,
+                *OPTIONS,
+                *agree,
+                *sys.argv[1:],
+                "--output-file",
+                file,
+            )
             subprocess.run((sys.executable, *call), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - uv, with our own arguments
             found[name] = ENTRY.findall(file.read_text(encoding="utf-8"))
     for name, lock in LOCKS.items():

@@ -30,7 +30,10 @@ def unpack_package(name: str, folder: Path) -> bool:
     with TemporaryDirectory(prefix="tower-packages-") as downloads:
         if not run_command(*apt, "download", name, folder=downloads):
             return False
-        return all(run_command(dpkg, "--extract", str(each), str(folder)) for each in Path(downloads).glob("*.deb"))
+        return all(
+            run_command(dpkg, "--extract", str(each), str(folder))
+            for each in Path(downloads).glob("*.deb")
+        )
 
 
 def _update_lists() -> tuple[str, ...] | None:
@@ -51,7 +54,9 @@ def _update_lists() -> tuple[str, ...] | None:
 def run_command(*call: str, folder: str | None = None) -> bool:
     """Run a command that tells of its progress, on stderr; say whether it went well."""
     try:
-        done = subprocess.run(call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False, cwd=folder)  # noqa: S603 - a call of ours
+        done = subprocess.run(
+            call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False, cwd=folder
+        )  # noqa: S603 - a call of ours
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

@@ -32,7 +32,9 @@ def write_picture(name: str, content: bytes) -> None:
 def list_shown() -> set[str]:
     """Return the names of the pictures that the documentation shows."""
     pages = ROOT.joinpath("README.md"), *ROOT.joinpath("docs").rglob("*.md")
-    return {name for page in pages for name in re.findall(r"pictures/([\w-]+\.webp)", page.read_text())}
+    return {
+        name for page in pages for name in re.findall(r"pictures/([\w-]+\.webp)", page.read_text())
+    }
 
 
 def shrink(png: bytes) -> bytes:
@@ -44,7 +46,9 @@ def shrink(png: bytes) -> bytes:
 
 def limit_colours(picture: Image.Image) -> Image.Image:
     """Return a picture with 64 colours at most."""
-    few = picture.convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+    few = picture.convert("RGB").quantize(
+        64, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+    )
     return few.convert("RGB")
 
 

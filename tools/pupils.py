@@ -54,7 +54,12 @@ def make_class(page: Page, count: int, **settings: str) -> dict[str, Pupil]:
 
 def start_round(page: Page, number: int = 1) -> list[tuple[str, str]]:
     """Start a round in the teacher's window; return who plays whom, the one who begins first."""
-    page.get_by_role("button", name="Start" if number == 1 else f"Start round {number}", exact=True).click()
+    page.get_by_role(
+        "button", name="Start" if number == 1 else f"Start round {number}", exact=True
+    ).click()
     page.get_by_role("heading", name=f"Round {number}").wait_for()
-    pairs = [board.locator(".player .name").all_inner_texts() for board in page.locator(".class-board").all()]
+    pairs = [
+        board.locator(".player .name").all_inner_texts()
+        for board in page.locator(".class-board").all()
+    ]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]

@@ -29,7 +29,12 @@ from lock import FOLDER, LOCKS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = tuple(sorted(PROJECT["optional-dependencies"]))
 PYTHONS = tuple(re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"])))
-SYSTEMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
+SYSTEMS = (
+    "x86_64-manylinux_2_28",
+    "aarch64-manylinux_2_28",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+)
 SOURCE_ONLY = ("chess",)
 """Locked packages that are published without a wheel."""
 
@@ -59,7 +64,9 @@ def main() -> None:
         pythons = find_pythons() if "--all" in sys.argv else {"this Python": sys.executable}
         steps = list(plan_checks(wheel, place, pythons, everything="--all" in sys.argv))
         failures = run_checks(steps)
-    if missing := [version for version in PYTHONS if "--all" in sys.argv and version not in pythons]:
+    if missing := [
+        version for version in PYTHONS if "--all" in sys.argv and version not in pythons
+    ]:
         print(f"not on this machine, and not tried: Python {', '.join(missing)}")
     sys.exit(failures)
 
@@ -74,7 +81,14 @@ def build_packages(place: Path) -> Path:
     [wheel], [source] = built.glob("*.whl"), built.glob("*.tar.gz")
     [direct] = (place / "direct").glob("*.whl")
     run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source))
-    run(sys.executable, "-m", "check_wheel_contents", "--config", str(ROOT / "pyproject.toml"), str(wheel))
+    run(
+        sys.executable,
+        "-m",
+        "check_wheel_contents",
+        "--config",
+        str(ROOT / "pyproject.toml"),
+        str(wheel),
+    )
     if read_wheel(wheel) != read_wheel(direct):
         raise CheckError("the wheel from the source package differs from the one from the clone")
     expected = {name.removeprefix("src/") for name in names if name.startswith("src/")}
@@ -102,7 +116,10 @@ def find_pythons() -> dict[str, str]:
     found = {}
     for version in PYTHONS:
         candidates = [sys.executable, shutil.which(f"python{version}")]
-        candidates += [str(path) for path in sorted(versions.glob(f"{version}.*/bin/python{version}"), reverse=True)]
+        candidates += [
+            str(path)
+            for path in sorted(versions.glob(f"{version}.*/bin/python{version}"), reverse=True)
+        ]
         for path in filter(None, candidates):
             done = subprocess.run((path, "-c", PROBE), capture_output=True, text=True, check=False)  # noqa: S603 - a Python
             if done.stdout.strip() == version:
@@ -111,7 +128,9 @@ def find_pythons() -> dict[str, str]:
     return found
 
 
-def plan_checks(wheel: Path, place: Path, pythons: dict[str, str], *, everything: bool) -> Iterator[Step]:
+def plan_checks(
+    wheel: Path, place: Path, pythons: dict[str, str], *, everything: bool
+) -> Iterator[Step]:
     """List the checks: the package without extras, and perhaps the lock files and each extra, for each Python."""
     for column, python in pythons.items():
         yield Step("base", column, lambda python=python: try_package(wheel, place, python))  # type: ignore[misc]
@@ -119,10 +138,16 @@ def plan_checks(wheel: Path, place: Path, pythons: dict[str, str], *, everything
         return
     for name in LOCKS:
         for version in PYTHONS:
-            yield Step(f"{name}.txt", version, lambda name=name, version=version: try_lock(name, version))  # type: ignore[misc]
+            yield Step(
+                f"{name}.txt", version, lambda name=name, version=version: try_lock(name, version)
+            )  # type: ignore[misc]
     for extra in EXTRAS:
         for column, python in pythons.items():
-            yield Step(extra, column, lambda python=python, extra=extra: try_package(wheel, place, python, extra))  # type: ignore[misc]
+            yield Step(
+                extra,
+                column,
+                lambda python=python, extra=extra: try_package(wheel, place, python, extra),
+            )  # type: ignore[misc]
 
 
 def try_package(wheel: Path, place: Path, python: str, extra: str | None = None) -> None:
@@ -163,7 +188,9 @@ def run(*call: str, cwd: Path = ROOT) -> str:
         text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise CheckError(f"{' '.join(call)}\nended with {done.returncode} and said:\n{done.stdout[-4000:]}")
+        raise CheckError(
+            f"{' '.join(call)}\nended with {done.returncode} and said:\n{done.stdout[-4000:]}"
+        )
     return done.stdout
 
 

@@ -332,11 +332,15 @@ SIGHTS = (
     Sight("class-links", "links for teachers and spectators", class_links),
     Sight("analysis", "what to analyse", at("/analysis")),
     Sight("analysis-start", "a start that is solved", at("/analysis?game=factor:")),
-    Sight("analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True),
+    Sight(
+        "analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True
+    ),
     Sight("puzzle", "the puzzle of a day", at(f"/puzzle?day={DAY}"), dark=True),
     Sight("puzzle-shown", "its answer", at(f"/puzzle?day={DAY}&answer=show")),
     Sight("puzzle-daily", "what the device remembers of the puzzles of the day", solved_daily),
-    Sight("share", "a finished game to share", at("/share?game=draft(names=Ann,Ben):9,8,6"), dark=True),
+    Sight(
+        "share", "a finished game to share", at("/share?game=draft(names=Ann,Ben):9,8,6"), dark=True
+    ),
     Sight("offline", "no connection", at("/offline")),
     Sight("puzzles", "puzzles by grade", at("/puzzles")),
     Sight("puzzle-numbered", "one of an endless row", at("/puzzles?grade=3&seed=7&number=2")),
@@ -377,7 +381,12 @@ _SETTLE = """
 
 def list_names() -> list[str]:
     """Return the names of all pictures."""
-    return [f"{sight.name}-{width}{look}" for sight in SIGHTS for width in WIDTHS for look in ("", "-dark")]
+    return [
+        f"{sight.name}-{width}{look}"
+        for sight in SIGHTS
+        for width in WIDTHS
+        for look in ("", "-dark")
+    ]
 
 
 def take(browser: Browser, server: Server, sight: Sight) -> None:
@@ -389,8 +398,12 @@ def take(browser: Browser, server: Server, sight: Sight) -> None:
                     person(browser, server.url, size=size, dark=dark, touch=name == "phone")
                 )
                 page = context.new_page()
-                sight.visit(page, lambda: leaving.enter_context(person(browser, server.url)).new_page())
-                keep_picture(f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page, sight.part))
+                sight.visit(
+                    page, lambda: leaving.enter_context(person(browser, server.url)).new_page()
+                )
+                keep_picture(
+                    f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page, sight.part)
+                )
 
 
 def _picture(page: Page, part: str) -> bytes:
@@ -413,7 +426,9 @@ def main(names: list[str]) -> int:
         server = Server(Path(folder), ("--no-limits",))
         try:
             server.start()
-            started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
+            started = playwright.chromium.launch(
+                executable_path=browser.get(), args=[*browser.FLAGS]
+            )
             for sight in wanted:
                 print(sight.name, flush=True)
                 take(started, server, sight)

@@ -70,7 +70,9 @@ def lay_out(folder: Path) -> None:
     for path in linked:
         _write(docs / name_copy(path), ROOT.joinpath(path).read_bytes())
     settings = tomlkit.parse(ROOT.joinpath("zensical.toml").read_text(encoding="utf-8"))
-    settings["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT / "src")]
+    settings["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [
+        str(ROOT / "src")
+    ]
     _write(folder / "zensical.toml", tomlkit.dumps(settings))
 
 
@@ -100,7 +102,11 @@ def find_linked_files(page: str, text: str) -> Iterator[str]:
     """Yield the files outside docs/ that a page links to and that are no pages of the site themselves."""
     for found in LINK.finditer(CODE.sub("", text)):
         path = find_target(page, found[1])
-        if not path.startswith("docs/") and path not in PROJECT_PAGES and ROOT.joinpath(path).is_file():
+        if (
+            not path.startswith("docs/")
+            and path not in PROJECT_PAGES
+            and ROOT.joinpath(path).is_file()
+        ):
             yield path
 
 
@@ -122,7 +128,10 @@ def rewrite_links(page: str, text: str) -> str:
         return posixpath.relpath(target, posixpath.dirname(page) or ".") + anchor
 
     parts = CODE.split(text)
-    return "".join(LINK.sub(replace, part) + code for part, code in zip(parts, [*CODE.findall(text), ""], strict=True))
+    return "".join(
+        LINK.sub(replace, part) + code
+        for part, code in zip(parts, [*CODE.findall(text), ""], strict=True)
+    )
 
 
 def name_copy(path: str) -> str:
@@ -139,7 +148,11 @@ def main() -> int:
     """Build the site, and say where it is or what is wrong with it."""
     folder = ROOT / "build"
     faults = build_site(folder)
-    print(*faults or [f"The site is in {os.path.relpath(folder / 'site')}: open index.html in a browser."], sep="\n")
+    print(
+        *faults
+        or [f"The site is in {os.path.relpath(folder / 'site')}: open index.html in a browser."],
+        sep="\n",
+    )
     return 1 if faults else 0
 
 

@@ -38,7 +38,9 @@ class _Page(HTMLParser):
         given = dict(attrs)
         self.places |= {unquote(place) for place in (given.get("id"), given.get("name")) if place}
         self.loaded += [given[name] or "" for name in LOADED & given.keys()]
-        self.loaded += [each.split()[0] for each in (given.get("srcset") or "").split(",") if each.strip()]
+        self.loaded += [
+            each.split()[0] for each in (given.get("srcset") or "").split(",") if each.strip()
+        ]
         if tag in {"link", "image"} and given.get("rel") not in {"canonical", "prev", "next"}:
             self.loaded.append(given.get("href") or "")
         if tag == "a" and given.get("href"):

@@ -54,7 +54,9 @@ def draw_sheets() -> dict[str, str]:
 def show_sheets(name: str) -> str:
     """Write the picture of a game's sheet, and links to those of its presets."""
     sheet = f"sheets/{name}.svg"
-    presets = ", ".join(f"[{preset}](sheets/{name}-{preset}.svg)" for preset in catalogue.load(name).presets)
+    presets = ", ".join(
+        f"[{preset}](sheets/{name}-{preset}.svg)" for preset in catalogue.load(name).presets
+    )
     caption = f"<figcaption markdown>[{name}]({sheet}), or {presets}</figcaption>"
     return f"<figure markdown>\n[![A sheet for {name}]({sheet})]({sheet})\n{caption}\n</figure>\n"
 
@@ -91,7 +93,13 @@ def describe_database() -> str:
             "|---|---|---|",
         ]
         for column in table.columns:
-            value = "key" if column.primary_key else "may be missing" if column.nullable else "always there"
+            value = (
+                "key"
+                if column.primary_key
+                else "may be missing"
+                if column.nullable
+                else "always there"
+            )
             lines.append(f"| `{column.name}` | {str(column.type).lower()} | {value} |")
         lines.append("")
     return "\n".join(lines)
@@ -101,22 +109,31 @@ def add_drawings(text: str) -> str:
     """Put a diagram above each table that tells the steps of a move, and sheets where a page has a place for them."""
     text = text.replace(SHEETS, "\n".join(map(show_sheets, catalogue.list_names())))
     return WALK.sub(
-        lambda found: found[0].replace(found["table"], draw_walk(found["table"]) + FOLDED.format(found["table"])), text
+        lambda found: found[0].replace(
+            found["table"], draw_walk(found["table"]) + FOLDED.format(found["table"])
+        ),
+        text,
     )
 
 
 def draw_walk(table: str) -> str:
     """Draw the steps of a table as boxes one below the other, with arrows between; modules stand to the right."""
     rows = [line.strip("|\n ").split(" | ") for line in table.splitlines()[2:]]
-    steps = [(step.replace("`", "").strip(), modules.replace("`", "").strip()) for step, modules in rows]
+    steps = [
+        (step.replace("`", "").strip(), modules.replace("`", "").strip()) for step, modules in rows
+    ]
     width, left, gap, line, top = 760, 330, 18, 17, 4
     parts: list[str] = []
     for number, (step, modules) in enumerate(steps):
         words, places = wrap(step, 42), wrap(modules, 56)
         height = line * max(len(words), len(places)) + 14
         if number:
-            parts.append(f'<path d="M{left / 2} {top - gap} v{gap - 5} m-4 -5 l4 6 l4 -6" class="line"/>')
-        parts.append(f'<rect x="4" y="{top}" width="{left - 8}" height="{height}" rx="6" class="line"/>')
+            parts.append(
+                f'<path d="M{left / 2} {top - gap} v{gap - 5} m-4 -5 l4 6 l4 -6" class="line"/>'
+            )
+        parts.append(
+            f'<rect x="4" y="{top}" width="{left - 8}" height="{height}" rx="6" class="line"/>'
+        )
         for lines, x, kind in ((words, 14, "step"), (places, left + 10, "modules")):
             for row, words_of_row in enumerate(lines):
                 place = f'x="{x}" y="{top + 20 + row * line}" class="{kind}"'

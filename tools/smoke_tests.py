@@ -43,7 +43,9 @@ def check(claim: object, otherwise: str) -> None:
 def run_tower(*arguments: str, typed: str = "", **environment: str) -> str:
     """Return what the installed command prints."""
     own = {**os.environ, **environment}
-    done = subprocess.run((TOWER, *arguments), input=typed, env=own, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - the installed command
+    done = subprocess.run(
+        (TOWER, *arguments), input=typed, env=own, stdout=subprocess.PIPE, text=True, check=True
+    )  # noqa: S603 - the installed command
     return done.stdout
 
 
@@ -51,7 +53,9 @@ def check_base() -> None:
     """Look for all kinds of files; play, save and solve with the command."""
     home = Path(nt.__file__)
     check(not home.is_relative_to(ROOT), f"{home} is the code of the clone, not the installed one")
-    missing = [name for name in DATA if not resources.files(nt).joinpath(*name.split("/")).is_file()]
+    missing = [
+        name for name in DATA if not resources.files(nt).joinpath(*name.split("/")).is_file()
+    ]
     check(not missing, f"the package lacks {', '.join(missing)}")
     version = metadata.version("number-tower")
     check(version == nt.__version__, f"the package says {version}, its code {nt.__version__}")
@@ -60,7 +64,9 @@ def check_base() -> None:
         database = str(Path(folder, "games.db"))
         moves, expected = ((GOLDEN / f"draft.{ending}").read_text() for ending in ("moves", "txt"))
         said = run_tower("play", "draft", typed=moves, NUMBER_TOWER_DB=database)
-        check(said == expected, f"tower play draft said, instead of tests/golden/draft.txt:\n{said}")
+        check(
+            said == expected, f"tower play draft said, instead of tests/golden/draft.txt:\n{said}"
+        )
         check("draft" in run_tower("history", NUMBER_TOWER_DB=database), "the game was not saved")
     check("wins" in run_tower("solve", "draft"), "tower solve draft names no winner")
 
@@ -69,10 +75,28 @@ def check_cluster() -> None:
     """Run an arena on a cluster of one worker, a thread of this process."""
     from distributed import LocalCluster
 
-    options = {"host": "127.0.0.1", "dashboard_address": None, "n_workers": 1, "processes": False, "protocol": "tcp"}
+    options = {
+        "host": "127.0.0.1",
+        "dashboard_address": None,
+        "n_workers": 1,
+        "processes": False,
+        "protocol": "tcp",
+    }
     with LocalCluster(**options) as cluster, TemporaryDirectory() as folder:
-        call = ("arena", "draft", "--players", "gentle,easy", "--games", "2", "--out", str(Path(folder, "games.jsonl")))
-        check("gentle" in run_tower(*call, "--cluster", cluster.scheduler_address), "the arena has no result")
+        call = (
+            "arena",
+            "draft",
+            "--players",
+            "gentle,easy",
+            "--games",
+            "2",
+            "--out",
+            str(Path(folder, "games.jsonl")),
+        )
+        check(
+            "gentle" in run_tower(*call, "--cluster", cluster.scheduler_address),
+            "the arena has no result",
+        )
 
 
 def check_jax() -> None:
@@ -92,7 +116,9 @@ def check_lab() -> None:
         rows, report = Path(folder, "rows.jsonl"), Path(folder, "report")
         run_tower("lab", "draft", "--blocks", "1-4..1-5", "--target", "6..7", "--out", str(rows))
         run_tower("lab", "show", str(rows), "--report", str(report))
-        check("<svg" in (report / "index.html").read_text(encoding="utf-8"), "the report has no chart")
+        check(
+            "<svg" in (report / "index.html").read_text(encoding="utf-8"), "the report has no chart"
+        )
 
 
 def check_mcp() -> None:
@@ -112,7 +138,10 @@ def check_postgres() -> None:
     with TemporaryDirectory() as folder:
         call = (TOWER, "db", "check", "--db", f"postgresql:///games?host={folder}")
         done = subprocess.run(call, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - the installed command
-    check(done.returncode and "pip install" not in done.stderr and "Traceback" not in done.stderr, done.stderr)
+    check(
+        done.returncode and "pip install" not in done.stderr and "Traceback" not in done.stderr,
+        done.stderr,
+    )
 
 
 def check_rl() -> None:
@@ -143,8 +172,13 @@ def check_solve() -> None:
     from number_tower.solve import jit, kernel
 
     check(jit.is_available() and jit.load_compiler(), "Numba is not found")
-    check(nt.solve(nt.Game(nt.rules("draft"))).value == "win", "draft is not won by the player who begins")
-    check(getattr(jit.compile_kernel(kernel.search), "signatures", ()), "the search was not compiled")
+    check(
+        nt.solve(nt.Game(nt.rules("draft"))).value == "win",
+        "draft is not won by the player who begins",
+    )
+    check(
+        getattr(jit.compile_kernel(kernel.search), "signatures", ()), "the search was not compiled"
+    )
 
 
 def check_textarena() -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from number_tower.game import Game
 
 
-def begin(page: Page, game: str, opponent: str = "table", *, moves: Iterable[int] = (), **wishes: str) -> str:
+def begin(
+    page: Page, game: str, opponent: str = "table", *, moves: Iterable[int] = (), **wishes: str
+) -> str:
     """Begin a game and play some moves, as the forms would without JavaScript, and go there; return its address."""
     address = _send(page, "/new", game=game, opponent=opponent, **wishes)
     play_by_forms(page, address, moves)
@@ -97,7 +99,11 @@ def touch_drag(page: Page, number: int) -> None:
 
     touch("touchStart", *start)
     for part in (0.2, 0.4, 0.6, 0.8, 1.0):
-        touch("touchMove", start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1]))
+        touch(
+            "touchMove",
+            start[0] + part * (end[0] - start[0]),
+            start[1] + part * (end[1] - start[1]),
+        )
     touch("touchEnd")
 
 

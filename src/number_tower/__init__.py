@@ -163,7 +163,13 @@ __all__ = [
 
 # All names but the first three are imported when they are first used, so that the command starts quickly.
 _MODULES = {
-    "number_tower.position": ("IllegalMoveError", "MoveError", "NotABlockError", "Outcome", "Position"),
+    "number_tower.position": (
+        "IllegalMoveError",
+        "MoveError",
+        "NotABlockError",
+        "Outcome",
+        "Position",
+    ),
     "number_tower.game": ("Event", "Game"),
     "number_tower.table": ("Change", "StaleError", "Table", "TableError"),
     "number_tower.match": ("Match",),
@@ -190,7 +196,9 @@ _RENAMED = {
 
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
-def rules(source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object) -> Rules:
+def rules(
+    source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object
+) -> Rules:
     """Return the rules of a game: by its name, by the path of a rule file, or `Rules` as given.
 
     `preset` is one of the game's presets, and an option overrides it.

@@ -135,7 +135,9 @@ def _parse_text(text: str) -> Sequence[int]:
         if first is None or last is None:
             raise BlocksError(f"expected {_EXPECTED}; got {format_value(part.strip())}")
         if last < first:
-            raise BlocksError(f"expected the smaller number first; got {format_value(part.strip())}")
+            raise BlocksError(
+                f"expected the smaller number first; got {format_value(part.strip())}"
+            )
         spans.append(_check_limits(range(first, last + 1)))
     if sum(map(len, spans)) > MOST_BLOCKS:
         raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks")

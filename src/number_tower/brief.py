@@ -15,7 +15,10 @@ _FITS: dict[Fit, tuple[str, str]] = {
     "any": ("any", "Any {noun} may go on any other"),
     "descending": ("at most {top}", "A {noun} may go on one that is larger or equal"),
     "ascending": ("above {top}", "A {noun} must be larger than the one beneath it"),
-    "related": ("a divisor or a multiple of {top}", "A {noun} must divide the one beneath it or be a multiple of it"),
+    "related": (
+        "a divisor or a multiple of {top}",
+        "A {noun} must divide the one beneath it or be a multiple of it",
+    ),
     "unrelated": (
         "neither a divisor nor a multiple of {top}",
         "A {noun} must neither divide the one beneath it nor be a multiple of it",
@@ -40,7 +43,11 @@ def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) 
     return tuple(filter(None, sentences))
 
 
-_SUPPLIES = {"own": "your own {noun}s", "shared": "one pool of {noun}s", "endless": "as many {noun}s as you like"}
+_SUPPLIES = {
+    "own": "your own {noun}s",
+    "shared": "one pool of {noun}s",
+    "endless": "as many {noun}s as you like",
+}
 
 _SHORT_FITS: dict[Fit, str] = {
     "any": "",
@@ -55,9 +62,15 @@ def summarize_rules(rules: Rules, noun: str = "block") -> str:
     """Describe the rules in one sentence: what is built of what, what fits, and what wins."""
     is_own = rules.towers == "own"
     tower = "Your own tower" if is_own else "One shared tower"
-    fit = _SHORT_FITS[rules.fit] if rules.step is None else f", climbing 1 to {rules.step} at a time"
+    fit = (
+        _SHORT_FITS[rules.fit] if rules.step is None else f", climbing 1 to {rules.step} at a time"
+    )
     if rules.target is not None:
-        goal = f"be the first to reach exactly {rules.target}" if is_own else f"bring it to exactly {rules.target}"
+        goal = (
+            f"be the first to reach exactly {rules.target}"
+            if is_own
+            else f"bring it to exactly {rules.target}"
+        )
     elif rules.stuck == "loses":
         goal = "be the last to place"
     else:
@@ -80,7 +93,9 @@ def describe_goal(rules: Rules, noun: str = "block") -> str:
 
 def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
     """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
-    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + ["hidden"] * hidden
+    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + [
+        "hidden"
+    ] * hidden
     return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
@@ -103,7 +118,11 @@ def _can_repeat(rules: Rules) -> bool:
 def _describe_supply(rules: Rules, noun: str) -> str:
     many = len(rules.blocks) > 1
     once = "each used once" if many else "used once"
-    what = f"the {noun}s {summarize_numbers(rules.blocks)}" if many else f"one {noun}, {rules.blocks[0]}"
+    what = (
+        f"the {noun}s {summarize_numbers(rules.blocks)}"
+        if many
+        else f"one {noun}, {rules.blocks[0]}"
+    )
     tower = "a tower of your own" if rules.towers == "own" else "one shared tower"
     match rules.supply:
         case "own":
@@ -132,7 +151,11 @@ def _describe_stuck(rules: Rules, noun: str) -> str:
     if rules.stuck == "loses":
         end = "" if rules.target is not None else " The last to place wins."
         return f"If you cannot place a {noun} on your turn, you lose.{end}"
-    end = "the higher tower wins, and level towers draw" if rules.towers == "own" else "the game is a draw"
+    end = (
+        "the higher tower wins, and level towers draw"
+        if rules.towers == "own"
+        else "the game is a draw"
+    )
     return f"If you cannot place a {noun}, you skip; when neither can, {end}."
 
 
@@ -181,21 +204,40 @@ _NO_BLOCK = "is not a block of this game"
 
 REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "not_a_block": RefusalText(
-        _NO_BLOCK, f"which {_NO_BLOCK}", "not a block of this game ({blocks})", "not a block of the game"
+        _NO_BLOCK,
+        f"which {_NO_BLOCK}",
+        "not a block of this game ({blocks})",
+        "not a block of the game",
     ),
     "over": RefusalText(
-        "comes after the end of the game", "though the game was over", "the game was over before it", "after the end"
+        "comes after the end of the game",
+        "though the game was over",
+        "the game was over before it",
+        "after the end",
     ),
     "used": RefusalText(
-        "has been used already", "which was already used", "that block was already used", "already used"
+        "has been used already",
+        "which was already used",
+        "that block was already used",
+        "already used",
     ),
-    "unavailable": RefusalText("is not available", "which is not available", "not available", "not available"),
+    "unavailable": RefusalText(
+        "is not available", "which is not available", "not available", "not available"
+    ),
     "opening": RefusalText(
-        "may not start a tower", "which may not start a tower", "not a permitted opening", "not a permitted opening"
+        "may not start a tower",
+        "which may not start a tower",
+        "not a permitted opening",
+        "not a permitted opening",
     ),
-    "fit": RefusalText("does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"),
+    "fit": RefusalText(
+        "does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"
+    ),
     "target": RefusalText(
-        "passes the target", "which passes the target", "it passes the target {target}", "past the target"
+        "passes the target",
+        "which passes the target",
+        "it passes the target {target}",
+        "past the target",
     ),
 }
 """Short words for every refusal. A voice has whole sentences for them, in `plain.toml` and in rule files."""
@@ -208,10 +250,10 @@ def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> s
         case "not_a_block":
             return f"{REFUSALS[refusal].clause}; the blocks are {summarize_numbers(rules.blocks)}"
         case "fit":
-            return (
-                f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top, literal=True)}"
-            )
+            return f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top, literal=True)}"
         case "target":
-            return f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"
+            return (
+                f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"
+            )
         case _:
             return REFUSALS[refusal].clause

@@ -163,7 +163,9 @@ def check_right(role: Role, right: str) -> None:
         return
     if right == "join":
         raise ClassroomError("not_now", "you are in this class already")
-    who = " or ".join(f"the {each}" if each == "teacher" else f"a {each}" for each in sorted(RIGHTS[right]))
+    who = " or ".join(
+        f"the {each}" if each == "teacher" else f"a {each}" for each in sorted(RIGHTS[right])
+    )
     raise ClassroomError("not_yours", f"only {who} of this class can do that")
 
 
@@ -207,7 +209,9 @@ def explain_no_round(classroom: Classroom) -> str | None:
 # Pupils
 
 
-def _change_pupils(classroom: Classroom, action: Join | Leave | Return | Rename | Remove) -> Classroom:
+def _change_pupils(
+    classroom: Classroom, action: Join | Leave | Return | Rename | Remove
+) -> Classroom:
     if isinstance(action, Join):
         if len(classroom.members) >= MOST_PUPILS:
             raise ClassroomError("full", f"this class is full: it has {MOST_PUPILS} pupils")
@@ -224,7 +228,9 @@ def _change_pupils(classroom: Classroom, action: Join | Leave | Return | Rename 
         case Remove():
             for pairing in classroom.unfinished:
                 if pairing.has_pupil(pupil.number):
-                    classroom = classroom.rule([pairing.number], _find_ruling(pairing, pupil.number))
+                    classroom = classroom.rule(
+                        [pairing.number], _find_ruling(pairing, pupil.number)
+                    )
             pupil = pupil._replace(state="removed")
     return classroom.set_pupil(pupil)
 
@@ -235,17 +241,28 @@ def _check_name(classroom: Classroom, name: str, owner: int | None = None) -> st
         checked = check_player_name(name)
     except TableError as error:
         raise ClassroomError("bad_name", f"{error}") from None
-    if any(each.name.casefold() == checked.casefold() and each.number != owner for each in classroom.members):
-        raise ClassroomError("taken", f"another pupil is called {checked} already; add a letter, as in {checked} B")
+    if any(
+        each.name.casefold() == checked.casefold() and each.number != owner
+        for each in classroom.members
+    ):
+        raise ClassroomError(
+            "taken", f"another pupil is called {checked} already; add a letter, as in {checked} B"
+        )
     return checked
 
 
 # Pairs
 
 
-def _pair(classroom: Classroom, action: StartRound | PairWaiting | PairTwo, random: Random) -> Classroom:
+def _pair(
+    classroom: Classroom, action: StartRound | PairWaiting | PairTwo, random: Random
+) -> Classroom:
     if isinstance(action, StartRound):
-        return classroom if action.round <= classroom.round else _start_round(classroom, action.round, random)
+        return (
+            classroom
+            if action.round <= classroom.round
+            else _start_round(classroom, action.round, random)
+        )
     if classroom.state == "paused":
         raise ClassroomError("not_now", "the class is paused; continue it first")
     if classroom.state != "running":

@@ -110,7 +110,11 @@ class Pairing(NamedTuple):
             return None
         if self.sits_out:
             return SIT_OUT_POINTS, 0.0
-        ruled: dict[Ruling | None, Points] = {"first": (1.0, 0.0), "second": (0.0, 1.0), "draw": (0.5, 0.5)}
+        ruled: dict[Ruling | None, Points] = {
+            "first": (1.0, 0.0),
+            "second": (0.0, 1.0),
+            "draw": (0.5, 0.5),
+        }
         if self.ruling in ruled:
             return ruled[self.ruling]
         one, other = compute_score(self.winners)
@@ -177,7 +181,9 @@ class Classroom:
 
     def find_pairing(self, pupil: int) -> Pairing | None:
         """Return the last pairing of a pupil that counts; None if there is none."""
-        mine = (each for each in reversed(self.pairings) if each.has_pupil(pupil) and not each.cancelled)
+        mine = (
+            each for each in reversed(self.pairings) if each.has_pupil(pupil) and not each.cancelled
+        )
         return next(mine, None)
 
     @cached_property
@@ -186,7 +192,9 @@ class Classroom:
         done = {
             each
             for pairing in self.pairings
-            if pairing.round == self.round and not pairing.cancelled and (self.is_swiss or pairing.sits_out)
+            if pairing.round == self.round
+            and not pairing.cancelled
+            and (self.is_swiss or pairing.sits_out)
             for each in (pairing.first, pairing.second)
         }
         return tuple(pupil for pupil in self.free if pupil.number not in done)
@@ -195,17 +203,25 @@ class Classroom:
     def free(self) -> tuple[Pupil, ...]:
         """The pupils who are here and not playing."""
         busy = {each for pairing in self.unfinished for each in (pairing.first, pairing.second)}
-        return tuple(pupil for pupil in self.pupils if pupil.state == "here" and pupil.number not in busy)
+        return tuple(
+            pupil for pupil in self.pupils if pupil.state == "here" and pupil.number not in busy
+        )
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
         """The standings of all pupils who were not removed."""
         in_order = sorted(self.members, key=lambda pupil: pupil.name.casefold())
-        return compute_standings([each.number for each in in_order], self._encounters, self.settings.tie_break)
+        return compute_standings(
+            [each.number for each in in_order], self._encounters, self.settings.tie_break
+        )
 
     @property
     def _encounters(self) -> list[Encounter]:
-        return [Encounter(each.first, each.second, each.points) for each in self.pairings if not each.cancelled]
+        return [
+            Encounter(each.first, each.second, each.points)
+            for each in self.pairings
+            if not each.cancelled
+        ]
 
     @property
     def is_swiss(self) -> bool:
@@ -255,7 +271,10 @@ class Classroom:
 
     def set_pupil(self, pupil: Pupil) -> Classroom:
         """Return the class with a changed pupil."""
-        return replace(self, pupils=tuple(pupil if each.number == pupil.number else each for each in self.pupils))
+        return replace(
+            self,
+            pupils=tuple(pupil if each.number == pupil.number else each for each in self.pupils),
+        )
 
     def add_pairs(self, pairs: Iterable[Pair]) -> Classroom:
         """Return the class with more pairings in the present round; a pupil without a partner plays the computer."""
@@ -268,10 +287,16 @@ class Classroom:
 
     def pause(self, numbers: Collection[int], *, paused: bool) -> Classroom:
         """Return the class with some games paused or continued."""
-        changed = (each._replace(paused=paused) if each.number in numbers else each for each in self.pairings)
+        changed = (
+            each._replace(paused=paused) if each.number in numbers else each
+            for each in self.pairings
+        )
         return replace(self, pairings=tuple(changed))
 
     def rule(self, numbers: Collection[int], ruling: Ruling) -> Classroom:
         """Return the class with some games ended by the teacher."""
-        ruled = (each._replace(ruling=ruling) if each.number in numbers else each for each in self.pairings)
+        ruled = (
+            each._replace(ruling=ruling) if each.number in numbers else each
+            for each in self.pairings
+        )
         return replace(self, pairings=tuple(ruled))

@@ -66,7 +66,9 @@ class Game:
         moves = tuple(self.moves)
         positions = _replay(self.rules, self.first, moves)
         movers = tuple(each.to_move for each in positions[:-1])
-        self.__dict__.update(moves=moves, movers=movers, position=positions[-1], _positions=positions)
+        self.__dict__.update(
+            moves=moves, movers=movers, position=positions[-1], _positions=positions
+        )
 
     def __getstate__(self) -> dict[str, object]:
         # Pickle without the earlier positions, which follow from the moves.
@@ -134,7 +136,11 @@ class Game:
         if self.rules.towers == "shared":
             return self.moves, self.moves
         mine, theirs = (
-            tuple(block for block, mover in zip(self.moves, self.movers, strict=True) if mover == player)
+            tuple(
+                block
+                for block, mover in zip(self.moves, self.movers, strict=True)
+                if mover == player
+            )
             for player in (0, 1)
         )
         return mine, theirs
@@ -165,14 +171,18 @@ class Game:
     ) -> "Game":
         """Return a game by the same rules whose moves are known to be legal."""
         game = object.__new__(Game)
-        game.__dict__.update(self.__dict__, moves=moves, movers=movers, position=position, _positions=positions)
+        game.__dict__.update(
+            self.__dict__, moves=moves, movers=movers, position=position, _positions=positions
+        )
         return game
 
 
 Playable = TypeVar("Playable", Game, Position)
 
 
-def play_randomly(start: Playable, rng: "Random", most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
+def play_randomly(
+    start: Playable, rng: "Random", most: int = LONGEST_RANDOM_GAME
+) -> Iterator[Playable]:
     """Yield a game or position, and then what it becomes by each random move, until it is over or `most` were made.
 
     A move is drawn only when the next item is requested, so callers may draw from `rng` in between.

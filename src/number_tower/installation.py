@@ -29,7 +29,9 @@ def find_clone() -> Path | None:
     if _is_clone(beside):
         return beside
     try:
-        source = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}").get("url", "")
+        source = json.loads(
+            metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}"
+        ).get("url", "")
     except (metadata.PackageNotFoundError, ValueError):
         return None
     parts = urlsplit(source)

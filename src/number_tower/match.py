@@ -37,7 +37,9 @@ class Match:
 
     def __post_init__(self) -> None:
         if type(self.best_of) is not int or not 1 <= self.best_of <= MOST_GAMES:
-            raise MatchError(f"expected a best of 1 to {MOST_GAMES} games; got {format_value(self.best_of)}")
+            raise MatchError(
+                f"expected a best of 1 to {MOST_GAMES} games; got {format_value(self.best_of)}"
+            )
         if self.first not in (0, 1) or any(winner not in (0, 1, None) for winner in self.winners):
             raise MatchError("expected players 0 and 1")
         if self.winners and self._is_decided(self.winners[:-1]):
@@ -126,7 +128,9 @@ class Series:
     @property
     def table(self) -> Table:
         """The next game, before its first move."""
-        return Table.start(self.entry._replace(first=self.match.starter, hidden=self.hidden), self.names)
+        return Table.start(
+            self.entry._replace(first=self.match.starter, hidden=self.hidden), self.names
+        )
 
     def after(self, winner: int | None) -> Series:
         """Return the series after one more game."""

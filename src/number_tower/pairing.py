@@ -82,7 +82,12 @@ def compute_standings(
         place = len(standings) + 1
         standings += [
             Standing(
-                place, player, points[player], buchholz[player], head_to_head[player], *_get_tally(results, player)
+                place,
+                player,
+                points[player],
+                buchholz[player],
+                head_to_head[player],
+                *_get_tally(results, player),
             )
             for player in group
         ]
@@ -105,14 +110,18 @@ def _list_sides(finished: Iterable[Encounter]) -> Iterable[tuple[int, int | None
                 yield second, first, points[1]
 
 
-def _compute_buchholz(finished: Iterable[Encounter], points: Mapping[int, float]) -> Mapping[int, float]:
+def _compute_buchholz(
+    finished: Iterable[Encounter], points: Mapping[int, float]
+) -> Mapping[int, float]:
     total: defaultdict[int, float] = defaultdict(float)
     for player, opponent, _ in _list_sides(finished):
         total[player] += points[player if opponent is None else opponent]
     return total
 
 
-def _compute_head_to_head(finished: Iterable[Encounter], points: Mapping[int, float]) -> Mapping[int, float]:
+def _compute_head_to_head(
+    finished: Iterable[Encounter], points: Mapping[int, float]
+) -> Mapping[int, float]:
     total: defaultdict[int, float] = defaultdict(float)
     for player, opponent, mine in _list_sides(finished):
         if opponent is not None and points[opponent] == points[player]:
@@ -131,12 +140,16 @@ def _get_tally(results: Mapping[tuple[int, float], int], player: int) -> tuple[i
 # Pairs ----------------------------------------------------------------------------------------------------------------
 
 
-def pair_swiss(players: Sequence[int], encounters: Sequence[Encounter], random: Random) -> tuple[Pair, ...]:
+def pair_swiss(
+    players: Sequence[int], encounters: Sequence[Encounter], random: Random
+) -> tuple[Pair, ...]:
     """Pair players who are close to each other in the standings; with an odd number one of the last sits out."""
     by_chance = random.sample(players, len(players))
     standings = compute_standings(by_chance, encounters)
     order = [standing.player for standing in standings]
-    halves = [round(2 * standing.points) for standing in standings]  # whole numbers, so that sums are exact
+    halves = [
+        round(2 * standing.points) for standing in standings
+    ]  # whole numbers, so that sums are exact
 
     def measure(one: int, other: int | None) -> tuple[int, int]:
         if other is None:
@@ -146,7 +159,9 @@ def pair_swiss(players: Sequence[int], encounters: Sequence[Encounter], random: 
     return _pair(order, encounters, measure, random)
 
 
-def pair_freely(players: Sequence[int], encounters: Sequence[Encounter], random: Random) -> tuple[Pair, ...]:
+def pair_freely(
+    players: Sequence[int], encounters: Sequence[Encounter], random: Random
+) -> tuple[Pair, ...]:
     """Pair players by chance."""
     order = random.sample(players, len(players))
 
@@ -173,7 +188,8 @@ def _pair(
         matching = _match(costs.list_all())
     in_order = sorted(matching, key=lambda pair: (pair[1] is None, pair[0]))
     return tuple(
-        history.decide_starter(order[one], None if other is None else order[other], random) for one, other in in_order
+        history.decide_starter(order[one], None if other is None else order[other], random)
+        for one, other in in_order
     )
 
 
@@ -208,7 +224,10 @@ class _Costs:
     """The costs of possible pairs, each one number: a level counts more than all lower levels of all pairs together."""
 
     def __init__(
-        self, order: Sequence[int], history: _History, measure: Callable[[int, int | None], tuple[int, int]]
+        self,
+        order: Sequence[int],
+        history: _History,
+        measure: Callable[[int, int | None], tuple[int, int]],
     ) -> None:
         self._order, self._history, self._measure = order, history, measure
         self._is_odd = bool(len(order) % 2)
@@ -224,7 +243,10 @@ class _Costs:
 
     def list_all(self) -> Iterable[Edge]:
         """Return all possible pairs."""
-        yield from ((one, other, self._compute(one, other)) for one, other in combinations(range(len(self._order)), 2))
+        yield from (
+            (one, other, self._compute(one, other))
+            for one, other in combinations(range(len(self._order)), 2)
+        )
         yield from self._list_sitting(range(len(self._order)))
 
     def list_near(self, nearest: int) -> Iterable[Edge]:
@@ -233,7 +255,8 @@ class _Costs:
         for one in range(size):
             fresh = (other for other in range(one + 1, size) if not self.is_repeated(one, other))
             yield from (
-                (one, other, self._compute(one, other)) for other, _ in zip(fresh, range(nearest), strict=False)
+                (one, other, self._compute(one, other))
+                for other, _ in zip(fresh, range(nearest), strict=False)
             )
         fresh_sitters = [place for place in range(size) if not self.is_repeated(place, None)]
         yield from self._list_sitting(fresh_sitters[-2 * nearest :])
@@ -246,7 +269,9 @@ class _Costs:
         if other is None:
             repeated = self._history.sat_out[self._order[one]] * self._sit_again
         else:
-            repeated = self._history.met[frozenset((self._order[one], self._order[other]))] * self._rematch
+            repeated = (
+                self._history.met[frozenset((self._order[one], self._order[other]))] * self._rematch
+            )
         return repeated + far * self._step + near
 
 
@@ -256,6 +281,8 @@ def _match(edges: Iterable[Edge]) -> list[tuple[int, int | None]]:
 
     sitting = -1
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_weighted_edges_from((one, sitting if other is None else other, -cost) for one, other, cost in edges)
+    graph.add_weighted_edges_from(
+        (one, sitting if other is None else other, -cost) for one, other, cost in edges
+    )
     found = (sorted(pair) for pair in nx.max_weight_matching(graph, maxcardinality=True))
     return [(other, None) if one == sitting else (one, other) for one, other in found]

@@ -49,7 +49,9 @@ class MoveError(ValueError):
 
     def __str__(self) -> str:
         where = "" if self.ply is None else f"move {self.ply}: "
-        return f"{where}{format_value(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
+        return (
+            f"{where}{format_value(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
+        )
 
 
 class NotABlockError(MoveError):
@@ -166,9 +168,17 @@ class Position:
         if rules.towers == "shared":
             heights, tops = (height, height), (block, block)
         else:
-            heights, tops = _replace_at(self.heights, mover, height), _replace_at(self.tops, mover, block)
+            heights, tops = (
+                _replace_at(self.heights, mover, height),
+                _replace_at(self.tops, mover, block),
+            )
         after = Position(rules, left, heights, tops, 1 - mover)
-        if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._find_placeable(mover):
+        if (
+            rules.stuck == "skips"
+            and not after.legal_mask
+            and not after._reached
+            and after._find_placeable(mover)
+        ):
             return Position(rules, left, heights, tops, mover)
         return after
 

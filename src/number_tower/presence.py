@@ -39,4 +39,6 @@ def judge_presence(sighting: Sighting | None, now: float) -> Presence:
 
 def find_newest(*sightings: Sighting | None) -> Sighting | None:
     """Return the newest of some sightings; None if there is none."""
-    return max((each for each in sightings if each is not None), key=lambda each: each.until, default=None)
+    return max(
+        (each for each in sightings if each is not None), key=lambda each: each.until, default=None
+    )

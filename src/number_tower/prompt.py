@@ -82,7 +82,9 @@ def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerC
         return AnswerCheck(block)
     what = format_value(block) if block <= LARGEST_NUMBER else "so large a number"
     return AnswerCheck(
-        None, f"{what} cannot be placed: it {explain_refusal(table.game, block, refusal)}{could}", refusal
+        None,
+        f"{what} cannot be placed: it {explain_refusal(table.game, block, refusal)}{could}",
+        refusal,
     )
 
 
@@ -119,7 +121,11 @@ _MISREAD: dict[Misread, str] = {
 
 def format_blocks(blocks: Sequence[int]) -> str:
     """Write numbers one by one, or in runs if they are many."""
-    return ", ".join(map(str, blocks)) if len(blocks) <= _FEW else format_runs(blocks).replace(",", ", ")
+    return (
+        ", ".join(map(str, blocks))
+        if len(blocks) <= _FEW
+        else format_runs(blocks).replace(",", ", ")
+    )
 
 
 # How a game stands ----------------------------------------------------------------------------------------------------
@@ -131,7 +137,11 @@ def _list_situation(table: Table, *, legal: bool) -> Iterator[str]:
     yield _describe_moves(game, names)
     for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):
         whose = "The tower" if game.rules.towers == "shared" else f"{names[player]}'s tower"
-        stands = f"{', '.join(map(str, tower))} (height {game.heights[player]})" if tower else "empty (height 0)"
+        stands = (
+            f"{', '.join(map(str, tower))} (height {game.heights[player]})"
+            if tower
+            else "empty (height 0)"
+        )
         yield f"{whose}, from the ground up: {stands}"
     yield from _describe_left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
     if table.outcome is not None:
@@ -157,8 +167,15 @@ _ENDINGS: dict[Ending, str] = {
 def _describe_moves(game: Game, names: list[str]) -> str:
     if not game.moves:
         return "No move has been made yet."
-    made = ", ".join(f"{names[mover]} placed {block}" for mover, block in zip(game.movers, game.moves, strict=True))
-    skipped = f"; {names[1 - game.to_move]} had to skip" if any(each.kind == "skipped" for each in game.events) else ""
+    made = ", ".join(
+        f"{names[mover]} placed {block}"
+        for mover, block in zip(game.movers, game.moves, strict=True)
+    )
+    skipped = (
+        f"; {names[1 - game.to_move]} had to skip"
+        if any(each.kind == "skipped" for each in game.events)
+        else ""
+    )
     return f"Moves so far: {made}{skipped}"
 
 
@@ -169,7 +186,10 @@ def _describe_left(table: Table, names: list[str], nouns: str) -> Iterator[str]:
     left = [format_blocks(table.left(player) or ()) or "none" for player in (0, 1)]
     match table.game.rules.supply:
         case "own":
-            yield from (f"{nouns} that {name} has left: {blocks}" for name, blocks in zip(names, left, strict=True))
+            yield from (
+                f"{nouns} that {name} has left: {blocks}"
+                for name, blocks in zip(names, left, strict=True)
+            )
         case "shared":
             yield f"{nouns} left: {left[0]}"
         case "endless":

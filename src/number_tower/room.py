@@ -188,7 +188,12 @@ class Room:
 
     def may_move(self, held: Collection[int]) -> bool:
         """Whether it is their turn."""
-        return self.may_continue and not self.waiting and not self.over and self.table.game.to_move in held
+        return (
+            self.may_continue
+            and not self.waiting
+            and not self.over
+            and self.table.game.to_move in held
+        )
 
     @property
     def may_continue(self) -> bool:
@@ -202,7 +207,12 @@ class Room:
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they may take a move back without asking."""
-        return self.holds_all_people(held) and self.table.may_undo and self._may_take_back and not self._is_final
+        return (
+            self.holds_all_people(held)
+            and self.table.may_undo
+            and self._may_take_back
+            and not self._is_final
+        )
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they may resign."""
@@ -229,7 +239,11 @@ class Room:
 
     def may_rematch(self, held: Collection[int]) -> bool:
         """Whether they may begin the next game without asking; in a match everyone may."""
-        return bool(held) and self.over and (self._in_match or (self.holds_all_people(held) and self._may_play_again))
+        return (
+            bool(held)
+            and self.over
+            and (self._in_match or (self.holds_all_people(held) and self._may_play_again))
+        )
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they may ask for a hint now."""
@@ -243,10 +257,20 @@ class Room:
 
     def may_claim(self, held: Collection[int], gone_for: float) -> bool:
         """Whether they may claim the game from the other person, who is to move and has been gone for some seconds."""
-        if len(held) != 1 or self.waiting or self.over or self.claim_after is None or not self.may_continue:
+        if (
+            len(held) != 1
+            or self.waiting
+            or self.over
+            or self.claim_after is None
+            or not self.may_continue
+        ):
             return False
         absent = self.table.game.to_move
-        return absent not in held and self.seats[absent].kind == "person" and gone_for >= self.claim_after
+        return (
+            absent not in held
+            and self.seats[absent].kind == "person"
+            and gone_for >= self.claim_after
+        )
 
     def is_watched(self, held: Collection[int]) -> bool:
         """Whether they play against another person, who sees each hint that they take."""
@@ -297,11 +321,15 @@ class Room:
         table, mine = self.table, self.seats[place].name
         if name is not None:
             if name.strip().casefold() == other.name.casefold():
-                raise TableError(f"the other player is already called {other.name}; choose another name")
+                raise TableError(
+                    f"the other player is already called {other.name}; choose another name"
+                )
             names = check_player_names((name, other.name) if place == 0 else (other.name, name))
             table, mine = replace(table, names=names), names[place]
         person = Seat("person", mine)
-        return replace(self, table=table, seats=(person, other) if place == 0 else (other, person)), place
+        return replace(
+            self, table=table, seats=(person, other) if place == 0 else (other, person)
+        ), place
 
     def apply(self, held: Collection[int], action: Action) -> Room:
         """Return the room after an action of the client that holds these seats; a repeated action counts once."""
@@ -341,9 +369,14 @@ class Room:
     def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
-            self._check(self.may_continue or self.over, "your teacher has paused the game; it continues soon")
+            self._check(
+                self.may_continue or self.over,
+                "your teacher has paused the game; it continues soon",
+            )
             return False
-        agreed = isinstance(action, Rematch | Accept) or (isinstance(action, MakeOffer) and action.kind == "rematch")
+        agreed = isinstance(action, Rematch | Accept) or (
+            isinstance(action, MakeOffer) and action.kind == "rematch"
+        )
         if action.game == self.number - 1 and agreed:
             return True
         raise StaleError(self.table)
@@ -359,13 +392,18 @@ class Room:
         absent = self.table.game.to_move
         if self.table.declared == (1 - absent, "forfeit") and absent not in held:
             return self
-        self._check(self.may_claim(held, gone_for), "a game can be claimed only if the player to move is gone for long")
+        self._check(
+            self.may_claim(held, gone_for),
+            "a game can be claimed only if the player to move is gone for long",
+        )
         return self._set_table(self.table.declare("forfeit", absent))
 
     def _take_hint(self, held: Collection[int], hint: TakeHint) -> Room:
         if hint.version != self.table.version:
             raise StaleError(self.table)
-        self._check(self.may_hint(held), "there is no hint now: this game has none, or it is not your turn")
+        self._check(
+            self.may_hint(held), "there is no hint now: this game has none, or it is not your turn"
+        )
         taken = HintTaken(hint.version, self.table.game.to_move, hint.step)
         if not self.is_watched(held) or taken in self.hints_taken:
             return self
@@ -386,14 +424,20 @@ class Room:
         if not self.holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
         self._check(not self._is_final, "the game is over, and its result counts in the class")
-        self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")
+        self._check(
+            self._may_take_back, "too many moves were undone in this game, so no more can be undone"
+        )
         self._check(self.table.may_undo, "there is no move to undo")
         return self._set_table(self.table.undo())
 
     def _make_offer(self, held: Collection[int], kind: OfferKind) -> Room:
         if kind == "rematch":
             self._check_game_count()
-        if self.offer is not None and self.offer.kind == kind and (self.may_withdraw(held) or kind == "rematch"):
+        if (
+            self.offer is not None
+            and self.offer.kind == kind
+            and (self.may_withdraw(held) or kind == "rematch")
+        ):
             return self if self.may_withdraw(held) else self._accept(held)
         self._check(self.may_offer(held, kind))
         return replace(self, offer=Offer(kind, next(iter(held))), declined=None)
@@ -412,9 +456,13 @@ class Room:
     def _start_next_game(self) -> Room:
         """Return the room with a next game, which the other player begins; a decided match is followed by a new one."""
         table = self.table
-        following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
+        following = replace(
+            table, game=Game(table.game.rules, self.next_starter), declared=None, log=()
+        )
         winners = () if self.series_over else self.results
-        return replace(self._set_table(following), number=self.number + 1, winners=winners, hints_taken=())
+        return replace(
+            self._set_table(following), number=self.number + 1, winners=winners, hints_taken=()
+        )
 
     def _set_table(self, table: Table) -> Room:
         """Return the room with a changed table; that ends any offer."""
@@ -426,7 +474,9 @@ class Room:
         return "the next game starts when this one is over and both players agree"
 
     def _check_game_count(self) -> None:
-        most = f"{MOST_GAMES} games were played here, which is the limit; open a new room to continue"
+        most = (
+            f"{MOST_GAMES} games were played here, which is the limit; open a new room to continue"
+        )
         self._check(not self.over or self._may_play_again or self._in_class, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks

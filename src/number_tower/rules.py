@@ -18,7 +18,14 @@ from math import isqrt
 from typing import Any, Literal, cast, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
-from number_tower.text import MOST_MISTAKES, format_runs, format_text, format_value, suggest_nearest, summarize_numbers
+from number_tower.text import (
+    MOST_MISTAKES,
+    format_runs,
+    format_text,
+    format_value,
+    suggest_nearest,
+    summarize_numbers,
+)
 
 Supply = Literal["own", "shared", "endless"]
 Towers = Literal["own", "shared"]
@@ -101,7 +108,9 @@ class Rules:
             if (value := getattr(self, field.name)) is not field.default or field.name == "blocks":
                 object.__setattr__(self, field.name, parse_rule(field.name, value))
         if self.step is not None and self.fit != "ascending":
-            raise RulesError("step", f'expected only with fit "ascending"; this fit is "{self.fit}"')
+            raise RulesError(
+                "step", f'expected only with fit "ascending"; this fit is "{self.fit}"'
+            )
         if self.opening is not None:
             self._check_opening(self.opening)
         if self._could_never_end():
@@ -252,7 +261,9 @@ class Rules:
             return None
         if self.supply == "endless":
             return can_add_up(self.blocks, self.target, None)
-        return can_add_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
+        return can_add_up(
+            self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1
+        )
 
     @property
     def is_regular(self) -> bool:
@@ -267,7 +278,9 @@ class Rules:
     @cached_property
     def most_plies(self) -> int:
         """An upper bound for the moves of a game."""
-        each = 2 if (self.supply, self.towers) == ("own", "shared") and self.fit != "ascending" else 1
+        each = (
+            2 if (self.supply, self.towers) == ("own", "shared") and self.fit != "ascending" else 1
+        )
         if self.supply == "endless" and self.target is not None and self.fit != "ascending":
             tower = self.target // self.blocks[0]
         elif self.target is None:
@@ -293,7 +306,8 @@ class Rules:
         for block in opening:
             if not self.has(block):
                 raise RulesError(
-                    "opening", f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}"
+                    "opening",
+                    f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}",
                 )
 
     def _could_never_end(self) -> bool:
@@ -361,7 +375,12 @@ _VOCABULARIES: dict[str, tuple[str, ...]] = {
 }
 
 
-_DEPENDENTS = {"fit": ("step", "supply"), "blocks": ("opening",), "target": ("supply",), "opening": ("supply",)}
+_DEPENDENTS = {
+    "fit": ("step", "supply"),
+    "blocks": ("opening",),
+    "target": ("supply",),
+    "opening": ("supply",),
+}
 """The keys whose values can be checked only if that of a key is right."""
 
 
@@ -395,7 +414,9 @@ def _parse_blocks(key: str, given: object) -> Sequence[int]:
 
 def _check_number(key: str, number: object) -> None:
     if number is not None and (type(number) is not int or not 1 <= number <= LARGEST_NUMBER):
-        raise RulesError(key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {format_value(number)}")
+        raise RulesError(
+            key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {format_value(number)}"
+        )
 
 
 def _cache_mask(seen: dict[int, int], key: int, mask: int, bits: int) -> None:

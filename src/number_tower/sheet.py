@@ -114,10 +114,16 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
     left = _draw_rules(book, rules, voice, width - _SCORE_WIDTH - _GAP)
     right = _draw_score(rules, voice)
     columns = left.content + move_group(width - _SCORE_WIDTH, 0, right.content)
-    panels = [_draw_title(title, summary, width), Panel(max(left.height, right.height) + 2, columns)]
+    panels = [
+        _draw_title(title, summary, width),
+        Panel(max(left.height, right.height) + 2, columns),
+    ]
     room = page_height - 2 * _MARGIN - sum(panel.height for panel in panels)
     grid, sets = _plan_blocks(rules, voice, width, room)
-    panels += [_draw_towers(rules, voice, width, grid), *(_draw_set(each, rules, grid, width) for each in sets)]
+    panels += [
+        _draw_towers(rules, voice, width, grid),
+        *(_draw_set(each, rules, grid, width) for each in sets),
+    ]
     drawn, y = [], _MARGIN
     for panel in panels:
         drawn.append(move_group(_MARGIN, y, panel.content))
@@ -144,7 +150,10 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
 def _draw_title(title: str, summary: str, width: float) -> Panel:
     first = svg.draw_paragraph(title, width, size=_TITLE, weight=700)
     second = svg.draw_paragraph(summary, width, size=_HEADING, fill=MUTED)
-    return Panel(first.height + second.height + 2.5, first.content + move_group(0, first.height, second.content))
+    return Panel(
+        first.height + second.height + 2.5,
+        first.content + move_group(0, first.height, second.content),
+    )
 
 
 def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Panel:
@@ -157,8 +166,14 @@ def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Pan
     place = "Stack yours on your place" if rules.towers == "own" else "Stack them on their place"
     on_paper = [f"Cut out the {noun}s along the dashed lines. {place}, the newest on top."]
     if has_height(rules):
-        where = "Show it with a bean or a button on the numbers" if _has_track(rules) else "Write it after each turn"
-        on_paper.append(f"The height is all {noun}s of the tower added up. {where} beside the tower.")
+        where = (
+            "Show it with a bean or a button on the numbers"
+            if _has_track(rules)
+            else "Write it after each turn"
+        )
+        on_paper.append(
+            f"The height is all {noun}s of the tower added up. {where} beside the tower."
+        )
     drawn, y = list[str](), 0.0
     for heading, items in (("How to play", [supply, *others]), ("On paper", on_paper)):
         drawn.append(_draw_heading(heading, width, y=y + 1.2))
@@ -175,7 +190,9 @@ def _draw_rules(book: Rulebook, rules: Rules, voice: Voice, width: float) -> Pan
 def _draw_heading(text: str, width: float, owner: int | None = None, *, y: float = 0.0) -> str:
     """Draw a heading, with the mark of the player whom it is about."""
     x = 0.0 if owner is None else _MARK + 2
-    heading = draw_text(_shorten_heading(text, width - x), x, y + _HEADING, size=_HEADING, weight=700)
+    heading = draw_text(
+        _shorten_heading(text, width - x), x, y + _HEADING, size=_HEADING, weight=700
+    )
     return heading if owner is None else _draw_mark(owner, 0.4, y + _HEADING - _MARK) + heading
 
 
@@ -203,12 +220,18 @@ def _draw_score(rules: Rules, voice: Voice) -> Panel:
         x = _GAME_COLUMN + seat * column
         label = svg.shorten_text(name, _SMALL, column - _MARK - 4)
         drawn.append(_draw_mark(seat, x + 1.5, y + 1.3))
-        drawn.append(draw_text(label, x + _MARK + 3, y + 1.3 + 0.82 * _MARK, size=_SMALL, fill=MUTED))
+        drawn.append(
+            draw_text(label, x + _MARK + 3, y + 1.3 + 0.82 * _MARK, size=_SMALL, fill=MUTED)
+        )
     y += _NAME_ROW
     for game in range(GAMES):
         drawn += _draw_row(f"Game {game + 1}", y, _SCORE_ROW)
         x = _GAME_COLUMN + game % 2 * column + 1.5
-        drawn.append(draw_text("starts", x, y + _SCORE_ROW - 2.3, size=_SMALL, fill=MUTED, data_seat=game % 2 + 1))
+        drawn.append(
+            draw_text(
+                "starts", x, y + _SCORE_ROW - 2.3, size=_SMALL, fill=MUTED, data_seat=game % 2 + 1
+            )
+        )
         y += _SCORE_ROW
     drawn += _draw_row("Points", y, _SCORE_ROW, thick=0.7, weight=700)
     y += _SCORE_ROW + 1
@@ -218,7 +241,9 @@ def _draw_score(rules: Rules, voice: Voice) -> Panel:
     return Panel(y + points.height, make_element("g", *drawn, class_="score"))
 
 
-def _draw_row(label: str, y: float, height: float, *, thick: float = 0.25, weight: int = 400) -> Iterator[str]:
+def _draw_row(
+    label: str, y: float, height: float, *, thick: float = 0.25, weight: int = 400
+) -> Iterator[str]:
     """Draw a row of the table: its label, and a box for each player."""
     column = (_SCORE_WIDTH - _GAME_COLUMN) / 2
     yield draw_box(0, y, _GAME_COLUMN, height)
@@ -235,18 +260,32 @@ def _draw_towers(rules: Rules, voice: Voice, width: float, grid: _Grid) -> Panel
     own = rules.towers == "own"
     share = (width - _GAP) / 2 if own else width
     most = share - _MARK - 2 - _measure_heading("'s tower")
-    names = [f"{_shorten_heading(name, most)}'s tower" for name in voice.players] if own else ["The tower"]
-    panels = [_draw_tower(rules, name, seat if own else None, share, grid) for seat, name in enumerate(names)]
-    drawn = [move_group(seat * (share + _GAP), 0, panel.content) for seat, panel in enumerate(panels)]
+    names = (
+        [f"{_shorten_heading(name, most)}'s tower" for name in voice.players]
+        if own
+        else ["The tower"]
+    )
+    panels = [
+        _draw_tower(rules, name, seat if own else None, share, grid)
+        for seat, name in enumerate(names)
+    ]
+    drawn = [
+        move_group(seat * (share + _GAP), 0, panel.content) for seat, panel in enumerate(panels)
+    ]
     return Panel(max(panel.height for panel in panels), make_element("g", *drawn, class_="towers"))
 
 
 def _draw_tower(rules: Rules, name: str, owner: int | None, width: float, grid: _Grid) -> Panel:
     top, side, height = 1.5 * _HEADING, min(grid.width, _LARGEST), grid.height
-    drawn = [_draw_heading(name, width, owner), draw_box(0, top, side, height, thick=0.4, stroke=MUTED)]
+    drawn = [
+        _draw_heading(name, width, owner),
+        draw_box(0, top, side, height, thick=0.4, stroke=MUTED),
+    ]
     if height >= _COMFORTABLE:
         y = top + height / 2 + 1
-        drawn.append(draw_text("stack here", side / 2, y, size=_SMALL, fill=MUTED, text_anchor="middle"))
+        drawn.append(
+            draw_text("stack here", side / 2, y, size=_SMALL, fill=MUTED, text_anchor="middle")
+        )
     if has_height(rules):
         track = (_draw_track if _has_track(rules) else _draw_notes)(rules, width - side - 3)
         drawn.append(move_group(side + 3, top, track.content))
@@ -262,11 +301,17 @@ def _draw_track(rules: Rules, width: float) -> Panel:
     """Draw the heights that a tower can have, the target in a thick frame."""
     columns, cells = int(width / _TRACK_CELL), []
     for height in range(rules.most_height + 1):
-        x, y, is_target = height % columns * _TRACK_CELL, height // columns * _TRACK_CELL, height == rules.target
+        x, y, is_target = (
+            height % columns * _TRACK_CELL,
+            height // columns * _TRACK_CELL,
+            height == rules.target,
+        )
         inset, thick, weight = (0.4, 0.9, 700) if is_target else (0.0, 0.25, 400)
         side, middle = _TRACK_CELL - 2 * inset, x + _TRACK_CELL / 2
         box = draw_box(x + inset, y + inset, side, side, thick=thick)
-        label = draw_text(str(height), middle, y + 4.6, size=_SMALL, weight=weight, text_anchor="middle")
+        label = draw_text(
+            str(height), middle, y + 4.6, size=_SMALL, weight=weight, text_anchor="middle"
+        )
         cells.append(make_element("g", box, label, class_="height", data_height=height))
     return Panel((rules.most_height // columns + 1) * _TRACK_CELL, "".join(cells))
 
@@ -274,14 +319,23 @@ def _draw_track(rules: Rules, width: float) -> Panel:
 def _draw_notes(_: Rules, width: float) -> Panel:
     """Draw empty boxes to write heights into."""
     columns = range(int(width / _NOTE_WIDTH))
-    places = [(column * _NOTE_WIDTH, row * _NOTE_HEIGHT) for row in range(_NOTE_ROWS) for column in columns]
-    return Panel(_NOTE_ROWS * _NOTE_HEIGHT, "".join(draw_box(x, y, _NOTE_WIDTH, _NOTE_HEIGHT) for x, y in places))
+    places = [
+        (column * _NOTE_WIDTH, row * _NOTE_HEIGHT)
+        for row in range(_NOTE_ROWS)
+        for column in columns
+    ]
+    return Panel(
+        _NOTE_ROWS * _NOTE_HEIGHT,
+        "".join(draw_box(x, y, _NOTE_WIDTH, _NOTE_HEIGHT) for x, y in places),
+    )
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple[_Grid, list[_BlockSet]]:
+def _plan_blocks(
+    rules: Rules, voice: Voice, width: float, room: float
+) -> tuple[_Grid, list[_BlockSet]]:
     """Choose the largest blocks that there is room for, and of an endless supply how many there are of each."""
     owners = (0, 1) if rules.supply == "own" else (None,)
     capacities: dict[_Grid, int] = {}
@@ -292,7 +346,8 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
     if len(rules.blocks) > most:
         raise SheetError(most, len(rules.blocks), each=len(owners) > 1)
     numbers = _copy_blocks(
-        rules, max((fit for grid, fit in capacities.items() if grid.height >= _COMFORTABLE), default=0)
+        rules,
+        max((fit for grid, fit in capacities.items() if grid.height >= _COMFORTABLE), default=0),
     )
     grid = next(grid for grid, fit in capacities.items() if fit >= len(numbers))
     rows = grid.count_rows(len(numbers))
@@ -302,7 +357,9 @@ def _plan_blocks(rules: Rules, voice: Voice, width: float, room: float) -> tuple
     title = "Take what you like."
     if len(numbers) < sum(_count_useful(rules, block) for block in rules.blocks):
         numbers += [None] * (rows * grid.columns - len(numbers))
-        remedy = f"write it on an empty {voice.noun}" if None in numbers else "print this page once more"
+        remedy = (
+            f"write it on an empty {voice.noun}" if None in numbers else "print this page once more"
+        )
         title += f" If one runs out, {remedy}."
     return grid, [_BlockSet(None, title, numbers)]
 
@@ -323,7 +380,11 @@ def _copy_blocks(rules: Rules, room: int) -> list[int | None]:
     copies = max(1, min(max(useful), room))
     while copies > 1 and sum(min(copies, count) for count in useful) > room:
         copies -= 1
-    return [block for block, count in zip(rules.blocks, useful, strict=True) for _ in range(min(copies, count))]
+    return [
+        block
+        for block, count in zip(rules.blocks, useful, strict=True)
+        for _ in range(min(copies, count))
+    ]
 
 
 def _count_useful(rules: Rules, block: int) -> int:
@@ -341,7 +402,10 @@ def _name_set(rules: Rules, voice: Voice, owner: int | None) -> str:
 
 def _draw_set(blocks: _BlockSet, rules: Rules, grid: _Grid, width: float) -> Panel:
     """Draw the blocks of a set side by side, with dashed lines along which they are cut out."""
-    drawn = [_draw_heading(blocks.title, width, blocks.owner, y=2), _draw_cuts(len(blocks.numbers), grid)]
+    drawn = [
+        _draw_heading(blocks.title, width, blocks.owner, y=2),
+        _draw_cuts(len(blocks.numbers), grid),
+    ]
     for place, block in enumerate(blocks.numbers):
         x, y = place % grid.columns * grid.width, _SET_HEAD + place // grid.columns * grid.height
         drawn.append(move_group(x, y, _draw_block(block, blocks.owner, rules, grid)))
@@ -353,7 +417,9 @@ def _draw_block(block: int | None, owner: int | None, rules: Rules, grid: _Grid)
     """Draw a block; a number that reads as another block of the game upside down is underlined."""
     inset = _INSET * grid.height
     width, height = grid.width - 2 * inset, grid.height - 2 * inset
-    drawn = [draw_box(inset, inset, width, height, rx=height / 2 if owner == 1 else None, thick=0.7)]
+    drawn = [
+        draw_box(inset, inset, width, height, rx=height / 2 if owner == 1 else None, thick=0.7)
+    ]
     if block is not None:
         text = str(block)
         size = min(0.5 * grid.height, _FACE * grid.width / (svg.DIGIT_WIDTH * len(text)))
@@ -361,14 +427,20 @@ def _draw_block(block: int | None, owner: int | None, rules: Rules, grid: _Grid)
         drawn.append(draw_text(text, x, y, size=size, weight=700, text_anchor="middle"))
         if _reads_as_another(text, rules):
             wide = svg.measure_text(text, size)
-            drawn.append(make_element("rect", x=x - wide / 2, y=y + 0.1 * size, width=wide, height=0.06 * size))
+            drawn.append(
+                make_element(
+                    "rect", x=x - wide / 2, y=y + 0.1 * size, width=wide, height=0.06 * size
+                )
+            )
     seat = None if owner is None else owner + 1
     return make_element("g", *drawn, class_="block", data_block=block or "", data_seat=seat)
 
 
 def _reads_as_another(text: str, rules: Rules) -> bool:
     turned = text.translate(_UPSIDE_DOWN)[::-1]
-    return set(text) <= set("01689") and turned != text and turned[0] != "0" and rules.has(int(turned))
+    return (
+        set(text) <= set("01689") and turned != text and turned[0] != "0" and rules.has(int(turned))
+    )
 
 
 def _draw_cuts(count: int, grid: _Grid) -> str:
@@ -381,6 +453,8 @@ def _draw_cuts(count: int, grid: _Grid) -> str:
         lines.append(f"M0 {number(_SET_HEAD + row * grid.height)}h{number(end * grid.width)}")
     for column in range(grid.columns + 1):
         end = rows if column <= last else rows - 1
-        lines.append(f"M{number(column * grid.width)} {number(_SET_HEAD)}v{number(end * grid.height)}")
+        lines.append(
+            f"M{number(column * grid.width)} {number(_SET_HEAD)}v{number(end * grid.height)}"
+        )
     style = {"fill": "none", "stroke": INK, "stroke_width": 0.25, "stroke_dasharray": "2 1.5"}
     return make_element("path", class_="cut", d="".join(lines), **style)

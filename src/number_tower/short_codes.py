@@ -57,7 +57,9 @@ def normalize_code(text: str, length: int = LENGTH) -> str:
     """
     code = _SEPARATORS.sub("", text.strip()).upper().translate(_LOOK_ALIKES)
     if len(code) != length:
-        raise CodeError(f"a code has {length} letters or digits, such as {ALPHABET[-length - 2 : -2]}")
+        raise CodeError(
+            f"a code has {length} letters or digits, such as {ALPHABET[-length - 2 : -2]}"
+        )
     if unknown := sorted(set(code) - set(ALPHABET)):
         raise CodeError(f"no code contains {unknown[0]}; please look at the code again")
     return code

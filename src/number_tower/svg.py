@@ -77,14 +77,24 @@ def format_number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
 
 
-def draw_text(text: str, x: float, y: float, *, size: float | None = None, weight: int = 400, **more: object) -> str:
+def draw_text(
+    text: str, x: float, y: float, *, size: float | None = None, weight: int = 400, **more: object
+) -> str:
     """Draw a line of text; without a size, in that of the elements around it."""
     bold = None if weight == 400 else weight
-    return make_element("text", escape_text(text), x=x, y=y, **more, font_size=size, font_weight=bold)
+    return make_element(
+        "text", escape_text(text), x=x, y=y, **more, font_size=size, font_weight=bold
+    )
 
 
 def draw_paragraph(
-    text: str, width: float, *, size: float, weight: int = 400, line: float = 1.32, fill: str | None = None
+    text: str,
+    width: float,
+    *,
+    size: float,
+    weight: int = 400,
+    line: float = 1.32,
+    fill: str | None = None,
 ) -> Panel:
     """Draw a text in lines of at most this width; `line` is the height of a line as a part of the font size."""
     lines = wrap_text(text, size, width, break_words=True)
@@ -95,7 +105,9 @@ def draw_paragraph(
     return Panel(len(lines) * size * line, "".join(drawn))
 
 
-def draw_box(x: float, y: float, width: float, height: float, *, thick: float = 0.25, **more: object) -> str:
+def draw_box(
+    x: float, y: float, width: float, height: float, *, thick: float = 0.25, **more: object
+) -> str:
     """Draw an empty rectangle."""
     style = {"fill": "none", "stroke": INK, "stroke_width": thick, **more}
     return make_element("rect", x=x, y=y, width=width, height=height, **style)
@@ -108,7 +120,11 @@ def move_group(x: float, y: float, *inside: str) -> str:
 
 def isolate_direction(name: str) -> str:
     """Return a name that does not change the direction of the text after it."""
-    return name + _LEFT_TO_RIGHT if any(bidirectional(letter) in {"R", "AL"} for letter in name) else name
+    return (
+        name + _LEFT_TO_RIGHT
+        if any(bidirectional(letter) in {"R", "AL"} for letter in name)
+        else name
+    )
 
 
 def measure_text(text: str, size: float) -> float:

@@ -83,7 +83,9 @@ class Change(NamedTuple):
                 return cls(cast("Literal['place', 'undo']", kind), number)
             if kind in get_args(Declaration) and number in {1, 2}:
                 return cls(cast("Declaration", kind), number - 1)
-        raise ValueError(f"expected a change such as 9, undo 1 or resigned 2; got {format_value(text)}")
+        raise ValueError(
+            f"expected a change such as 9, undo 1 or resigned 2; got {format_value(text)}"
+        )
 
 
 def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
@@ -157,7 +159,9 @@ class Table:
             >>> nt.Table.start(choose("draft", {"target": 21}), names=("Ann", "Ben")).game.rules.target
             21
         """
-        return cls(Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book)
+        return cls(
+            Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book
+        )
 
     def play(self, block: int) -> "Table":
         """Place a block for the player to move."""
@@ -218,7 +222,10 @@ class Table:
         """
         moves, game = replay_moves(self.log[:version]), self.game
         pairs = zip(moves, game.moves, strict=False)
-        common = next((ply for ply, (one, other) in enumerate(pairs) if one != other), min(len(moves), len(game.moves)))
+        common = next(
+            (ply for ply, (one, other) in enumerate(pairs) if one != other),
+            min(len(moves), len(game.moves)),
+        )
         game = game.at(common)
         for block in moves[common:]:
             game = game.play(block)
@@ -227,7 +234,9 @@ class Table:
     @property
     def may_undo(self) -> bool:
         """Whether a move can be taken back: also the last of a game, but not after a declared result."""
-        return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
+        return self.declared is None and any(
+            not self.automatic[mover] for mover in self.game.movers
+        )
 
     def undo(self, player: int | None = None) -> "Table":
         """Take back the last move of a person, or of one player, and all moves after it."""
@@ -245,9 +254,13 @@ class Table:
         if self.outcome is not None:
             raise TableError("the game is over")
         if reason not in get_args(Declaration) or player not in (0, 1):
-            raise TableError(f"expected one of {', '.join(get_args(Declaration))}, by player 0 or 1")
+            raise TableError(
+                f"expected one of {', '.join(get_args(Declaration))}, by player 0 or 1"
+            )
         winner = None if reason == "abandoned" else 1 - player
-        return replace(self, declared=Outcome(winner, reason), log=(*self.log, Change(reason, player)))
+        return replace(
+            self, declared=Outcome(winner, reason), log=(*self.log, Change(reason, player))
+        )
 
     @property
     def outcome(self) -> Outcome | None:
@@ -308,7 +321,9 @@ def _check_name(given: object, expected: str, this: str) -> str:
     if not name.strip(_JOINERS):
         raise TableError(f"expected {expected}; {this} is empty")
     if len(name) > LONGEST_NAME:
-        raise TableError(f"expected names of at most {LONGEST_NAME} characters; {this} has {len(name)}")
+        raise TableError(
+            f"expected names of at most {LONGEST_NAME} characters; {this} has {len(name)}"
+        )
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
         raise TableError(f"expected names without control characters; got {name!a}")
     return name

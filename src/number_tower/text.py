@@ -79,8 +79,14 @@ def format_mistakes(where: str, mistakes: Sequence[str]) -> str:
     """Return an error's message: the one mistake after its place, or each of several in a line of its own."""
     if len(mistakes) == 1:
         return f"{where}: {mistakes[0]}"
-    count = f"{len(mistakes)} mistakes" if len(mistakes) < MOST_MISTAKES else "many mistakes, and these first"
-    return "\n".join((f"{where} has {count}:", *(f"  {mistake}" for mistake in mistakes[:MOST_MISTAKES])))
+    count = (
+        f"{len(mistakes)} mistakes"
+        if len(mistakes) < MOST_MISTAKES
+        else "many mistakes, and these first"
+    )
+    return "\n".join(
+        (f"{where} has {count}:", *(f"  {mistake}" for mistake in mistakes[:MOST_MISTAKES]))
+    )
 
 
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
@@ -125,7 +131,9 @@ def format_count(count: int, noun: str) -> str:
 
 def format_duration(seconds: float) -> str:
     """Write a time in the largest unit that it has more than one of, rounded up: 40 seconds, 5 minutes."""
-    size, unit = next((each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second"))
+    size, unit = next(
+        (each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second")
+    )
     return format_count(ceil(seconds / size), unit)
 
 
@@ -194,7 +202,9 @@ class Template:
                 wrong = format_text(field + (f"!{conversion}" if conversion else ""), 60)
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
             if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
-                raise ValueError(f"expected a short separator after {{{field}:; got {format_value(spec)}")
+                raise ValueError(
+                    f"expected a short separator after {{{field}:; got {format_value(spec)}"
+                )
             self._segments.append((literal, field, spec or ""))
 
     @property
@@ -223,7 +233,9 @@ def _parse_fields(text: str) -> list[tuple[str, str | None, str | None, str | No
     try:
         return list(Formatter().parse(text))
     except ValueError:
-        raise ValueError("expected fields such as {player}; for a brace itself write {{ or }}") from None
+        raise ValueError(
+            "expected fields such as {player}; for a brace itself write {{ or }}"
+        ) from None
 
 
 def _format_field(value: Value, spec: str) -> str:

@@ -31,7 +31,12 @@ from number_tower.text import (
     summarize_numbers,
 )
 
-_FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
+_FALLBACKS = {
+    "turn_empty": "turn",
+    "turn_opening": "turn",
+    "turn_stuck": "turn",
+    "placed_last": "placed",
+}
 _FALLBACKS["refused_signed"] = "refused_not_whole"
 _WORDS = {"players", "noun"}
 
@@ -154,7 +159,9 @@ class _Scene:
             return fits[0], fits[-1]
         highest = game.rules.blocks[-1]
         reach = highest if game.rules.step is None else self.top + game.rules.step
-        return self.top + 1, min(reach, highest) if game.position.legal_mask else max(reach, self.top + 1)
+        return self.top + 1, min(reach, highest) if game.position.legal_mask else max(
+            reach, self.top + 1
+        )
 
     @property
     def winner(self) -> int:
@@ -178,7 +185,11 @@ class _Scene:
         """Return what the reader calls a player's tower."""
         if self.game.rules.towers == "shared":
             return "the tower"
-        return "your tower" if self.voice.reader.see(player) == "you" else f"{self.get_name(player)}'s tower"
+        return (
+            "your tower"
+            if self.voice.reader.see(player) == "you"
+            else f"{self.get_name(player)}'s tower"
+        )
 
     def get_name(self, player: int) -> str:
         """Return the name of a player."""
@@ -224,7 +235,9 @@ def _show_or_hide(blocks: Sequence[int] | None) -> Value:
 _FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "game": lambda scene: scene.voice.title,
     "noun": lambda scene: scene.voice.noun,
-    "rules": lambda scene: "\n".join(f"- {line}" for line in describe_rules(scene.game.rules, scene.voice.noun)),
+    "rules": lambda scene: "\n".join(
+        f"- {line}" for line in describe_rules(scene.game.rules, scene.voice.noun)
+    ),
     "player": lambda scene: scene.get_name(scene.player),
     "opponent": lambda scene: scene.get_name(1 - scene.player),
     "blocks": lambda scene: scene.game.rules.blocks,
@@ -311,7 +324,9 @@ class Voice:
         """Return a reminder for a player of a game with hidden blocks; empty for others, and where none are hidden."""
         if not table.hidden or table.outcome is not None or self.reader == SPECTATOR:
             return ""
-        if self.reader.shared and "turn_hidden" in self._own[None]:  # the rule file has words of its own
+        if (
+            self.reader.shared and "turn_hidden" in self._own[None]
+        ):  # the rule file has words of its own
             return ""
         return f"Remember which {self.noun}s are used: they are not shown."
 
@@ -342,7 +357,9 @@ class Voice:
 
     def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Message:
         """Tell why an answer is refused."""
-        return self._say(f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer))
+        return self._say(
+            f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer)
+        )
 
     def tell_toss(self, table: Table) -> Message:
         """Tell who starts by the coin toss."""
@@ -352,7 +369,9 @@ class Voice:
         """Tell that a block was taken back; the table is the one before it was placed."""
         return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
 
-    def tell_match(self, moment: MatchMoment, table: Table, standing: MatchStanding, *, plain: bool = False) -> Message:
+    def tell_match(
+        self, moment: MatchMoment, table: Table, standing: MatchStanding, *, plain: bool = False
+    ) -> Message:
         """Tell how a match goes on: its start, the next game, the score, or who won it.
 
         A match of different games is told in the plain voice: the words of one game may not suit another.
@@ -373,24 +392,38 @@ class Voice:
         yield self._say("moves_legal", replace(scene, group=table.legal))
         for reason, mask in table.game.position.refusals():
             if mask:
-                yield self._say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
+                yield self._say(
+                    f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask))
+                )
 
     def _say(self, moment: str, scene: _Scene, *, plain: bool = False) -> Message:
         subject = scene.find_subject(moment)
         view = self.reader.see(scene.player if subject is None else subject)
-        words = self._find_words(moment, "you" if subject is None and view == "opponent" else view, plain=plain)
+        words = self._find_words(
+            moment, "you" if subject is None and view == "opponent" else view, plain=plain
+        )
         fields = _get_fields(moment)
         text = words.fill(lambda name: fields[name](scene))
-        return Message(moment, scene.player, text, scene.block or None, view=None if subject is None else view)
+        return Message(
+            moment, scene.player, text, scene.block or None, view=None if subject is None else view
+        )
 
     def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
         """Return the words for a moment: for this view if there are any, else those for all readers."""
         wanted = moment, view, plain
         if wanted not in self._found:
             keys = moment, _FALLBACKS.get(moment, moment)
-            keys_by_view = {view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys, None: keys}
+            keys_by_view = {
+                view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys,
+                None: keys,
+            }
             voices = [self._plain] if plain else [self._own, self._plain]
-            found = (voice[each].get(key) for each, tried in keys_by_view.items() for voice in voices for key in tried)
+            found = (
+                voice[each].get(key)
+                for each, tried in keys_by_view.items()
+                for voice in voices
+                for key in tried
+            )
             self._found[wanted] = next(filter(None, found))
         return self._found[wanted]
 
@@ -494,7 +527,11 @@ def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
 
 
 def _parse_voice(
-    voice: Mapping[str, object], file: str, *, has_target: bool, moments: Collection[str] | None = None
+    voice: Mapping[str, object],
+    file: str,
+    *,
+    has_target: bool,
+    moments: Collection[str] | None = None,
 ) -> Texts:
     """Parse the texts for all readers, and those for each view; all mistakes are reported at once."""
     moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS, *_VIEWS} - _WORDS
@@ -504,9 +541,17 @@ def _parse_voice(
         table = voice if view is None else voice.get(view, {})
         texts[view] = parsed = dict[str, Template]()
         if not isinstance(table, Mapping):
-            errors.append(RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}"))
+            errors.append(
+                RuleFileError(
+                    file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}"
+                )
+            )
             continue
-        known = moments if view is None else moments - {*_VIEWS} | ({"refused"} if view in _OTHER_VIEWS else set())
+        known = (
+            moments
+            if view is None
+            else moments - {*_VIEWS} | ({"refused"} if view in _OTHER_VIEWS else set())
+        )
         prefix = "voice." if view is None else f"voice.{view}."
         for key, text in table.items():
             try:
@@ -536,11 +581,15 @@ def _parse_text(
     text: object, file: str, key: str, prefix: str, moments: Collection[str], *, has_target: bool
 ) -> Template:
     if key not in moments:
-        raise RuleFileError(file, f"{prefix}{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}")
+        raise RuleFileError(
+            file, f"{prefix}{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}"
+        )
     if not isinstance(text, str):
         raise RuleFileError(file, f"{prefix}{key}", f"expected text; got {format_value(text)}")
     try:
-        template = Template(text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(_get_fields(key)))
+        template = Template(
+            text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(_get_fields(key))
+        )
     except ValueError as wrong:
         raise RuleFileError(file, f"{prefix}{key}", str(wrong)) from None
     if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):
@@ -551,7 +600,9 @@ def _parse_text(
 def _suggest_moments(key: str, moments: Collection[str]) -> str:
     near = find_similar(key, moments)
     return (
-        f"did you mean {' or '.join(near)}?" if near else "expected a moment such as start, turn, placed or end_exact"
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "expected a moment such as start, turn, placed or end_exact"
     )
 
 
@@ -563,4 +614,6 @@ def _check_word(file: str, key: str, given: object) -> None:
         except TableError as wrong:
             raise RuleFileError(file, "voice.players", str(wrong)) from None
     elif not isinstance(given, str) or not given.isprintable() or not 1 <= len(given) <= 20:
-        raise RuleFileError(file, "voice.noun", 'expected a short word for a block, such as "block"')
+        raise RuleFileError(
+            file, "voice.noun", 'expected a short word for a block, such as "block"'
+        )

@@ -51,7 +51,9 @@ LEAVING = "stops; --resume continues"
 STUBS = ("ann", "ben", "cleo")
 
 
-def arranged(*games: str | Rules, players: tuple[str, ...] = STUBS, number: int = 4, seed: int = 1) -> Contest:
+def arranged(
+    *games: str | Rules, players: tuple[str, ...] = STUBS, number: int = 4, seed: int = 1
+) -> Contest:
     return arrange(games or ("draft", "factor"), players, number=number, seed=seed, make=Stub)
 
 
@@ -73,7 +75,9 @@ def file_of(contest: Contest, path: Path, *, jobs: int = 1, resume: bool = False
     st.integers(2, 5),
     st.integers(1, 7),
 )
-def test_every_pair_plays_every_game_equally_often_and_changes_seats(games: list[str], count: int, number: int) -> None:
+def test_every_pair_plays_every_game_equally_often_and_changes_seats(
+    games: list[str], count: int, number: int
+) -> None:
     players = tuple("abcdefg"[:count])
     contest = arranged(*games, players=players, number=number)
     fixtures = [contest.get_fixture(index) for index in range(len(contest))]
@@ -98,7 +102,10 @@ def test_rounds_follow_each_other_so_that_any_part_is_a_fair_sample() -> None:
 def test_a_seed_is_a_games_own_whoever_else_takes_part() -> None:
     def seeds(contest: Contest) -> dict[object, int]:
         some = (contest.get_fixture(index) for index in range(len(contest)))
-        return {(each.game, each.players, index // len(contest.pairs)): each.seed for index, each in enumerate(some)}
+        return {
+            (each.game, each.players, index // len(contest.pairs)): each.seed
+            for index, each in enumerate(some)
+        }
 
     few = arranged("draft", players=("ann", "ben"), number=6)
     many = arranged("draft", players=("ann", "cleo", "ben"), number=6)
@@ -123,7 +130,9 @@ def test_seeds_are_the_same_on_every_machine() -> None:
         (Rules(fit="related"), "rules(fit=related)"),
     ],
 )  # fmt: skip
-def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_is_called_as_records_call_it(
+    given: str | Rules, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     contest = arranged(given)
     assert contest.games == (text,)
@@ -149,7 +158,9 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
         (["summit(hidden=yes)"], ["ann", "ben"], "expected a game and its rules alone"),
     ],
 )  # fmt: skip
-def test_an_arena_that_cannot_be_is_refused(games: list[str], players: list[str], problem: str) -> None:
+def test_an_arena_that_cannot_be_is_refused(
+    games: list[str], players: list[str], problem: str
+) -> None:
     with pytest.raises(BatchError) as wrong:
         arrange(games, players, make=Stub)
     assert problem in str(wrong.value)
@@ -177,7 +188,9 @@ def test_a_game_is_played_to_its_end_and_everybody_leaves(rules: Rules, first: i
     assert finished.table.outcome == finished.table.game.outcome is not None
     assert finished.table.names == ("Ann", "Ben")
     assert finished.forfeit is None
-    assert [len(table.game.moves) for table in seen] == list(range(1, len(finished.table.game.moves) + 1))
+    assert [len(table.game.moves) for table in seen] == list(
+        range(1, len(finished.table.game.moves) + 1)
+    )
     assert (ann.left, ben.left) == (1, 1)
 
 
@@ -189,7 +202,9 @@ def test_a_game_is_played_to_its_end_and_everybody_leaves(rules: Rules, first: i
         ("repeat", "which was already used", 1),
     ],
 )
-def test_whoever_gives_no_move_that_can_be_placed_forfeits(name: str, reason: str, plies: int) -> None:
+def test_whoever_gives_no_move_that_can_be_placed_forfeits(
+    name: str, reason: str, plies: int
+) -> None:
     ann, other = Stub("ann"), Stub(name)
     seen: list[Table] = []
     finished = play_out(Table(Game(nt.rules("draft"))), (ann, other), seen.append)
@@ -225,7 +240,10 @@ def test_an_arena_is_the_same_on_one_core_and_on_two(tmp_path: Path) -> None:
 
 
 def test_the_computers_levels_play_the_same_on_one_core_and_on_two() -> None:
-    alone, together = (arena(["draft", "factor"], [*LEVELS, "random"], number=2, seed=3, jobs=jobs) for jobs in (1, 2))
+    alone, together = (
+        arena(["draft", "factor"], [*LEVELS, "random"], number=2, seed=3, jobs=jobs)
+        for jobs in (1, 2)
+    )
     assert alone == together
     assert alone.to_json() == together.to_json()
     assert len(alone.games) == 60
@@ -271,7 +289,9 @@ def test_forfeits_are_counted_for_those_who_gave_them() -> None:
         ("deadly", "a worker process ended (exit code 3) at game "),
     ],
 )
-def test_a_worker_that_fails_is_an_error_and_no_silence(name: str, problem: str, tmp_path: Path) -> None:
+def test_a_worker_that_fails_is_an_error_and_no_silence(
+    name: str, problem: str, tmp_path: Path
+) -> None:
     contest = arranged("draft", players=("ann", "ben", name), number=50)
     with (
         ArenaJournal(tmp_path / "a.jsonl", contest) as log,
@@ -323,7 +343,13 @@ def test_games_that_are_kept_are_not_played_again(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     with ArenaJournal(path, contest, resume=True) as log:
         list(
-            play_games(contest, log=log, jobs=1, make=counted, progress=lambda done, total: told.append((done, total)))
+            play_games(
+                contest,
+                log=log,
+                jobs=1,
+                make=counted,
+                progress=lambda done, total: told.append((done, total)),
+            )
         )
     assert len(made) == 2 * (len(contest) - 8)
     assert told == [(done, len(contest)) for done in range(8, len(contest) + 1)]
@@ -346,7 +372,9 @@ def test_games_that_ended_in_another_order_are_put_into_the_schedules(tmp_path: 
 
 def test_to_resume_where_there_is_nothing_is_to_begin(tmp_path: Path) -> None:
     contest = arranged()
-    assert file_of(contest, tmp_path / "new.jsonl", resume=True) == file_of(contest, tmp_path / "a.jsonl")
+    assert file_of(contest, tmp_path / "new.jsonl", resume=True) == file_of(
+        contest, tmp_path / "a.jsonl"
+    )
 
 
 def test_a_file_that_holds_something_is_never_written_over(tmp_path: Path) -> None:
@@ -369,8 +397,16 @@ def test_a_file_that_holds_something_is_never_written_over(tmp_path: Path) -> No
         ({"games": ["factor", "draft"]}, "its games are draft, factor, and not factor, draft"),
     ],
 )
-def test_only_the_same_arena_is_resumed(changed: dict[str, Any], problem: str, tmp_path: Path) -> None:
-    first: dict[str, Any] = {"games": ["draft", "factor"], "players": STUBS, "number": 4, "seed": 1, "make": Stub}
+def test_only_the_same_arena_is_resumed(
+    changed: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    first: dict[str, Any] = {
+        "games": ["draft", "factor"],
+        "players": STUBS,
+        "number": 4,
+        "seed": 1,
+        "make": Stub,
+    }
     before = file_of(arrange(**first), path := tmp_path / "a.jsonl")
     with pytest.raises(BatchError, match="holds another arena") as wrong:
         ArenaJournal(path, arrange(**{**first, **changed}), resume=True)
@@ -390,7 +426,9 @@ def test_rules_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
 def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(arranged(), path := tmp_path / "a.jsonl")
     monkeypatch.setattr(logs, "__version__", "99.0")
-    with pytest.raises(BatchError, match=r"it was started with version \d+\.\d+\.\d+, and not 99.0"):
+    with pytest.raises(
+        BatchError, match=r"it was started with version \d+\.\d+\.\d+, and not 99.0"
+    ):
         ArenaJournal(path, arranged(), resume=True)
 
 
@@ -407,13 +445,17 @@ def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (b'{"index"', b'["index"'),
     ],
 )
-def test_a_line_that_is_not_what_was_played_is_refused(before: bytes, after: bytes, tmp_path: Path) -> None:
+def test_a_line_that_is_not_what_was_played_is_refused(
+    before: bytes, after: bytes, tmp_path: Path
+) -> None:
     contest = arranged()
     lines = file_of(contest, path := tmp_path / "a.jsonl").splitlines(keepends=True)
     wrong = next(number for number, line in enumerate(lines) if before in line and number)
     lines[wrong] = lines[wrong].replace(before, after)
     path.write_bytes(b"".join(lines))
-    with pytest.raises(JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a game of this arena"):
+    with pytest.raises(
+        JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a game of this arena"
+    ):
         file_of(contest, path, resume=True)
 
 
@@ -466,7 +508,9 @@ def test_a_full_disk_leaves_a_file_that_can_be_resumed(
     assert complaint.startswith("tower: a.jsonl cannot be written: No space left on device")
     assert complaint.count("\n") == 1
     resume = f"Resume with: tower arena {shlex.join(call[:5])} --seed=1"
-    assert (resume in complaint) is (room > 10), "there is nothing to resume where even the settings do not fit"
+    assert (resume in complaint) is (room > 10), (
+        "there is nothing to resume where even the settings do not fit"
+    )
     assert tower(*call, "a.jsonl", "--resume") == 0
     assert Path("a.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
@@ -511,7 +555,8 @@ def difference(points: float, games: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("share", "elo"), [(0.5, 0), (0.75, 190.8), (0.25, -190.8), (0.64, 99.9), (10 / 11, 400), (0.99, 798.3)]
+    ("share", "elo"),
+    [(0.5, 0), (0.75, 190.8), (0.25, -190.8), (0.64, 99.9), (10 / 11, 400), (0.99, 798.3)],
 )
 def test_the_elo_of_known_scores(share: float, elo: float) -> None:
     assert difference(share * 10**6, 10**6) == pytest.approx(elo, abs=0.2)
@@ -522,7 +567,9 @@ def test_a_few_games_say_less_than_many() -> None:
 
 
 @given(st.lists(st.floats(-600, 600), min_size=2, max_size=6), st.randoms(use_true_random=False))
-def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float], random: Any) -> None:
+def test_ratings_are_found_again_in_the_scores_that_they_make(
+    elos: list[float], random: Any
+) -> None:
     players = [f"player {number}" for number, _ in enumerate(elos)]
     games = 10**9
     scores = {}
@@ -559,7 +606,9 @@ def test_the_margin_of_two_players_is_the_known_one() -> None:
 
 def game_of(contest: Contest, index: int, winner: int | None) -> GameResult:
     fixture = contest.get_fixture(index)
-    return GameResult(index, fixture.game, fixture.seed, fixture.players, winner, "exact", None, (1, 2), "")
+    return GameResult(
+        index, fixture.game, fixture.seed, fixture.players, winner, "exact", None, (1, 2), ""
+    )
 
 
 def test_games_add_up() -> None:
@@ -570,7 +619,9 @@ def test_games_add_up() -> None:
         1,
         0,
     ]  # ann starts draft and wins; factor is drawn; ann wins draft again; ben starts factor, wins
-    found = compute_results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
+    found = compute_results(
+        contest, (game_of(contest, index, winner) for index, winner in enumerate(winners))
+    )
     assert [standing.player for standing in found.standings] == ["ann", "ben"]
     assert found.standings[0].score == Score(2, 1, 1) == found.standings[1].score.opposite
     assert (found.standings[0].score.share, found.standings[0].score.games) == (0.625, 4)
@@ -593,7 +644,18 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call = ("draft", "factor", "--players", "random,gentle,perfect", "--games", "20", "--seed", "5", "--jobs", "1")
+    call = (
+        "draft",
+        "factor",
+        "--players",
+        "random,gentle,perfect",
+        "--games",
+        "20",
+        "--seed",
+        "5",
+        "--jobs",
+        "1",
+    )
     assert tower(*call) == 0
     first = capsys.readouterr()
     lines = first.out.splitlines()
@@ -626,10 +688,22 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
 @pytest.mark.parametrize(
     ("call", "code", "problem"),
     [
-        ("draft --players random", 2, "expected two players or more, such as random,perfect; got 'random'"),
+        (
+            "draft --players random",
+            2,
+            "expected two players or more, such as random,perfect; got 'random'",
+        ),
         ("draft --players random,nobody", 2, "--players: there is no level 'nobody'"),
-        ("draft --players random,./nobot", 2, "--players: ./nobot cannot be started: there is no file ./nobot"),
-        ("draft --players 'random,./no \"bot'", 2, 'cannot be started: a quotation mark is missing in ./no "bot'),
+        (
+            "draft --players random,./nobot",
+            2,
+            "--players: ./nobot cannot be started: there is no file ./nobot",
+        ),
+        (
+            "draft --players 'random,./no \"bot'",
+            2,
+            'cannot be started: a quotation mark is missing in ./no "bot',
+        ),
         (
             "draft --players random,./text",
             2,
@@ -639,9 +713,17 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
         ("nothing --players random,perfect", 2, "'nothing' cannot be played"),
         ("draft --players random,perfect --out ''", 2, "--out: expected a file name"),
         ("draft --players random,perfect --out .", 2, "games cannot be saved to .: Is a directory"),
-        ("draft --players random,perfect --out text --resume", 1, "text is not the file of an arena"),
+        (
+            "draft --players random,perfect --out text --resume",
+            1,
+            "text is not the file of an arena",
+        ),
         ("draft --players random,perfect --out other --resume", 2, "its seed is 1, and not 2"),
-        ("factor --players random,gentle --games 2 --out torn --resume", 1, "torn, line 2: not a game of this arena"),
+        (
+            "factor --players random,gentle --games 2 --out torn --resume",
+            1,
+            "torn, line 2: not a game of this arena",
+        ),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_is_played(
@@ -700,7 +782,9 @@ def test_the_call_that_goes_on_asks_for_the_same(tmp_path: Path) -> None:
 def bots(folder: Path) -> tuple[str, str]:
     """Write a program that plays its lowest block, and one that plays nothing that there is."""
     polite, rude = folder / "polite.sh", folder / "rude.sh"
-    polite.write_text("#!/bin/sh\nwhile read -r q; do q=${q##*\\[}; q=${q%%]*}; echo ${q%%,*}; done\n")
+    polite.write_text(
+        "#!/bin/sh\nwhile read -r q; do q=${q##*\\[}; q=${q%%]*}; echo ${q%%,*}; done\n"
+    )
     rude.write_text("#!/bin/sh\nwhile read -r q; do echo 77; done\n")
     for path in (polite, rude):
         path.chmod(0o755)
@@ -719,15 +803,32 @@ def test_programs_take_part(tmp_path: Path) -> None:
     polite, rude = bots(tmp_path)
     found = arena(["factor"], [polite, rude, "perfect"], number=2, jobs=2, out=tmp_path / "a.jsonl")
     assert found.score(polite, rude) == Score(2, 0, 0)
-    assert {standing.player: standing.forfeits for standing in found.standings} == {polite: 0, "perfect": 0, rude: 4}
+    assert {standing.player: standing.forfeits for standing in found.standings} == {
+        polite: 0,
+        "perfect": 0,
+        rude: 4,
+    }
     assert "it answered 77" in (tmp_path / "a.jsonl").read_text()
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_file(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_file(
+    tmp_path: Path,
+) -> None:
     polite, _ = bots(tmp_path)
     path = tmp_path / "a.jsonl"
-    call = ["arena", "draft", "--players", f"random,{polite}", "--games", "40", "--out", str(path), "--jobs", "2"]
+    call = [
+        "arena",
+        "draft",
+        "--players",
+        f"random,{polite}",
+        "--games",
+        "40",
+        "--out",
+        str(path),
+        "--jobs",
+        "2",
+    ]
     running = Forked(
         [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=ROOT,
         start_new_session=True,
@@ -766,7 +867,9 @@ class Screen(io.StringIO):
         return self.terminal
 
 
-def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = iter([100.0, 100.0, 100.4, 101.0, 101.0, 101.1, 102.0, 102.0])
     monkeypatch.setattr(console, "monotonic", lambda: next(clock, 103.0))
     monkeypatch.setenv("TERM", "xterm")
@@ -803,7 +906,17 @@ def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> Aren
     return compute_results(
         contest,
         (
-            GameResult(0, game, 0, pair, turn % 2, "forfeit" if forfeit else "exact", forfeit, (1,) * 25, "")
+            GameResult(
+                0,
+                game,
+                0,
+                pair,
+                turn % 2,
+                "forfeit" if forfeit else "exact",
+                forfeit,
+                (1,) * 25,
+                "",
+            )
             for game in contest.games
             for one, other in contest.pairs
             for turn, pair in enumerate([(one, other), (other, one)])
@@ -815,9 +928,14 @@ def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> Aren
 
 @pytest.mark.parametrize("count", [2, 3, 6, 7, 20])
 def test_a_report_fits_on_a_screen(count: int) -> None:
-    players = tuple(f"python3 examples/bots/a_rather_long_name_{number}.py" for number in range(count))
+    players = tuple(
+        f"python3 examples/bots/a_rather_long_name_{number}.py" for number in range(count)
+    )
     text = contesting.format_report(
-        pretended(players, "draft(target=21,blocks=1-12,opening=1-5)", "factor", number=4000 // count), 80
+        pretended(
+            players, "draft(target=21,blocks=1-12,opening=1-5)", "factor", number=4000 // count
+        ),
+        80,
     )
     assert max(map(len, text.splitlines())) <= 80
     for number in range(1, count + 1):

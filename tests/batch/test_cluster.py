@@ -45,7 +45,9 @@ def executor(address: str) -> Iterator[ClusterExecutor]:
         yield connected
 
 
-def collect(run: Callable[[int], Any], number: int, executor: Executor, **options: Any) -> list[Any]:
+def collect(
+    run: Callable[[int], Any], number: int, executor: Executor, **options: Any
+) -> list[Any]:
     return sorted(chain.from_iterable(run_chunks(run, range(number), executor, **options)))
 
 
@@ -70,7 +72,13 @@ def open_executors(address: str) -> Iterator[dict[str, dict[str, Any]]]:
 def test_an_arena_is_the_same_wherever_it_is_held(address: str, tmp_path: Path) -> None:
     with open_executors(address) as ways:
         for name, options in ways.items():
-            arena(["draft", "factor"], ["random", "fair", "perfect"], number=20, out=tmp_path / name, **options)
+            arena(
+                ["draft", "factor"],
+                ["random", "fair", "perfect"],
+                number=20,
+                out=tmp_path / name,
+                **options,
+            )
             assert (tmp_path / name).read_bytes() == (tmp_path / "one job").read_bytes(), name
 
 
@@ -89,7 +97,10 @@ def test_a_function_is_read_once_by_each_worker(executor: ClusterExecutor, tmp_p
 
 
 def test_a_function_that_is_given_itself_cannot_be_sent_anywhere() -> None:
-    with ThreadPoolExecutor(1) as threads, pytest.raises(BatchError, match="name it as module:function"):
+    with (
+        ThreadPoolExecutor(1) as threads,
+        pytest.raises(BatchError, match="name it as module:function"),
+    ):
         evaluate(lambda _: "1", ["draft"], executor=threads)
 
 
@@ -112,7 +123,9 @@ def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_done_again(
     assert (tmp_path / "killed").exists()
 
 
-def test_a_job_that_always_ends_its_worker_ends_two_and_is_left_out(address: str, executor: ClusterExecutor) -> None:
+def test_a_job_that_always_ends_its_worker_ends_two_and_is_left_out(
+    address: str, executor: ClusterExecutor
+) -> None:
     removed: SimpleQueue[str] = SimpleQueue()
 
     def count_removed(event: tuple[float, dict[str, Any]]) -> None:
@@ -139,7 +152,9 @@ def test_a_job_that_always_ends_its_worker_ends_two_and_is_left_out(address: str
 
 
 def test_a_job_that_always_ends_its_worker_is_named(executor: ClusterExecutor) -> None:
-    with pytest.raises(WorkerError, match=r"the worker at tcp://127.0.0.1:\d+ died at game 3, twice"):
+    with pytest.raises(
+        WorkerError, match=r"the worker at tcp://127.0.0.1:\d+ died at game 3, twice"
+    ):
         collect(partial(die_at, culprits=frozenset({3})), 20, executor, noun="game")
 
 
@@ -149,11 +164,16 @@ def allow_failures(number: int, dask_scheduler: Any) -> None:
 
 def test_a_job_that_always_ends_its_worker_is_left_out_by_dasks_own_executor_too() -> None:
     """In a cluster of its own, whose workers no other test has ended; it would wait forever for one that is lost."""
-    with start_cluster(2, processes=True) as started, Client(started.scheduler_address, set_as_default=False) as client:
+    with (
+        start_cluster(2, processes=True) as started,
+        Client(started.scheduler_address, set_as_default=False) as client,
+    ):
         client.wait_for_workers(2, timeout=SLOW)
         client.run_on_scheduler(allow_failures, 0)
         run = partial(die_at, culprits=frozenset({9}))
-        results = collect(run, 20, client.get_executor(pure=False), on_crash=lambda index, _: (index, -1))
+        results = collect(
+            run, 20, client.get_executor(pure=False), on_crash=lambda index, _: (index, -1)
+        )
     assert results == [(9, -1) if index == 9 else square(index) for index in range(20)]
 
 
@@ -164,7 +184,10 @@ def test_a_worker_that_is_asked_to_leave_is_not_a_crash(tmp_path: Path) -> None:
         wait_until(gate.exists)
         return square(index)
 
-    with start_cluster(2, processes=False) as started, ClusterExecutor(started.scheduler_address) as executor:
+    with (
+        start_cluster(2, processes=False) as started,
+        ClusterExecutor(started.scheduler_address) as executor,
+    ):
         scheduler: Any = started.scheduler
         leaving = next(iter(scheduler.workers))
         futures = [executor.submit(partial(wait_at_gate), index) for index in range(4)]
@@ -184,7 +207,9 @@ def test_jobs_wait_for_workers_with_a_message() -> None:
         ClusterExecutor(started.scheduler_address, notify=told.put) as executor,
     ):
         future = executor.submit(square, 3)
-        assert told.get(timeout=SLOW) == "the cluster has no workers; waiting for one (Ctrl-C stops)"
+        assert (
+            told.get(timeout=SLOW) == "the cluster has no workers; waiting for one (Ctrl-C stops)"
+        )
         dropped = executor.submit(square, 4)
         assert dropped.cancel()
         started.scale(2)
@@ -212,9 +237,14 @@ def test_a_closed_connection_takes_no_more_work(address: str) -> None:
         collect(square, 3, executor)
 
 
-@pytest.mark.parametrize("text", ["nonsense", "tcp://", "tcp://127.0.0.1", "http://127.0.0.1:80", "tcp://a:99999", ""])
+@pytest.mark.parametrize(
+    "text", ["nonsense", "tcp://", "tcp://127.0.0.1", "http://127.0.0.1:80", "tcp://a:99999", ""]
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(ClusterError, match=r"expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786"):
+    with pytest.raises(
+        ClusterError,
+        match=r"expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786",
+    ):
         ClusterExecutor(text)
 
 
@@ -225,24 +255,34 @@ def test_an_address_without_a_scheduler_is_refused_in_time(listens: bool) -> Non
         if listens:
             other.listen()
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        with pytest.raises(ClusterError, match=f"no Dask scheduler answers at {address}; start one with"):
+        with pytest.raises(
+            ClusterError, match=f"no Dask scheduler answers at {address}; start one with"
+        ):
             ClusterExecutor(address, connect_seconds=0.1)
 
 
-def test_workers_with_another_version_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_another_version_are_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cluster, "__version__", "99.0")
     expected = rf"the worker at tcp://\S+ has Number Tower {__version__}, and this is 99.0; install the same on both"
     with pytest.raises(ClusterError, match=expected):
         ClusterExecutor(address)
 
 
-def test_workers_without_the_package_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_without_the_package_are_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cluster, "_GET_VERSION", "__import__('no_such_package').__version__")
-    with pytest.raises(ClusterError, match=r"cannot import Number Tower .* No module named 'no_such_package'"):
+    with pytest.raises(
+        ClusterError, match=r"cannot import Number Tower .* No module named 'no_such_package'"
+    ):
         ClusterExecutor(address)
 
 
-def test_a_worker_with_another_version_that_comes_later_gets_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_version_that_comes_later_gets_no_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: SimpleQueue[str] = SimpleQueue()
     with (
         start_cluster(1, processes=False) as started,
@@ -262,7 +302,10 @@ CALL = ("arena", "draft", "--players", "random,fair", "--games")
 
 
 def test_the_command_uses_the_cluster_that_it_is_told(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*CALL, "30", "--out", "here", "--jobs", "1"]) == 0
@@ -284,7 +327,9 @@ def test_jobs_and_a_cluster_are_not_named_together(capsys: pytest.CaptureFixture
     assert "--jobs is for the processes of this machine" in capsys.readouterr().err
 
 
-def test_what_has_to_be_installed_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_to_be_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "number_tower.batch.cluster")
     assert main([*CALL, "2", "--cluster", "tcp://127.0.0.1:1"]) == 1
@@ -292,7 +337,9 @@ def test_what_has_to_be_installed_is_named(monkeypatch: pytest.MonkeyPatch, caps
     assert "[cluster]" in told
 
 
-@pytest.mark.parametrize("command", ["arena draft --players random,fair", "eval draft --player random"])
+@pytest.mark.parametrize(
+    "command", ["arena draft --players random,fair", "eval draft --player random"]
+)
 def test_the_call_that_resumes_names_the_cluster(command: str) -> None:
     asked = create_parser().parse_args([*command.split(), "--cluster", "tcp://127.0.0.1:8786"])
     asked.out = "a.jsonl"
@@ -303,11 +350,18 @@ def test_the_call_that_resumes_names_the_cluster(command: str) -> None:
 def start_arena(address: str, file: Path, games: int) -> subprocess.Popen[str]:
     call = [TOWER, *CALL, str(games), "--cluster", address, "--out", str(file)]
     return subprocess.Popen(
-        call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=plain_environment()
+        call,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=plain_environment(),
     )
 
 
-def test_a_client_that_is_killed_can_be_resumed_to_the_same_file(address: str, tmp_path: Path) -> None:
+def test_a_client_that_is_killed_can_be_resumed_to_the_same_file(
+    address: str, tmp_path: Path
+) -> None:
     file, whole, games = tmp_path / "a.jsonl", tmp_path / "whole.jsonl", 800
     with start_arena(address, file, games) as running:
         wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 5)

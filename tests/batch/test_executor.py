@@ -19,7 +19,17 @@ import pytest
 from number_tower.batch import BatchError, StoppedError, WorkerError
 from number_tower.batch.executor import run_chunks, run_journaled
 from number_tower.batch.processes import WorkerProcesses
-from support.batch_jobs import Counted, Entry, die_at, get_pid, kill_once, note_pid, refuse, return_function, square
+from support.batch_jobs import (
+    Counted,
+    Entry,
+    die_at,
+    get_pid,
+    kill_once,
+    note_pid,
+    refuse,
+    return_function,
+    square,
+)
 from support.clocks import wait_until
 
 T = TypeVar("T")
@@ -56,7 +66,9 @@ def test_the_results_before_an_error_are_kept(name: str) -> None:
     results: list[tuple[int, int]] = []
     with EXECUTORS[name]() as executor:
         chunks = run_chunks(partial(divmod, 7), [3, 4, 0], executor)
-        with pytest.raises(WorkerError, match="a worker process failed at job 0: ZeroDivisionError") as failed:
+        with pytest.raises(
+            WorkerError, match="a worker process failed at job 0: ZeroDivisionError"
+        ) as failed:
             results.extend(result for chunk in chunks for result in chunk)
     assert set(results) <= {(2, 1), (1, 3)}
     assert "Traceback" in failed.value.__notes__[0]
@@ -92,7 +104,9 @@ def test_threads_need_no_function_that_can_be_pickled() -> None:
         assert sorted(collect(run_chunks(lambda index: -index, range(3), executor))) == [-2, -1, 0]
 
 
-def test_a_result_that_cannot_be_sent_is_an_error_and_no_silence(processes: WorkerProcesses) -> None:
+def test_a_result_that_cannot_be_sent_is_an_error_and_no_silence(
+    processes: WorkerProcesses,
+) -> None:
     with pytest.raises(WorkerError, match="pickle"):
         collect(run_chunks(return_function, range(3), processes))
 
@@ -115,10 +129,16 @@ def test_a_worker_that_is_killed_while_it_waits_is_replaced(processes: WorkerPro
     assert sorted(collect(run_chunks(square, range(50), processes))) == list(map(square, range(50)))
 
 
-def test_a_job_that_always_ends_its_worker_is_named_and_what_is_finished_is_kept(processes: WorkerProcesses) -> None:
+def test_a_job_that_always_ends_its_worker_is_named_and_what_is_finished_is_kept(
+    processes: WorkerProcesses,
+) -> None:
     results: list[tuple[int, int]] = []
-    chunks = run_chunks(partial(die_at, culprits=frozenset({40})), range(60), processes, noun="game")
-    with pytest.raises(WorkerError, match=r"a worker process ended \(exit code 5\) at game 40, twice"):
+    chunks = run_chunks(
+        partial(die_at, culprits=frozenset({40})), range(60), processes, noun="game"
+    )
+    with pytest.raises(
+        WorkerError, match=r"a worker process ended \(exit code 5\) at game 40, twice"
+    ):
         results.extend(result for chunk in chunks for result in chunk)
     assert set(results) >= set(map(square, range(20)))
     assert len(set(results)) == len(results)
@@ -134,8 +154,12 @@ def test_jobs_that_always_end_their_workers_can_be_left_out_and_nothing_else_is_
         reported[index] = reason
         return index, -1
 
-    results = collect(run_chunks(partial(die_at, culprits=culprits), range(200), processes, on_crash=report))
-    assert sorted(results) == [(index, -1) if index in culprits else square(index) for index in range(200)]
+    results = collect(
+        run_chunks(partial(die_at, culprits=culprits), range(200), processes, on_crash=report)
+    )
+    assert sorted(results) == [
+        (index, -1) if index in culprits else square(index) for index in range(200)
+    ]
     assert reported == dict.fromkeys(culprits, "a worker process ended (exit code 5)")
 
 
@@ -144,7 +168,9 @@ def report_crash(index: int, reason: str) -> Entry:
 
 
 def test_where_crashes_are_reported_jobs_run_in_this_process_only_if_that_is_asked_for() -> None:
-    here, elsewhere = (next(run_journaled(note_pid, 1, on_crash=each)) for each in (None, report_crash))
+    here, elsewhere = (
+        next(run_journaled(note_pid, 1, on_crash=each)) for each in (None, report_crash)
+    )
     assert here.pid == os.getpid() != elsewhere.pid
     assert next(run_journaled(note_pid, 1, jobs=1, on_crash=report_crash)).pid == os.getpid()
 
@@ -161,7 +187,9 @@ def test_a_pool_of_the_callers_that_breaks_is_told_in_words() -> None:
 def test_an_executor_that_was_shut_down_is_told_in_words() -> None:
     executor = ThreadPoolExecutor(2)
     executor.shutdown()
-    with pytest.raises(WorkerError, match="the executor failed: RuntimeError: cannot schedule new futures"):
+    with pytest.raises(
+        WorkerError, match="the executor failed: RuntimeError: cannot schedule new futures"
+    ):
         collect(run_chunks(square, range(3), executor))
 
 

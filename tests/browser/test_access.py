@@ -13,7 +13,19 @@ from screenshots import SIGHTS, Sight
 from serving import DESKTOP, PHONE
 from support.browsers import Visitor, forgive
 from support.sizes import THOROUGH
-from visits import begin, block, board, changing, game_on, log, settled, status, touch_drag, tower, type_in
+from visits import (
+    begin,
+    block,
+    board,
+    changing,
+    game_on,
+    log,
+    settled,
+    status,
+    touch_drag,
+    tower,
+    type_in,
+)
 
 pytest_plugins = ["support.browsers"]
 
@@ -71,7 +83,9 @@ def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids=[sight.name for sight in SIGHTS])
-def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, troubles: list[str], sight: Sight) -> None:
+def test_every_page_is_accessible_and_fits_a_phone(
+    visitor: Visitor, troubles: list[str], sight: Sight
+) -> None:
     page = visitor(None)
     sight.visit(page, lambda: visitor(None))
     page.set_viewport_size({"width": 320, "height": 600})
@@ -98,7 +112,9 @@ def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, troubles: l
 
 def focused(page: Page) -> str:
     """Return what has the focus, by its name."""
-    return str(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.innerText ?? ''")).strip()
+    return str(
+        page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.innerText ?? ''")
+    ).strip()
 
 
 def tab_to(page: Page, name: str) -> None:
@@ -179,9 +195,13 @@ def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
     expect(tower(page, re.compile("Ann.s tower, height 9 of 15: 9$"))).to_be_visible()
     expect(tower(page, re.compile("Ben.s tower, height 8 of 15: 8$"))).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Ann's Turn")).to_be_visible()
-    expect(board(page).get_by_role("listitem")).to_contain_text([re.compile(r"Ann\s*to place"), "Ben"])
+    expect(board(page).get_by_role("listitem")).to_contain_text(
+        [re.compile(r"Ann\s*to place"), "Ben"]
+    )
     expect(log(page)).to_have_accessible_name("Game log")
-    expect(page.get_by_role("textbox", name="Enter the block number you wish to place")).to_be_visible()
+    expect(
+        page.get_by_role("textbox", name="Enter the block number you wish to place")
+    ).to_be_visible()
     for number in range(1, 10):
         expect(block(page, number)).to_have_count(1)
     expect(block(page, 9)).to_be_disabled()
@@ -270,7 +290,9 @@ def test_colours_are_chosen_and_remembered(visitor: Visitor, *, scripts: bool) -
 # Without JavaScript ---------------------------------------------------------------------------------------------------
 
 
-def test_without_javascript_a_whole_game_is_played_by_forms(visitor: Visitor, troubles: list[str]) -> None:
+def test_without_javascript_a_whole_game_is_played_by_forms(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor("/new?game=draft&opponent=table", scripts=False)
     page.get_by_label("Your name").fill("Ann")
     page.get_by_role("button", name="Play", exact=True).click()

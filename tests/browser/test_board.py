@@ -72,7 +72,9 @@ def hold(page: Page, path: str) -> list[Route]:
 
 
 @pytest.mark.parametrize("game", ["draft", "race", "summit", "climb", "factor"])
-def test_on_a_phone_the_rules_and_what_to_do_are_seen_without_scrolling(visitor: Visitor, game: str) -> None:
+def test_on_a_phone_the_rules_and_what_to_do_are_seen_without_scrolling(
+    visitor: Visitor, game: str
+) -> None:
     page = visitor(None, size=PHONE, touch=True)
     begin(page, game, "computer", name_1="Ann")
     expect(summary(page)).to_be_in_viewport(ratio=0.99)
@@ -138,8 +140,12 @@ def test_the_board_stays_where_it_is_through_turns_refusals_hints_and_offers(
     assert stays(), "another refusal"
 
 
-@pytest.mark.parametrize("moves", ["race:9,8,6", "draft:1,9,6", "summit:9,9,2", "climb:25,29,30", "factor:7,1,5"])
-@pytest.mark.parametrize(("size", "opponent"), [(PHONE, "link"), (DESKTOP, "table")], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    "moves", ["race:9,8,6", "draft:1,9,6", "summit:9,9,2", "climb:25,29,30", "factor:7,1,5"]
+)
+@pytest.mark.parametrize(
+    ("size", "opponent"), [(PHONE, "link"), (DESKTOP, "table")], ids=["phone", "desktop"]
+)
 def test_the_board_stays_where_it_is_until_the_end(
     visitor: Visitor, size: tuple[int, int], opponent: str, moves: str
 ) -> None:
@@ -165,7 +171,9 @@ def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft")
     before = box(board(page))
-    page.evaluate("document.getElementById('connection').textContent = 'Connection lost. Trying again…'")
+    page.evaluate(
+        "document.getElementById('connection').textContent = 'Connection lost. Trying again…'"
+    )
     expect(page.locator("#connection")).to_be_visible()
     assert box(board(page)) == before
 
@@ -202,7 +210,9 @@ def test_a_pending_block_lies_where_it_will_lie(visitor: Visitor) -> None:
     assert box(piece) == pytest.approx(before, abs=1)
 
 
-def test_a_pending_move_that_the_server_refuses_is_taken_back(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_pending_move_that_the_server_refuses_is_taken_back(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None)
     begin(page, "summit", hidden="yes", moves=(5, 4))
     held = hold(page, "**/move*")
@@ -214,24 +224,32 @@ def test_a_pending_move_that_the_server_refuses_is_taken_back(visitor: Visitor, 
     forgive(troubles, "422")
 
 
-def test_a_pending_move_is_taken_back_if_no_server_answers(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_pending_move_is_taken_back_if_no_server_answers(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None)
     begin(page, "draft")
     page.route("**/move*", lambda route: route.abort("connectionrefused"))
     block(page, 9).click()
-    expect(page.locator("#connection")).to_have_text("That was not sent. Your game is safe. Please try again.")
+    expect(page.locator("#connection")).to_have_text(
+        "That was not sent. Your game is safe. Please try again."
+    )
     expect(pending(page)).to_have_count(0)
     page.unroute("**/move*")
     place(page, 9)
     forgive(troubles, "ERR_CONNECTION_REFUSED")
 
 
-def test_a_move_made_offline_is_sent_when_the_connection_is_back(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_move_made_offline_is_sent_when_the_connection_is_back(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None, reuse=False)
     begin(page, "draft")
     page.context.set_offline(True)
     block(page, 9).click()
-    expect(notice(page)).to_contain_text("You are offline. Your 9 is sent when you are online again.")
+    expect(notice(page)).to_contain_text(
+        "You are offline. Your 9 is sent when you are online again."
+    )
     expect(pending(page)).to_have_count(2)
     with changing(page):
         page.context.set_offline(False)
@@ -262,7 +280,9 @@ def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "draft", moves=(5, 9))
     drag(page, 8)
-    expect(notice(page)).to_have_text("You cannot place block 8 on top of block 5: choose one less than or equal to 5.")
+    expect(notice(page)).to_have_text(
+        "You cannot place block 8 on top of block 5: choose one less than or equal to 5."
+    )
     expect(page.locator(".ghost")).to_have_count(0)
     assert game_on(page).moves == (5, 9)
 
@@ -292,7 +312,9 @@ def test_the_target_line_is_solid_only_when_the_target_is_reached(visitor: Visit
 
 
 @SIZES
-def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(
+    visitor: Visitor, size: tuple[int, int]
+) -> None:
     page = visitor(None, size=size)
     begin(page, "race", "computer", level="perfect", first="other", name_1=LONG_NAME)
     while settled(page):
@@ -302,7 +324,9 @@ def test_a_long_name_keeps_its_first_letters_and_has_a_tooltip(visitor: Visitor,
         expect(shown).to_have_attribute("title", name)
         assert box(shown)["width"] > least
     perfect = board(page).get_by_text("Perfect", exact=True)
-    assert perfect.evaluate("name => name.scrollWidth <= name.clientWidth"), "it is whole, beside its tags"
+    assert perfect.evaluate("name => name.scrollWidth <= name.clientWidth"), (
+        "it is whole, beside its tags"
+    )
 
 
 def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
@@ -324,9 +348,13 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
     expect(board(ben).locator(".glad, .plate.won")).to_have_count(2)
     expect(status(ben).locator(".icon-star")).to_be_visible()
     expect(ann.locator(".glad, .plate.won, #status .icon-star")).to_have_count(0)
-    ways = ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
+    ways = (
+        ann.locator(".after").get_by_role("link").or_(ann.locator(".after").get_by_role("button"))
+    )
     expect(ways).to_have_text(["Review", "Offer a rematch", "New game", "Share"])
-    ways = ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
+    ways = (
+        ben.locator(".after").get_by_role("link").or_(ben.locator(".after").get_by_role("button"))
+    )
     expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
 
 
@@ -334,7 +362,9 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
 
 
 @SIZES
-def test_climbing_numbers_are_a_board_of_what_is_taken_open_and_last(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_climbing_numbers_are_a_board_of_what_is_taken_open_and_last(
+    visitor: Visitor, size: tuple[int, int]
+) -> None:
     page = visitor(None, size=size)
     begin(page, "climb", name_1="Ann", name_2="Ben", moves=(7, 10, 13))
     numbers = board(page).get_by_role("button")
@@ -373,7 +403,9 @@ def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> Non
 # The tour of a first game ---------------------------------------------------------------------------------------------
 
 
-def newcomer(visitor: Visitor, game: str = "draft", size: tuple[int, int] = DESKTOP, *, scripts: bool = True) -> Page:
+def newcomer(
+    visitor: Visitor, game: str = "draft", size: tuple[int, int] = DESKTOP, *, scripts: bool = True
+) -> Page:
     """Let somebody begin a game at one table who was never here before."""
     page = visitor(None, size=size, scripts=scripts)
     page.context.clear_cookies()
@@ -434,7 +466,9 @@ def test_a_block_is_dragged_onto_a_board_with_the_tour(visitor: Visitor) -> None
     assert game_on(page).moves == (9,)
 
 
-def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(visitor: Visitor) -> None:
+def test_without_javascript_the_tour_is_shown_at_once_and_skipped_by_a_form(
+    visitor: Visitor,
+) -> None:
     page = newcomer(visitor, scripts=False)
     expect(tour(page).get_by_role("paragraph")).to_have_count(3)
     expect(tour(page).get_by_role("button")).to_have_text(["Skip"])
@@ -456,7 +490,9 @@ def test_those_who_watch_get_no_tour(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_values_stand_beside_the_moves_when_they_are_switched_on(visitor: Visitor, *, scripts: bool) -> None:
+def test_values_stand_beside_the_moves_when_they_are_switched_on(
+    visitor: Visitor, *, scripts: bool
+) -> None:
     page = visitor(None, scripts=scripts)
     begin(page, "factor", "computer", level="gentle")
     switch = page.get_by_role("button", name="Values")
@@ -474,7 +510,9 @@ def test_values_stand_beside_the_moves_when_they_are_switched_on(visitor: Visito
     expect(page.locator(".value")).to_have_count(0)
 
 
-def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(visitor: Visitor) -> None:
+def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(
+    visitor: Visitor,
+) -> None:
     ann, ben = play_with_a_link(visitor)
     for page in (ann, ben):
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
@@ -494,7 +532,9 @@ def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(v
 def test_games_in_a_row_have_short_names_and_pictures_with_numbers(visitor: Visitor) -> None:
     page = visitor("/new")
     pills = page.get_by_role("navigation", name="Games").get_by_role("link")
-    expect(pills).to_have_text([*(book.short_title for book in catalogue.load_all()), "Your own rules"])
+    expect(pills).to_have_text(
+        [*(book.short_title for book in catalogue.load_all()), "Your own rules"]
+    )
     expect(pills.first).to_have_accessible_name(catalogue.load_all()[0].title)
     page.goto("/")
     for picture in page.locator(".pick:not(.own) .idea").all():
@@ -546,7 +586,9 @@ def test_from_analysis_there_is_a_way_back_to_the_game(visitor: Visitor) -> None
     page.get_by_role("link", name="Previous").click()
     page.get_by_role("link", name=re.compile("^4")).first.click()
     expect(page.get_by_text("After move 3 of 3")).to_be_visible()
-    assert address.rpartition("/")[2] not in page.url, "the address of the seats is in no link that others may see"
+    assert address.rpartition("/")[2] not in page.url, (
+        "the address of the seats is in no link that others may see"
+    )
     page.get_by_role("link", name="Back to the game").click()
     expect(page).to_have_url(address)
     other = visitor(None)
@@ -570,11 +612,15 @@ def test_nothing_hidden_is_dimmed_listed_or_valued(visitor: Visitor, size: tuple
     )
     assert len(looks) == 9
     assert len(set(looks)) == 1
-    expect(page.get_by_text("Remember which Number Blocks are used: they are not shown.")).to_be_visible()
+    expect(
+        page.get_by_text("Remember which Number Blocks are used: they are not shown.")
+    ).to_be_visible()
     expect(page.locator(".announce")).not_to_contain_text("can place")
     expect(page.locator(".value, .left, .why, .cell")).to_have_count(0)
     for name in ("Values", "Hint", "Analyse"):
-        expect(page.get_by_role("button", name=name).or_(page.get_by_role("link", name=name))).to_have_count(0)
+        expect(
+            page.get_by_role("button", name=name).or_(page.get_by_role("link", name=name))
+        ).to_have_count(0)
 
 
 def test_a_rule_file_with_hidden_blocks_shows_no_board_of_numbers(visitor: Visitor) -> None:
@@ -582,4 +628,6 @@ def test_a_rule_file_with_hidden_blocks_shows_no_board_of_numbers(visitor: Visit
     rules = "[rules]\nblocks = '1-6'\nfit = 'ascending'\n"
     begin(page, "own", rules_text=rules, hidden="yes", moves=(2, 4))
     expect(page.locator(".cell, .taken, .open")).to_have_count(0)
-    expect(page.get_by_role("region", name="Choose a").get_by_role("button", name=re.compile(r"^\d$"))).to_have_count(6)
+    expect(
+        page.get_by_role("region", name="Choose a").get_by_role("button", name=re.compile(r"^\d$"))
+    ).to_have_count(6)

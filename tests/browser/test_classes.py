@@ -140,7 +140,9 @@ def test_everything_works_without_javascript(visitor: Visitor) -> None:
     pupils = make_class(teacher, 1)
     page = visitor(None, scripts=False, size=PHONE)
     join_class(page, teacher.url[-5:], "Zoë")
-    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page.content().replace("\n", "")
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page.content().replace(
+        "\n", ""
+    )
     teacher.reload()
     start_round(teacher)
     page.reload()
@@ -199,10 +201,16 @@ PAGE = re.compile(rb"/Type\s*/Page\b(?!s)")
 
 def test_the_how_to_for_teachers_fits_on_two_printed_pages(visitor: Visitor) -> None:
     folder = ROOT / "docs" / "how-to"
-    html = MarkdownIt("commonmark").enable("table").render((folder / "teach-a-class.md").read_text(encoding="utf-8"))
+    html = (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .render((folder / "teach-a-class.md").read_text(encoding="utf-8"))
+    )
 
     def embed(picture: re.Match[str]) -> str:
-        return f'src="data:image/png;base64,{b64encode((folder / picture[1]).read_bytes()).decode()}"'
+        return (
+            f'src="data:image/png;base64,{b64encode((folder / picture[1]).read_bytes()).decode()}"'
+        )
 
     page = visitor(None, reuse=False)
     html = re.sub(r'src="([^"]+)"', embed, html)

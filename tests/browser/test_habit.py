@@ -40,7 +40,9 @@ def test_the_puzzle_of_the_day_is_solved_and_remembered(
     page = visitor(None, size=size, scripts=scripts)
     yesterday = find_today() - timedelta(days=1)
     page.goto("/")
-    page.context.add_cookies([{"name": "daily", "value": f"{yesterday}.3.solved.6.9.12-7-3-1-0.2", "url": page.url}])
+    page.context.add_cookies(
+        [{"name": "daily", "value": f"{yesterday}.3.solved.6.9.12-7-3-1-0.2", "url": page.url}]
+    )
     page.goto("/puzzle")
     expect(page.get_by_text("Streak: 6 days. Your best: 9.")).to_be_visible()
     pieces = page.locator(".piece")
@@ -55,7 +57,9 @@ def test_the_puzzle_of_the_day_is_solved_and_remembered(
     text = page.get_by_label("Tell others, without the answer").input_value()
     assert text.splitlines()[1:3] == ["✗✓ solved in 2 tries", "Streak: 7 days."]
     page.goto("/")
-    expect(page.get_by_role("link", name="Puzzle of the day")).to_contain_text("Solved in 2 tries. Streak: 7 days.")
+    expect(page.get_by_role("link", name="Puzzle of the day")).to_contain_text(
+        "Solved in 2 tries. Streak: 7 days."
+    )
 
 
 def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
@@ -78,7 +82,9 @@ def test_a_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
     page = visitor(None, scripts=scripts)
     begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Share").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Ann wins: Ann's tower is exactly 15.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Ann wins: Ann's tower is exactly 15."
+    )
     expect(page.get_by_role("img", name="Ann's tower, height 15 of 15: 9, 6")).to_be_visible()
     picture = page.locator('meta[property="og:image"]').get_attribute("content") or ""
     assert page.request.get(picture).headers["content-type"] == "image/png"
@@ -114,7 +120,9 @@ def test_without_a_connection_a_page_of_its_own_says_so(
         expect(page.get_by_role("heading", name="No connection")).to_be_visible()
         expect(page.get_by_text("Your games are saved there")).to_be_visible()
         assert page.url == f"{server.url}/games"
-        assert page.evaluate("document.fonts.check('16px Nunito')"), "it looks like every other page"
+        assert page.evaluate("document.fonts.check('16px Nunito')"), (
+            "it looks like every other page"
+        )
         server.start()
         page.get_by_role("link", name="Try again").click()
         expect(page.get_by_role("heading", level=1)).not_to_have_text("No connection")

@@ -19,26 +19,40 @@ def play_shown_rules(page: Page) -> None:
     page.wait_for_url("**/g/*")
 
 
-def test_a_cell_of_the_drawing_leads_to_a_game_by_its_rules_without_javascript(visitor: Visitor) -> None:
+def test_a_cell_of_the_drawing_leads_to_a_game_by_its_rules_without_javascript(
+    visitor: Visitor,
+) -> None:
     page = visitor("/lab/draft?measure=value", scripts=False)
     page.locator("svg a").filter(has_text="Target height 20, blocks 1-9, first blocks all").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Target height 20, blocks 1-9, first blocks all")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Target height 20, blocks 1-9, first blocks all"
+    )
     page.get_by_role("link", name="Play these rules").click()
     expect(page.get_by_label("Target height")).to_have_value("20")
 
 
-def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(visitor: Visitor) -> None:
+def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(
+    visitor: Visitor,
+) -> None:
     page = visitor("/lab/draft", size=PHONE, touch=True)
     page.locator("svg a").filter(has_text="Target height 37, blocks 1-9, first blocks all").tap()
     play_shown_rules(page)
     assert (game_on(page).rules.target, game_on(page).rules.opening) == (37, None)
 
 
-def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(visitor: Visitor) -> None:
+def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(
+    visitor: Visitor,
+) -> None:
     page = visitor("/lab/climb")
     table = page.get_by_role("table", name="Fairness: first blocks 1-6")
-    cell = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name="3", exact=True)).get_by_role("link")
-    expect(page.get_by_role("link", name="Fairness", exact=True)).to_have_attribute("aria-current", "page")
+    cell = (
+        table.get_by_role("row")
+        .filter(has=page.get_by_role("rowheader", name="3", exact=True))
+        .get_by_role("link")
+    )
+    expect(page.get_by_role("link", name="Fairness", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
     cell.first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("largest step 3, first blocks 1-6")

@@ -61,7 +61,9 @@ def test_a_position_is_explored_and_played_on_from(visitor: Visitor) -> None:
     assert len(game_on(page).moves) >= 2
 
 
-def test_a_line_is_pasted_and_a_wrong_one_is_explained(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_line_is_pasted_and_a_wrong_one_is_explained(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor("/analysis")
     field = page.get_by_label("A game as one line")
     field.fill("draft:9,9")
@@ -88,7 +90,9 @@ def test_the_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
     page.get_by_text("Hint", exact=True).click()
     expect(page.get_by_text(posed.nudge)).to_be_visible()
     page.get_by_role("button", name=f"Place {wrong.block}", exact=True).click()
-    expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(wrong.feedback)
+    expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(
+        wrong.feedback
+    )
     page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
     page.get_by_role("link", name="Analyse").click()
@@ -114,10 +118,14 @@ def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
     page = visitor(f"/games/{name}")
     page.get_by_role("link", name="Learn", exact=True).click()
     for number, posed in enumerate(positions, 1):
-        expect(page.get_by_role("heading", name=f"Position {number} of {len(positions)}")).to_be_visible()
+        expect(
+            page.get_by_role("heading", name=f"Position {number} of {len(positions)}")
+        ).to_be_visible()
         page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
         expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
-        page.get_by_role("link", name="Continue").or_(page.get_by_role("link", name="Play a game")).click()
+        page.get_by_role("link", name="Continue").or_(
+            page.get_by_role("link", name="Play a game")
+        ).click()
     page.get_by_role("button", name="Play", exact=True).click()
     expect(my_turn(page)).to_be_visible()
     expect(board(page)).to_contain_text("Gentle")
@@ -128,7 +136,9 @@ def test_the_games_are_all_on_the_shelf(visitor: Visitor) -> None:
     for book in map(catalogue.load_named, catalogue.list_names()):
         expect(page.get_by_role("link", name=book.title, exact=True)).to_be_visible()
     page.get_by_role("link", name=f"Play {catalogue.load_named('race').title}").click()
-    expect(page.get_by_role("heading", level=2, name=catalogue.load_named("race").title)).to_be_visible()
+    expect(
+        page.get_by_role("heading", level=2, name=catalogue.load_named("race").title)
+    ).to_be_visible()
 
 
 def test_the_api_is_described_without_asking_anybody_else(visitor: Visitor) -> None:

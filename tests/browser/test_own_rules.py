@@ -37,7 +37,9 @@ def test_a_game_is_built_seen_judged_and_played(visitor: Visitor, size: tuple[in
     page.get_by_label("Blocks", exact=True).fill("1-9")
     page.get_by_text("One each").click()
     page.get_by_label("Target height").fill("9")
-    expect(text_of(page)).to_have_value(re.compile('title = "Nine & dime"[^$]*blocks = "1-9"[^$]*target = 9'))
+    expect(text_of(page)).to_have_value(
+        re.compile('title = "Nine & dime"[^$]*blocks = "1-9"[^$]*target = 9')
+    )
     expect(page.get_by_role("img", name="Player 2's tower, height 0 of 9")).to_be_visible()
     expect(verdict(page)).to_contain_text("The player who starts can win")
     expect(verdict(page)).to_contain_text("9 wins at once.")
@@ -57,9 +59,13 @@ def test_a_game_is_built_seen_judged_and_played(visitor: Visitor, size: tuple[in
 
 
 @SIZES
-def test_the_fields_follow_the_text_and_the_text_follows_the_fields(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_the_fields_follow_the_text_and_the_text_follows_the_fields(
+    visitor: Visitor, size: tuple[int, int]
+) -> None:
     page = visitor("/rules", size=size)
-    text_of(page).fill('# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n')
+    text_of(page).fill(
+        '# steps\ntitle = "Steps"\n[rules]\nblocks = "1-20"\nfit = "ascending"\nstep = 3  # small\n'
+    )
     expect(page.get_by_label("Name")).to_have_value("Steps")
     expect(page.get_by_label("Blocks", exact=True)).to_have_value("1-20")
     expect(page.get_by_role("radio", name="Larger")).to_be_checked()
@@ -76,13 +82,17 @@ def test_the_fields_follow_the_text_and_the_text_follows_the_fields(visitor: Vis
 
 
 @SIZES
-def test_mistakes_stand_at_their_fields_until_they_are_mended(visitor: Visitor, size: tuple[int, int]) -> None:
+def test_mistakes_stand_at_their_fields_until_they_are_mended(
+    visitor: Visitor, size: tuple[int, int]
+) -> None:
     page = visitor("/rules", size=size)
     target, blocks = page.get_by_label("Target height"), page.get_by_label("Blocks", exact=True)
     target.fill("high")
     blocks.fill("1-x")
     expect(target).to_have_attribute("aria-invalid", "true")
-    expect(target).to_have_accessible_description(re.compile("A target is a whole number of 1 or more, such as 21."))
+    expect(target).to_have_accessible_description(
+        re.compile("A target is a whole number of 1 or more, such as 21.")
+    )
     expect(blocks).to_have_accessible_description(re.compile("such as 1-9 or 1,3,5; got '1-x'"))
     expect(summary(page)).to_contain_text("Please check: Blocks, Target height")
     expect(verdict(page)).to_have_count(0)
@@ -120,7 +130,9 @@ def test_a_lost_connection_is_said_and_made_up_for(visitor: Visitor, troubles: l
     page = visitor("/rules", reuse=False)
     page.context.set_offline(True)
     page.get_by_label("Target height").fill("22")
-    expect(page.get_by_role("status").filter(has_text="Connection lost. Trying again…")).to_be_visible()
+    expect(
+        page.get_by_role("status").filter(has_text="Connection lost. Trying again…")
+    ).to_be_visible()
     page.context.set_offline(False)
     expect(text_of(page)).to_have_value(re.compile("target = 22"))
     forgive(troubles, "ERR_INTERNET_DISCONNECTED")
@@ -146,12 +158,16 @@ def test_the_form_is_filled_in_with_the_keyboard_alone(visitor: Visitor) -> None
 
 
 @SIZES
-def test_without_javascript_check_does_the_same(visitor: Visitor, troubles: list[str], size: tuple[int, int]) -> None:
+def test_without_javascript_check_does_the_same(
+    visitor: Visitor, troubles: list[str], size: tuple[int, int]
+) -> None:
     page = visitor("/rules?game=race", scripts=False, size=size)
     expect(verdict(page)).to_contain_text("4 of 9 first moves win: 6-9.")
     page.get_by_label("Target height").fill("high")
     page.get_by_role("button", name="Check", exact=True).first.click()
-    expect(page.get_by_label("Target height")).to_have_accessible_description(re.compile("such as 21"))
+    expect(page.get_by_label("Target height")).to_have_accessible_description(
+        re.compile("such as 21")
+    )
     forgive(troubles, "status of 422")
     page.get_by_label("Target height").fill("20")
     page.get_by_role("radio", name=re.compile("^One for both")).check()

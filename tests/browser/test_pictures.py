@@ -39,6 +39,13 @@ def test_a_picture_is_kept_if_the_documentation_shows_it_and_can_be_made() -> No
     kept = {path.name for path in KEPT.iterdir()}
     assert kept == list_shown()
     assert kept <= {
-        f"{name}.webp" for name in (*screenshots.list_names(), *app_screenshots.list_names(), *animations.list_names())
+        f"{name}.webp"
+        for name in (
+            *screenshots.list_names(),
+            *app_screenshots.list_names(),
+            *animations.list_names(),
+        )
     }
-    assert sum(path.stat().st_size for path in KEPT.iterdir()) < 416_905, "less than the pictures of version 0.1.0"
+    assert sum(path.stat().st_size for path in KEPT.iterdir()) < 416_905, (
+        "less than the pictures of version 0.1.0"
+    )

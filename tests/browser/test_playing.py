@@ -63,7 +63,9 @@ def click(page: Page, number: int) -> None:
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: str) -> None:
     moves = [int(line) for line in (GOLDEN / f"{name}.moves").read_text().split()]
-    begun = max(0, len(moves) - size(4, len(moves)))  # in a sample, only the end is played by hand, once in each way
+    begun = max(
+        0, len(moves) - size(4, len(moves))
+    )  # in a sample, only the end is played by hand, once in each way
     page = visitor("/")
     page.get_by_role("link", name=catalogue.load_named(name).title, exact=True).click()
     page.get_by_label("Two at this table").check()
@@ -90,7 +92,9 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
         voice.get_name(table, game.outcome.winner)
     )
     expect(page.get_by_role("region", name="Choose a")).to_have_count(0)
-    expect(log(page).get_by_role("listitem").filter(has=page.locator("bdi"))).to_have_count(len(moves))
+    expect(log(page).get_by_role("listitem").filter(has=page.locator("bdi"))).to_have_count(
+        len(moves)
+    )
 
 
 def test_a_win_against_the_computer(visitor: Visitor) -> None:
@@ -153,7 +157,9 @@ def test_one_s_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
 
 
-def test_options_that_cannot_be_are_refused_where_they_are(visitor: Visitor, troubles: list[str]) -> None:
+def test_options_that_cannot_be_are_refused_where_they_are(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor("/new?game=race")
     open_more(page, "More options")
     page.get_by_label("Target height").fill("none")
@@ -161,7 +167,9 @@ def test_options_that_cannot_be_are_refused_where_they_are(visitor: Visitor, tro
     page.get_by_role("button", name="Play", exact=True).click()
     field = page.get_by_label("Target height")
     expect(field).to_be_visible()
-    expect(field).to_have_accessible_description("A target is a whole number of 1 or more, such as 21.")
+    expect(field).to_have_accessible_description(
+        "A target is a whole number of 1 or more, such as 21."
+    )
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     forgive(troubles, "422")
     field.fill("5")
@@ -284,7 +292,9 @@ def test_why_a_block_cannot_be_placed_is_seen(visitor: Visitor, way: str) -> Non
     assert game_on(page).moves == (5, 9)
 
 
-def test_a_typed_answer_that_is_no_move_is_refused_in_words(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_typed_answer_that_is_no_move_is_refused_in_words(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None)
     begin(page, "draft", moves=[9])
     for answer, words in {
@@ -306,7 +316,10 @@ def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
     page.get_by_label("Hide which blocks are left").check()
     page.get_by_role("button", name="Play", exact=True).click()
     sent: list[str] = []
-    page.on("response", lambda answer: sent.append(answer.text()) if "/move?seen=" in answer.url else None)
+    page.on(
+        "response",
+        lambda answer: sent.append(answer.text()) if "/move?seen=" in answer.url else None,
+    )
     place(page, 5, 4)
     for number in range(1, 10):
         expect(block(page, number)).not_to_have_attribute("aria-disabled", "true")
@@ -320,7 +333,9 @@ def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
     assert not any(re.search(r"has left|why-|class=\"[^\"]*used", text) for text in sent)
 
 
-def test_hidden_blocks_that_were_used_are_only_said_not_to_be_available(visitor: Visitor, troubles: list[str]) -> None:
+def test_hidden_blocks_that_were_used_are_only_said_not_to_be_available(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None)
     begin(page, "summit", hidden="yes", moves=(5, 4))
     block(page, 5).click()
@@ -373,7 +388,9 @@ def test_a_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> N
     place(page, 9)
 
 
-def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(visitor: Visitor) -> None:
+def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(
+    visitor: Visitor,
+) -> None:
     page = visitor("/")
     page.get_by_role("button", name="Play now").click()
     expect(my_turn(page)).to_be_visible()
@@ -386,11 +403,15 @@ def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(visit
 # Presses while the page changes ---------------------------------------------------------------------------------------
 
 
-def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(visitor: Visitor) -> None:
+def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(
+    visitor: Visitor,
+) -> None:
     page = visitor(None)
     begin(page, "draft")
     with page.expect_request("**/move*"):
-        page.evaluate("['9', '8'].forEach((number) => document.getElementById(`block-${number}`).click())")
+        page.evaluate(
+            "['9', '8'].forEach((number) => document.getElementById(`block-${number}`).click())"
+        )
     expect(tower(page, re.compile("Player 2.s tower, height 8 of 15: 8$"))).to_be_visible()
     assert game_on(page).moves == (9, 8)
 
@@ -408,7 +429,9 @@ def test_the_page_does_not_change_under_a_press(visitor: Visitor) -> None:
     ann, ben = visitor(None, size=PHONE), visitor(None)
     join(ben, begin(ann, "draft", "link", name_1="Ann", first="other"), "Ben")
     expect(block(ann, 5)).to_have_accessible_description("It is Ben's turn.")
-    ann.evaluate("addEventListener('click', (event) => { window.clicked = event.target.id; }, true)")
+    ann.evaluate(
+        "addEventListener('click', (event) => { window.clicked = event.target.id; }, true)"
+    )
     block(ann, 5).hover(force=True)
     ann.mouse.down()
     with ann.expect_response("**/table*") as answer:

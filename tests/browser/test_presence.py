@@ -16,12 +16,19 @@ pytest_plugins = ["support.browsers"]
 def allow_claims(site: Server, page: Page) -> None:
     """Let a room's games be claimed from a player who is gone for a second."""
     address = page.url.rpartition("/")[2]
-    by_hand(site.database, f"UPDATE rooms SET claim_after = 1, version = version + 1 WHERE address = '{address}'")  # noqa: S608 - our own
+    by_hand(
+        site.database,
+        f"UPDATE rooms SET claim_after = 1, version = version + 1 WHERE address = '{address}'",
+    )  # noqa: S608 - our own
 
 
-@pytest.mark.parametrize(("size", "touch"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("size", "touch"), [(DESKTOP, False), (PHONE, True)], ids=["desktop", "phone"]
+)
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_friend_joins_by_the_code(visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool) -> None:
+def test_a_friend_joins_by_the_code(
+    visitor: Visitor, size: tuple[int, int], *, touch: bool, scripts: bool
+) -> None:
     ann = visitor(None)
     begin(ann, "draft", "link", name_1="Ann")
     code = ann.locator("#short-code").inner_text()
@@ -49,7 +56,9 @@ def test_a_player_whose_page_is_hidden_is_away_and_comes_back(visitor: Visitor) 
     expect(where).to_have_text("here")
 
 
-def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(visitor: Visitor) -> None:
+def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(
+    visitor: Visitor,
+) -> None:
     ann, ben = play_with_a_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
@@ -61,7 +70,9 @@ def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(visit
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_game_is_claimed_from_a_player_who_is_gone(visitor: Visitor, site: Server, *, scripts: bool) -> None:
+def test_a_game_is_claimed_from_a_player_who_is_gone(
+    visitor: Visitor, site: Server, *, scripts: bool
+) -> None:
     ann, ben = play_with_a_link(visitor)
     watch = ben.locator("#watch-link").input_value()
     place(ann, 9)
@@ -83,7 +94,9 @@ def test_a_game_is_claimed_from_a_player_who_is_gone(visitor: Visitor, site: Ser
     expect(status(spectator)).to_contain_text("Ann wins: Ben forfeits the game.")
 
 
-def test_a_player_who_returns_in_time_moves_and_nothing_is_claimed(visitor: Visitor, site: Server) -> None:
+def test_a_player_who_returns_in_time_moves_and_nothing_is_claimed(
+    visitor: Visitor, site: Server
+) -> None:
     ann, ben = play_with_a_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()

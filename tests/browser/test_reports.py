@@ -34,12 +34,19 @@ INK = {False: "rgb(27, 32, 39)", True: "rgb(232, 236, 241)"}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a report of the lab and one of an evaluation."""
     place = tmp_path_factory.mktemp("reports")
-    rows = make_grid(blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"])
+    rows = make_grid(
+        blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"]
+    )
     rows.append(make_row(index=24, status="estimated", blocks="1-9", target=24, fit="any"))
     rows.append(make_row(index=25, status="too large", blocks="1-8", target=24, fit="any"))
     results = LabResults("lab.jsonl", {}, tuple(rows))
-    write_files(build_report(results, rank_rows(rows, limits={}), command="tower lab show lab.jsonl"), place / "lab")
-    scores = evaluate(["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1).scores
+    write_files(
+        build_report(results, rank_rows(rows, limits={}), command="tower lab show lab.jsonl"),
+        place / "lab",
+    )
+    scores = evaluate(
+        ["random", "perfect"], variants=3, number=8, positions=24, seed=5, jobs=1
+    ).scores
     write_files(build_evaluation_report(scores, "tower eval"), place / "evaluation")
     return place
 

@@ -34,7 +34,9 @@ FIND_OUTSIDE = """
 
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_sheet_is_one_printed_page(open_file: Callable[..., Page], name: str, paper: str, tmp_path: Path) -> None:
+def test_a_sheet_is_one_printed_page(
+    open_file: Callable[..., Page], name: str, paper: str, tmp_path: Path
+) -> None:
     file = tmp_path / f"{name}.svg"
     file.write_text(draw_sheet(catalogue.load(name), paper=paper))
     page, (width, height) = open_file(file), PAPERS[paper]

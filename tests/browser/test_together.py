@@ -28,7 +28,9 @@ from visits import (
 pytest_plugins = ["support.browsers"]
 
 
-def two(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
+def two(
+    visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
+) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link, and mark their pages."""
     ann, ben = play_with_a_link(visitor, game, at, **wishes)
     for page in (ann, ben):
@@ -79,7 +81,9 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
         expect(log(page).get_by_role("listitem").last).to_contain_text(end)
     assert never_reloaded(ann, watcher)
     assert address not in watcher.content()
-    expect(watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Undo"))).to_have_count(0)
+    expect(
+        watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Undo"))
+    ).to_have_count(0)
 
 
 def test_nobody_moves_for_the_other(visitor: Visitor) -> None:
@@ -99,7 +103,9 @@ def test_whoever_comes_third_can_only_watch(visitor: Visitor) -> None:
     expect(third.get_by_role("button", name="Place")).to_have_count(0)
 
 
-def test_an_old_page_places_nothing_and_shows_how_the_table_stands(visitor: Visitor, troubles: list[str]) -> None:
+def test_an_old_page_places_nothing_and_shows_how_the_table_stands(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None)
     begin(page, "draft")
     asleep = page.context.new_page()
@@ -247,7 +253,9 @@ def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
         server.kill()
         expect(acting.get_by_text("Connection lost. Trying again…")).to_be_visible()
         block(acting, number).click()
-        expect(acting.get_by_text("That was not sent. Your game is safe. Please try again.")).to_be_visible()
+        expect(
+            acting.get_by_text("That was not sent. Your game is safe. Please try again.")
+        ).to_be_visible()
         server.start()
         for page in (ann, ben):
             expect(page.locator("#connection")).to_be_empty()

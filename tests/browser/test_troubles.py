@@ -26,10 +26,14 @@ def told(page: Page) -> Locator:
 
 def answering(page: Page, path: str, code: int) -> None:
     """Let the server be in trouble whenever a page asks for a path."""
-    page.route(path, lambda route: route.fulfill(status=code, content_type="text/html", body=ERROR_PAGE))
+    page.route(
+        path, lambda route: route.fulfill(status=code, content_type="text/html", body=ERROR_PAGE)
+    )
 
 
-def test_a_server_in_trouble_does_not_take_the_board_away(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_server_in_trouble_does_not_take_the_board_away(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     ann, ben = play_with_a_link(visitor)
     answers = {429: "Too many requests.", 503: SAFE, 500: SAFE, 403: "That did not work."}
     for turn, (code, words) in enumerate(answers.items()):
@@ -63,7 +67,9 @@ def test_a_locked_database_costs_nothing_but_another_try(
     forgive(troubles, "503")
 
 
-def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     page = visitor(None, reuse=False)
     begin(page, "draft")
     asked: list[str] = []
@@ -77,7 +83,9 @@ def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor:
     forgive(troubles, "404")
 
 
-def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, troubles: list[str]) -> None:
+def test_a_table_that_could_not_be_fetched_is_fetched_again(
+    visitor: Visitor, troubles: list[str]
+) -> None:
     ann, ben = play_with_a_link(visitor)
 
     def refuse(route: Route) -> None:
@@ -128,7 +136,9 @@ def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: V
         expect(tower(page, re.compile("8$"))).to_be_visible()
 
 
-def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visitor: Visitor) -> None:
+def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(
+    visitor: Visitor,
+) -> None:
     ann, ben = play_with_a_link(visitor)
     with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
         hide(ben)

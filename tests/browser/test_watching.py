@@ -32,8 +32,12 @@ def small() -> Iterator[str]:
         def do_GET(self) -> None:
             body = PAGES.get(self.path)
             self.send_response(404 if body is None else 200)
-            self.send_header("Content-Type", "text/javascript" if self.path.endswith("js") else "text/html")
-            self.send_header("Content-Security-Policy", "default-src 'self' http://elsewhere.example")
+            self.send_header(
+                "Content-Type", "text/javascript" if self.path.endswith("js") else "text/html"
+            )
+            self.send_header(
+                "Content-Security-Policy", "default-src 'self' http://elsewhere.example"
+            )
             self.end_headers()
             self.wfile.write((body or "").encode())
 

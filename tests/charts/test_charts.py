@@ -10,7 +10,13 @@ import matplotlib as mpl
 import pytest
 
 from number_tower.charts import NARROW, WIDE, Chart
-from number_tower.charts.bars import IntervalRow, ShareRow, draw_intervals, draw_shares, format_percent
+from number_tower.charts.bars import (
+    IntervalRow,
+    ShareRow,
+    draw_intervals,
+    draw_shares,
+    format_percent,
+)
 from number_tower.charts.figure import COLOURS, Canvas, build_style, shorten_to_width
 from number_tower.charts.lines import LinePoint, ScatterPoint, Series, draw_panels, draw_scatter
 from number_tower.charts.maps import Cell, Panel, draw_map
@@ -21,17 +27,23 @@ Draw = Callable[[float], Canvas]
 
 
 def make_intervals(name: str = "easy") -> Draw:
-    rows = [IntervalRow(name, "0.300 (0.250 to 0.370)", 0.3, 0.25, 0.37, 0.5), IntervalRow("new", "-", None)]
+    rows = [
+        IntervalRow(name, "0.300 (0.250 to 0.370)", 0.3, 0.25, 0.37, 0.5),
+        IntervalRow("new", "-", None),
+    ]
     return lambda width: draw_intervals(rows, "points lost", width, beside="a blind guess")
 
 
 def make_shares(name: str = "easy") -> Draw:
-    return lambda width: draw_shares([ShareRow(name, "0.5", (3, 0, 1))], ("won", "drawn", "lost"), width)
+    return lambda width: draw_shares(
+        [ShareRow(name, "0.5", (3, 0, 1))], ("won", "drawn", "lost"), width
+    )
 
 
 def make_panels(name: str = "easy") -> Draw:
     lines = [
-        Series(each, [LinePoint(x, 0.1 * x, 0.0, 0.2 * x, f"point {x}") for x in range(4)]) for each in (name, "b")
+        Series(each, [LinePoint(x, 0.1 * x, 0.0, 0.2 * x, f"point {x}") for x in range(4)])
+        for each in (name, "b")
     ]
     return lambda width: draw_panels(lines, "blocks placed", width)
 
@@ -42,8 +54,13 @@ def make_scatter(name: str = "easy") -> Draw:
 
 
 def make_map(name: str = "easy") -> Draw:
-    cells = {(0, 0): Cell("0.49", name, 0.49, outlined=True), (1, 1): Cell("large", "too large", None)}
-    return lambda width: draw_map([Panel("fit any", ["1-5", "1-9"], ["15", "21"], cells)], ("blocks", "target"), width)
+    cells = {
+        (0, 0): Cell("0.49", name, 0.49, outlined=True),
+        (1, 1): Cell("large", "too large", None),
+    }
+    return lambda width: draw_map(
+        [Panel("fit any", ["1-5", "1-9"], ["15", "21"], cells)], ("blocks", "target"), width
+    )
 
 
 ALL = [make_intervals, make_shares, make_panels, make_scatter, make_map]
@@ -71,7 +88,9 @@ def test_the_same_chart_has_the_same_bytes_whatever_the_settings_of_the_user_are
     make: Callable[..., Draw], width: float
 ) -> None:
     first = render(make(), width)
-    with mpl.rc_context({"font.size": 30, "text.usetex": False, "axes.facecolor": "red", "svg.fonttype": "path"}):
+    with mpl.rc_context(
+        {"font.size": 30, "text.usetex": False, "axes.facecolor": "red", "svg.fonttype": "path"}
+    ):
         assert render(make(), width) == first
 
 
@@ -79,7 +98,16 @@ def test_the_same_chart_has_the_same_bytes_whatever_the_settings_of_the_user_are
 @pytest.mark.parametrize("make", ALL)
 def test_a_chart_can_stand_in_any_page(make: Callable[..., Draw], width: float) -> None:
     root = parse(render(make(HOSTILE), width))
-    assert {each.tag for each in root.iter()} <= {"svg", "title", "desc", "style", "rect", "path", "text", "g"}
+    assert {each.tag for each in root.iter()} <= {
+        "svg",
+        "title",
+        "desc",
+        "style",
+        "rect",
+        "path",
+        "text",
+        "g",
+    }
     for each in root.iter():
         assert not {"style", "onclick", "clip-path", "href"} & set(each.attrib)
         assert not any("url(" in value for value in each.attrib.values())
@@ -107,14 +135,19 @@ def test_all_text_lies_inside(make: Callable[..., Draw], width: float) -> None:
 
 
 def test_every_mark_has_its_figures_as_text_and_tooltip() -> None:
-    assert list_tooltips(render(make_intervals())) == ["easy: a blind guess 0.500", "easy: 0.300 (0.250 to 0.370)"]
+    assert list_tooltips(render(make_intervals())) == [
+        "easy: a blind guess 0.500",
+        "easy: 0.300 (0.250 to 0.370)",
+    ]
     assert "0.300 (0.250 to 0.370)" in list_texts(render(make_intervals()))
     assert list_tooltips(render(make_shares())) == ["easy: 3 of 4 won", "easy: 1 of 4 lost"]
     assert {"3", "1", "won", "drawn", "lost"} <= set(list_texts(render(make_shares())))
     assert list_tooltips(render(make_panels()))[:2] == ["easy: point 0", "easy: point 1"]
     assert sorted(list_tooltips(render(make_scatter()))) == ["best", "easy"]
     assert list_tooltips(render(make_map())) == ["easy", "too large"]
-    assert {"0.49", "large", "1-9", "21", "blocks", "target", "fit any"} <= set(list_texts(render(make_map())))
+    assert {"0.49", "large", "1-9", "21", "blocks", "target", "fit any"} <= set(
+        list_texts(render(make_map()))
+    )
 
 
 def test_the_text_of_a_cell_lets_the_pointer_through_to_its_tooltip() -> None:
@@ -124,7 +157,11 @@ def test_the_text_of_a_cell_lets_the_pointer_through_to_its_tooltip() -> None:
 
 def test_a_cell_can_be_a_link() -> None:
     cells = {(0, 0): Cell("1", "play", 0.5, link="/new?blocks=1-9&target=15")}
-    root = parse(render(lambda width: draw_map([Panel("", ["1-9"], ["15"], cells)], ("blocks", "target"), width)))
+    root = parse(
+        render(
+            lambda width: draw_map([Panel("", ["1-9"], ["15"], cells)], ("blocks", "target"), width)
+        )
+    )
     (link,) = root.iter("a")
     assert link.attrib["href"] == "/new?blocks=1-9&target=15"
     assert link.findtext("title") == "play"
@@ -144,7 +181,9 @@ def compute_contrast(one: str, other: str) -> float:
 
     def compute_luminance(colour: str) -> float:
         parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     high, low = sorted((compute_luminance(one), compute_luminance(other)), reverse=True)
@@ -154,12 +193,17 @@ def compute_contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("page", [0, 1])
 def test_texts_and_marks_can_be_seen_on_light_and_dark_pages(page: int) -> None:
     paper = COLOURS["paper"][page]
-    assert all(compute_contrast(COLOURS[name][page], paper) >= 4.5 for name in ("ink", "soft", "mark", "guess"))
+    assert all(
+        compute_contrast(COLOURS[name][page], paper) >= 4.5
+        for name in ("ink", "soft", "mark", "guess")
+    )
 
 
 def test_every_colour_of_a_light_page_has_one_for_a_dark_page() -> None:
     svg, style = render(make_intervals()), build_style()
-    classes = {name for each in parse(svg).iter() for name in each.attrib.get("class", "").split()} - {"chart"}
+    classes = {
+        name for each in parse(svg).iter() for name in each.attrib.get("class", "").split()
+    } - {"chart"}
     assert {"ink-fill", "mark-fill", "mark-stroke", "paper-fill"} <= classes
     assert all(f".chart .{name}{{" in style for name in classes)
     assert style in svg
@@ -205,5 +249,9 @@ def test_names_are_cut_in_their_middle_to_fit() -> None:
 
 
 def test_numbers_of_points_that_nearly_touch_are_written_side_by_side() -> None:
-    points = [ScatterPoint(0.5, 3, "a", label="1"), ScatterPoint(0.501, 3, "b", label="2"), ScatterPoint(0.9, 5, "c")]
+    points = [
+        ScatterPoint(0.5, 3, "a", label="1"),
+        ScatterPoint(0.501, 3, "b", label="2"),
+        ScatterPoint(0.9, 5, "c"),
+    ]
     assert "1, 2" in list_texts(render(lambda width: draw_scatter(points, ("x", "y"), width)))

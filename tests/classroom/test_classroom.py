@@ -146,10 +146,19 @@ def test_the_name_of_a_removed_pupil_is_free_again() -> None:
 
 def test_who_has_left_is_not_paired_until_they_return() -> None:
     classroom = act(make_class(4), Leave(2))
-    paired = {each for pairing in act(classroom, StartRound(1)).pairings for each in (pairing.first, pairing.second)}
+    paired = {
+        each
+        for pairing in act(classroom, StartRound(1)).pairings
+        for each in (pairing.first, pairing.second)
+    }
     assert paired == {1, 3, 4, None}
     classroom = act(act(classroom, Return(2)), StartRound(1))
-    assert {each for pairing in classroom.pairings for each in (pairing.first, pairing.second)} == {1, 2, 3, 4}
+    assert {each for pairing in classroom.pairings for each in (pairing.first, pairing.second)} == {
+        1,
+        2,
+        3,
+        4,
+    }
 
 
 def test_a_class_can_be_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +182,9 @@ def test_a_round_needs_two_pupils() -> None:
 def test_a_swiss_round_starts_when_the_last_one_is_over() -> None:
     classroom = start()
     assert get_reason(classroom, StartRound(2)) == "not_now"
-    assert explain_no_round(classroom) == "2 games of this round are not over yet; wait, or end them"
+    assert (
+        explain_no_round(classroom) == "2 games of this round are not over yet; wait, or end them"
+    )
     second = act(finish(classroom), StartRound(2))
     assert second.round == 2
     assert {each.points for each in second.standings} == {0.0, 1.0}
@@ -196,7 +207,11 @@ def test_rounds_take_the_games_in_turn() -> None:
     classroom = start(2, games=(DRAFT, RACE))
     classroom = act(finish(classroom), StartRound(2))
     classroom = act(finish(classroom), StartRound(3))
-    assert [classroom.get_game(each).book.name for each in classroom.pairings] == ["draft", "race", "draft"]
+    assert [classroom.get_game(each).book.name for each in classroom.pairings] == [
+        "draft",
+        "race",
+        "draft",
+    ]
 
 
 def test_an_odd_pupil_sits_out_and_gets_the_point() -> None:
@@ -261,7 +276,8 @@ def test_who_sits_out_can_be_paired_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "points"), [(EndAsDraw(1), (0.5, 0.5)), (Cancel(1), None), (Forfeit(1, 0), (0.0, 1.0))]
+    ("action", "points"),
+    [(EndAsDraw(1), (0.5, 0.5)), (Cancel(1), None), (Forfeit(1, 0), (0.0, 1.0))],
 )
 def test_the_teacher_can_end_a_game(action: Action, points: object) -> None:
     classroom = start(2)
@@ -316,7 +332,10 @@ def test_when_the_class_is_over_unfinished_games_do_not_count() -> None:
     classroom = act(start(4).set_results({1: ((0,), True)}), EndClass())
     assert sorted(each.points for each in classroom.standings) == [0.0, 0.0, 0.0, 1.0]
     for action in (Join("Zoë"), StartRound(2), EndClass()):
-        assert get_reason(classroom, action, "stranger" if isinstance(action, Join) else "teacher") == "not_now"
+        assert (
+            get_reason(classroom, action, "stranger" if isinstance(action, Join) else "teacher")
+            == "not_now"
+        )
 
 
 def test_the_rooms_of_a_class_have_its_settings() -> None:
@@ -351,7 +370,12 @@ class Lesson(RuleBasedStateMachine):
         if isinstance(action, StartRound) and self.classroom is not before:
             here = sorted(pupil.number for pupil in before.free)
             fresh = self.classroom.pairings[len(before.pairings) :]
-            paired = [each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None]
+            paired = [
+                each
+                for pairing in fresh
+                for each in (pairing.first, pairing.second)
+                if each is not None
+            ]
             assert sorted(paired) == here
 
     @rule(seed=st.integers(0, 9))
@@ -386,33 +410,50 @@ class Lesson(RuleBasedStateMachine):
     @rule(winner=st.sampled_from([0, 1, None]), place=st.integers(0, 9))
     def finish(self, winner: int | None, place: int) -> None:
         unfinished = self.classroom.unfinished
-        self.classroom = self.classroom.set_results({unfinished[place % len(unfinished)].number: ((winner,), True)})
+        self.classroom = self.classroom.set_results(
+            {unfinished[place % len(unfinished)].number: ((winner,), True)}
+        )
 
     @invariant()
     def nobody_plays_two_games_at_once(self) -> None:
-        playing = [each for pairing in self.classroom.unfinished for each in (pairing.first, pairing.second) if each]
+        playing = [
+            each
+            for pairing in self.classroom.unfinished
+            for each in (pairing.first, pairing.second)
+            if each
+        ]
         assert len(playing) == len(set(playing))
         assert not {pupil.number for pupil in self.classroom.free} & set(playing)
-        assert {pupil.number for pupil in self.classroom.waiting} <= {pupil.number for pupil in self.classroom.free}
+        assert {pupil.number for pupil in self.classroom.waiting} <= {
+            pupil.number for pupil in self.classroom.free
+        }
 
     @invariant()
     def names_differ_and_numbers_count(self) -> None:
         names = [pupil.name.casefold() for pupil in self.classroom.members]
         assert len(names) == len(set(names))
-        assert [pupil.number for pupil in self.classroom.pupils] == [*range(1, len(self.classroom.pupils) + 1)]
-        assert [pairing.number for pairing in self.classroom.pairings] == [*range(1, len(self.classroom.pairings) + 1)]
+        assert [pupil.number for pupil in self.classroom.pupils] == [
+            *range(1, len(self.classroom.pupils) + 1)
+        ]
+        assert [pairing.number for pairing in self.classroom.pairings] == [
+            *range(1, len(self.classroom.pairings) + 1)
+        ]
 
     @invariant()
     def standings_follow_from_the_results(self) -> None:
         results = [
-            Encounter(each.first, each.second, each.points) for each in self.classroom.pairings if not each.cancelled
+            Encounter(each.first, each.second, each.points)
+            for each in self.classroom.pairings
+            if not each.cancelled
         ]
         members = [pupil.number for pupil in self.classroom.members]
         expected = compute_standings(members, results, self.classroom.settings.tie_break)
         assert {each.player: each[0:6] for each in expected}.keys() == {
             each.player for each in self.classroom.standings
         }
-        assert sorted(each[2:] for each in expected) == sorted(each[2:] for each in self.classroom.standings)
+        assert sorted(each[2:] for each in expected) == sorted(
+            each[2:] for each in self.classroom.standings
+        )
 
 
 TestLesson = Lesson.TestCase
@@ -420,7 +461,12 @@ TestLesson.settings = settings(max_examples=size(15, 200), stateful_step_count=3
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(st.integers(2, 13), st.integers(1, 6), st.sampled_from([None, "easy"]), st.randoms(use_true_random=False))
+@given(
+    st.integers(2, 13),
+    st.integers(1, 6),
+    st.sampled_from([None, "easy"]),
+    st.randoms(use_true_random=False),
+)
 def test_in_swiss_rounds_nobody_meets_or_sits_out_twice_while_avoidable(
     count: int, rounds: int, level: str | None, random: Random
 ) -> None:
@@ -429,7 +475,9 @@ def test_in_swiss_rounds_nobody_meets_or_sits_out_twice_while_avoidable(
         classroom = act(classroom, Join(f"Pupil {number}"))
     for number in range(1, min(rounds, (count + 1) // 2) + 1):
         classroom = apply_action(classroom, "teacher", StartRound(number), random)
-        results = {each.number: ((random.choice([0, 1, None]),), True) for each in classroom.unfinished}
+        results = {
+            each.number: ((random.choice([0, 1, None]),), True) for each in classroom.unfinished
+        }
         classroom = classroom.set_results(results)
     pairs = Counter(frozenset((each.first, each.second)) for each in classroom.pairings)
     assert set(pairs.values()) <= {1}

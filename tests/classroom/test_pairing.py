@@ -20,7 +20,10 @@ PAIRERS = st.sampled_from([pair_swiss, pair_freely])
 
 def play(pairs: Sequence[Pair], random: Random) -> list[Encounter]:
     """Let every pair play; who sits out gets a point."""
-    return [Encounter(*pair, (1.0, 0.0) if pair.second is None else random.choice(RESULTS)) for pair in pairs]
+    return [
+        Encounter(*pair, (1.0, 0.0) if pair.second is None else random.choice(RESULTS))
+        for pair in pairs
+    ]
 
 
 def list_matchings(players: tuple[int, ...]) -> Iterator[list[tuple[int, int | None]]]:
@@ -38,7 +41,9 @@ def list_matchings(players: tuple[int, ...]) -> Iterator[list[tuple[int, int | N
                 yield [(first, other), *others]
 
 
-def count_repeats(pairs: Sequence[tuple[int, int | None]], history: Sequence[Encounter]) -> tuple[int, int]:
+def count_repeats(
+    pairs: Sequence[tuple[int, int | None]], history: Sequence[Encounter]
+) -> tuple[int, int]:
     """Return how often the players of these pairs have sat out and met before."""
     met = Counter(frozenset((each.first, each.second)) for each in history)
     out = sum(met[frozenset(pair)] for pair in pairs if pair[1] is None)
@@ -51,14 +56,18 @@ def any_history(draw: st.DrawFn, most: int = 7) -> tuple[list[int], list[Encount
     everyone = draw(st.lists(st.integers(1, 99), min_size=1, max_size=most + 2, unique=True))
     others = st.none() | st.sampled_from(everyone)
     result = st.none() | st.sampled_from(RESULTS)
-    met = draw(st.lists(st.builds(Encounter, st.sampled_from(everyone), others, result), max_size=14))
+    met = draw(
+        st.lists(st.builds(Encounter, st.sampled_from(everyone), others, result), max_size=14)
+    )
     met = [each for each in met if each.first != each.second]
     return everyone[:most], met
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(PAIRERS, any_history(most=40), st.randoms(use_true_random=False))
-def test_everybody_is_paired_once(pair: Pairer, history: tuple[list[int], list[Encounter]], random: Random) -> None:
+def test_everybody_is_paired_once(
+    pair: Pairer, history: tuple[list[int], list[Encounter]], random: Random
+) -> None:
     players, met = history
     paired = [each for pair in pair(players, met, random) for each in pair if each is not None]
     assert sorted(paired) == sorted(players)
@@ -77,14 +86,18 @@ def test_nobody_sits_out_or_meets_again_while_that_can_be_avoided(
 
 @settings(max_examples=examples(50), deadline=None)
 @given(PAIRERS, st.integers(2, 14), st.randoms(use_true_random=False))
-def test_half_a_round_robin_has_no_rematch_and_no_second_round_out(pair: Pairer, count: int, random: Random) -> None:
+def test_half_a_round_robin_has_no_rematch_and_no_second_round_out(
+    pair: Pairer, count: int, random: Random
+) -> None:
     players = [*range(1, count + 1)]
     met: list[Encounter] = []
     for _ in range((count + 1) // 2):
         pairs = pair(players, met, random)
         assert count_repeats(pairs, met) == (0, 0)
         met += play(pairs, random)
-    assert all(sum(each.second is None and each.first == player for each in met) <= 1 for player in players)
+    assert all(
+        sum(each.second is None and each.first == player for each in met) <= 1 for player in players
+    )
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -102,7 +115,9 @@ def test_swiss_pairs_those_with_equal_points_where_that_is_possible(
         far = sum((points[one] - points[other]) ** 2 for one, other in pairs if other is not None)
         return count_repeats(pairs, met), far
 
-    assert judge(pair_swiss(players, met, random)) == min(map(judge, list_matchings(tuple(players))))
+    assert judge(pair_swiss(players, met, random)) == min(
+        map(judge, list_matchings(tuple(players)))
+    )
 
 
 @pytest.mark.parametrize("pair", [pair_swiss, pair_freely])
@@ -122,7 +137,9 @@ def test_a_large_class_where_all_neighbours_have_met_is_paired_with_others() -> 
     met = [Encounter(one, other) for one in players for other in players[:-1] if one < other]
     pairs = pair_swiss(players, met, Random(1))  # noqa: S311 - likewise
     assert sorted(each for pair in pairs for each in pair if each is not None) == players
-    assert sum(count_repeats(pairs, met)) == 34, "one pair at most can have the player whom nobody has met"
+    assert sum(count_repeats(pairs, met)) == 34, (
+        "one pair at most can have the player whom nobody has met"
+    )
 
 
 @settings(max_examples=examples(50), deadline=None)
@@ -148,14 +165,17 @@ def test_nobody_can_be_paired_without_players() -> None:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(any_history(), st.sampled_from(["buchholz", "head_to_head"]))
-def test_points_add_up_and_places_follow_them(history: tuple[list[int], list[Encounter]], tie_break: str) -> None:
+def test_points_add_up_and_places_follow_them(
+    history: tuple[list[int], list[Encounter]], tie_break: str
+) -> None:
     players, met = history
     everyone = sorted({each for one in met for each in one[:2] if each is not None} | {*players})
     standings = compute_standings(everyone, met, tie_break)  # type: ignore[arg-type] # one of both
     assert sorted(each.player for each in standings) == everyone
     over = [each for each in met if each.points is not None]
     assert sum(each.points for each in standings) == sum(
-        sum(each.points or ()) if each.second is not None else (each.points or (0.0,))[0] for each in over
+        sum(each.points or ()) if each.second is not None else (each.points or (0.0,))[0]
+        for each in over
     )
     ranks = [(-each.points, -getattr(each, tie_break)) for each in standings]
     assert ranks == sorted(ranks)
@@ -181,7 +201,12 @@ def test_the_tie_break_is_the_points_of_the_opponents_or_the_games_among_equals(
     ]  # fmt: skip
     assert [each.place for each in by_opponents] == [1, 1, 1, 4], "equal players share a place"
     among_equals = compute_standings([dan, cem, ben, ann], met, "head_to_head")
-    assert {each.player: each.head_to_head for each in among_equals} == {ann: 1, ben: 1, cem: 1, dan: 0}
+    assert {each.player: each.head_to_head for each in among_equals} == {
+        ann: 1,
+        ben: 1,
+        cem: 1,
+        dan: 0,
+    }
 
 
 def test_a_round_without_an_opponent_counts_ones_own_points() -> None:

@@ -15,7 +15,12 @@ from support.command import TOWER, plain_environment, tower
 
 def completed(line: str, folder: Path, **environment: str) -> set[str]:
     """Ask the command what could follow a line, as the shell does when the tab key is pressed."""
-    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_IFS": "\n",
+    }
     done = subprocess.run(
         ["bash", "-c", f"'{TOWER}' 8>&1 9>&2 >/dev/null 2>&1"],
         capture_output=True, text=True, cwd=folder, env=plain_environment(**asked, **environment), timeout=SLOW,
@@ -28,14 +33,20 @@ def test_commands_games_files_and_options_are_completed(tmp_path: Path) -> None:
     (tmp_path / "mygame.toml").write_text("[rules]\n")
     assert {"play", "resume", "replay", "games", "rules"} <= completed("tower ", tmp_path)
     assert completed("tower pl", tmp_path) == {"play"}
-    assert {"climb", "draft", "factor", "race", "summit", "mygame.toml"} <= completed("tower play ", tmp_path)
+    assert {"climb", "draft", "factor", "race", "summit", "mygame.toml"} <= completed(
+        "tower play ", tmp_path
+    )
     assert completed("tower play dr", tmp_path) == {"draft"}
-    assert {"--target", "--blocks", "--opening", "--names", "--first"} <= completed("tower play draft --", tmp_path)
+    assert {"--target", "--blocks", "--opening", "--names", "--first"} <= completed(
+        "tower play draft --", tmp_path
+    )
     assert completed("tower play draft --first ", tmp_path) == {"1", "2", "random"}
 
 
 def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
-    (tmp_path / "mygame.toml").write_text('[rules]\n[presets.tall]\nblocks = "1-20"\n[presets.low]\nopening = "1"\n')
+    (tmp_path / "mygame.toml").write_text(
+        '[rules]\n[presets.tall]\nblocks = "1-20"\n[presets.low]\nopening = "1"\n'
+    )
     assert completed("tower play mygame.toml --preset ", tmp_path) == {"tall", "low"}
     assert completed("tower solve mygame.toml --preset t", tmp_path) == {"tall"}
     assert completed("tower match mygame.toml,draft --preset t", tmp_path) == {"tall"}
@@ -88,8 +99,12 @@ def test_levels_games_matches_names_and_values_are_completed(
 
 def test_a_database_that_cannot_be_used_is_no_error_of_the_shell(tmp_path: Path) -> None:
     (tmp_path / "broken.db").write_text("no database")
-    assert completed("tower review --j", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {"--json"}
-    assert completed("tower review br", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {"broken.db"}
+    assert completed("tower review --j", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {
+        "--json"
+    }
+    assert completed("tower review br", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {
+        "broken.db"
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -101,5 +116,7 @@ def test_each_shell_gets_its_script(shell: str) -> None:
 
 def test_bash_accepts_its_script() -> None:
     script = tower("completion", "bash").stdout
-    done = subprocess.run(["bash", "-c", script + "\ncomplete -p tower"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", script + "\ncomplete -p tower"], capture_output=True, text=True, check=True
+    )
     assert "tower" in done.stdout

@@ -31,12 +31,16 @@ def test_without_a_file_nothing_is_set(file: Path) -> None:
 
 
 def test_the_file_has_a_line_for_each_setting(file: Path) -> None:
-    file.write_text('name = "Ann"\nlevel = "Easy"\napp = true\ncolours = false\ndatabase = "/tmp/ann.db"\n')
+    file.write_text(
+        'name = "Ann"\nlevel = "Easy"\napp = true\ncolours = false\ndatabase = "/tmp/ann.db"\n'
+    )
     assert load_config() == Config("Ann", "easy", True, False, "/tmp/ann.db")  # noqa: S108, FBT003 - only a name
 
 
 def test_the_environment_beats_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.write_text('name = "Ann"\nlevel = "easy"\napp = true\ncolours = true\ndatabase = "/ann.db"\n')
+    file.write_text(
+        'name = "Ann"\nlevel = "easy"\napp = true\ncolours = true\ndatabase = "/ann.db"\n'
+    )
     for variable, value in (("NAME", "Ben"), ("LEVEL", "people"), ("APP", "no"), ("DB", "none")):
         monkeypatch.setenv(f"NUMBER_TOWER_{variable}", value)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -48,7 +52,9 @@ def test_the_file_is_where_the_platform_keeps_settings(monkeypatch: pytest.Monke
     monkeypatch.delenv("NUMBER_TOWER_CONFIG", raising=False)
     for folder in ("", "/somewhere/else"):
         monkeypatch.setenv("XDG_CONFIG_HOME", folder)
-        expected = Path(platformdirs.user_config_dir("number-tower", appauthor=False)) / "config.toml"
+        expected = (
+            Path(platformdirs.user_config_dir("number-tower", appauthor=False)) / "config.toml"
+        )
         for on_linux in {sys.platform == "linux", False}:
             monkeypatch.setattr(config, "_ON_LINUX", on_linux)
             assert config.find_config_file() == str(expected)
@@ -57,22 +63,36 @@ def test_the_file_is_where_the_platform_keeps_settings(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('leve = "easy"', "leve: unknown; expected one of name, level, app, colours, database; did you mean level?"),
+        (
+            'leve = "easy"',
+            "leve: unknown; expected one of name, level, app, colours, database; did you mean level?",
+        ),
         ('level = "eazy"', "strong, perfect; got 'eazy'; did you mean easy?"),
-        ("level = 3", "level: expected one of people, random, gentle, easy, fair, strong, perfect; got 3"),
+        (
+            "level = 3",
+            "level: expected one of people, random, gentle, easy, fair, strong, perfect; got 3",
+        ),
         ("app = 1", "app: expected true or false; got 1"),
         ('colours = "red"', "colours: expected true or false; got 'red'"),
         ("name = 7", "name: expected a name, such as Ann; it is not text"),
         ('name = " "', "name: expected a name, such as Ann; it is empty"),
-        ('database = "mysql://x"', "database: expected a file, postgresql://USER@HOST/NAME, or none"),
-        ('database = "games.db"', "database: expected a whole path, such as ~/games.db; got 'games.db'"),
+        (
+            'database = "mysql://x"',
+            "database: expected a file, postgresql://USER@HOST/NAME, or none",
+        ),
+        (
+            'database = "games.db"',
+            "database: expected a whole path, such as ~/games.db; got 'games.db'",
+        ),
         (
             "level = easy",
             "not TOML: Invalid value (at line 1, column 9); write a line for each setting, as in level =",
         ),
     ],
 )
-def test_a_mistake_names_the_file_the_key_and_what_would_be_right(file: Path, line: str, said: str) -> None:
+def test_a_mistake_names_the_file_the_key_and_what_would_be_right(
+    file: Path, line: str, said: str
+) -> None:
     file.write_text(f"{line}\n")
     with pytest.raises(ConfigError) as raised:
         load_config()
@@ -107,7 +127,10 @@ def test_the_command_shows_each_setting_and_where_it_comes_from(file: Path) -> N
         "colours   true (default).",
     ):
         assert line in done.stdout
-    assert "level" not in tower("config", "name", NUMBER_TOWER_CONFIG=str(file)).stdout.split("Change one")[0]
+    assert (
+        "level"
+        not in tower("config", "name", NUMBER_TOWER_CONFIG=str(file)).stdout.split("Change one")[0]
+    )
 
 
 def test_the_command_changes_one_line_and_leaves_the_others(file: Path) -> None:
@@ -117,7 +140,10 @@ def test_the_command_changes_one_line_and_leaves_the_others(file: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
     assert file.read_text() == '# mine\nlevel = "fair"\nname = "An\\"n\\\\a"\napp = true\n'
     assert load_config() == Config('An"n\\a', "fair", app=True)
-    assert tower("config", "level", "--unset", NUMBER_TOWER_CONFIG=str(file)).stdout == f"Removed level in {file}.\n"
+    assert (
+        tower("config", "level", "--unset", NUMBER_TOWER_CONFIG=str(file)).stdout
+        == f"Removed level in {file}.\n"
+    )
     assert load_config().level is None
 
 
@@ -125,7 +151,10 @@ def test_the_command_makes_the_file_and_a_whole_path(tmp_path: Path) -> None:
     file = tmp_path / "new" / "config.toml"
     tower("config", "database", "games.db", cwd=tmp_path, NUMBER_TOWER_CONFIG=str(file))
     assert file.read_text() == f'database = "{tmp_path}/games.db"\n'
-    assert str(tmp_path / "games.db") in tower("db", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="").stdout
+    assert (
+        str(tmp_path / "games.db")
+        in tower("db", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="").stdout
+    )
 
 
 def test_the_command_mends_a_file_with_mistakes(file: Path) -> None:
@@ -138,7 +167,10 @@ def test_the_command_mends_a_file_with_mistakes(file: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (["levle"], "levle: unknown; expected one of name, level, app, colours, database; did you mean level?"),
+        (
+            ["levle"],
+            "levle: unknown; expected one of name, level, app, colours, database; did you mean level?",
+        ),
         (["level", "hard"], "level: expected one of people, random, gentle"),
         (["--unset"], "--unset: which setting? As in: tower config level --unset"),
         (["level", "easy", "--unset"], "choose one: a new value, or --unset"),
@@ -161,7 +193,9 @@ def test_a_file_that_the_command_cannot_change_safely_is_left_alone(file: Path) 
 # What the settings change ---------------------------------------------------------------------------------------------
 
 
-def test_the_level_and_the_name_are_those_of_a_new_game_unless_the_call_says_otherwise(file: Path) -> None:
+def test_the_level_and_the_name_are_those_of_a_new_game_unless_the_call_says_otherwise(
+    file: Path,
+) -> None:
     file.write_text('name = "Ann"\nlevel = "gentle"\n')
 
     def line(*call: str) -> str:
@@ -177,7 +211,9 @@ def test_the_level_and_the_name_are_those_of_a_new_game_unless_the_call_says_oth
     assert "--vs" not in line("play", "draft", "--names", "Bea,Cem"), "two names are two people"
 
 
-def test_the_database_of_the_settings_is_used_unless_the_call_names_another(file: Path, tmp_path: Path) -> None:
+def test_the_database_of_the_settings_is_used_unless_the_call_names_another(
+    file: Path, tmp_path: Path
+) -> None:
     file.write_text(f'database = "{tmp_path}/mine.db"\n')
     tower_here = partial(tower, NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="")
     done = tower_here("play", "draft", typed="9\nquit\n")

@@ -33,7 +33,12 @@ from support.strategies import any_rules
 def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
     with (GOLDEN / f"{name}.moves").open("rb") as moves:
         done = subprocess.run(
-            [TOWER, "play", name], stdin=moves, capture_output=True, env=plain_environment(), timeout=SLOW, check=False
+            [TOWER, "play", name],
+            stdin=moves,
+            capture_output=True,
+            env=plain_environment(),
+            timeout=SLOW,
+            check=False,
         )
     assert done.stdout == (GOLDEN / f"{name}.txt").read_bytes()
     assert (done.returncode, done.stderr) == (0, b"")
@@ -107,7 +112,9 @@ def test_what_is_no_number_is_met_with_its_own_sentence(typed: str, reason: str)
     assert answer.text.isprintable()
 
 
-@pytest.mark.parametrize(("typed", "number"), [("7", 7), (" 7 ", 7), ("007", 7), ("0", 0), ("000", 0), ("30\r", 30)])
+@pytest.mark.parametrize(
+    ("typed", "number"), [("7", 7), (" 7 ", 7), ("007", 7), ("0", 0), ("000", 0), ("30\r", 30)]
+)
 def test_numbers_are_understood(typed: str, number: int) -> None:
     assert parse_input(typed).number == number
 
@@ -136,35 +143,107 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (["play", "draft", "--target", "0"], 2, "--target: expected a whole number from 1 to"),
         (["play", "draft", "--target", "9" * 30], 2, "--target: expected a whole number from 1 to"),
         (["play", "draft", "--blocks", "5-1"], 2, "--blocks: expected the smaller number first"),
-        (["play", "draft", "--blocks", "1-99999999999"], 2, "--blocks: expected at most 1,000,000 blocks"),
-        (["play", "draft", "--opening", "12"], 2, "--opening: expected blocks of this game (1-9); got 12"),
+        (
+            ["play", "draft", "--blocks", "1-99999999999"],
+            2,
+            "--blocks: expected at most 1,000,000 blocks",
+        ),
+        (
+            ["play", "draft", "--opening", "12"],
+            2,
+            "--opening: expected blocks of this game (1-9); got 12",
+        ),
         (["play", "draft", "--names", "Ann"], 2, "--names: expected two names, such as Ann,Ben"),
-        (["play", "draft", "--names", "Ann,\x1b[31mBen"], 2, "--names: expected names without control characters"),
+        (
+            ["play", "draft", "--names", "Ann,\x1b[31mBen"],
+            2,
+            "--names: expected names without control characters",
+        ),
         (["play", "draft", "--first", "3"], 2, "--first: expected one of 1, 2, random; got '3'"),
         (["play", "draft", "--seed", "x"], 2, "--seed: expected a whole number"),
-        (["play", "draft", "--hidden"], 2, "draft has no option --hidden; it has --target, --blocks and --opening"),
-        (["play", "factor", "--target", "9"], 2, "factor has no option --target; it has --blocks and --opening"),
-        (["play", "draft", "--colour", "red"], 2, "unexpected argument '--colour' (see: tower play --help)"),
-        (["play", "draft", "race"], 2, "--vs: there is no level 'race'; the levels are gentle, easy"),
-        (["play", "draft", "easy", "fair"], 2, "unexpected argument 'fair' (see: tower play --help)"),
-        (["play", "draft", "easy", "--vs", "fair"], 2, "expected one opponent; got 'easy' and --vs"),
+        (
+            ["play", "draft", "--hidden"],
+            2,
+            "draft has no option --hidden; it has --target, --blocks and --opening",
+        ),
+        (
+            ["play", "factor", "--target", "9"],
+            2,
+            "factor has no option --target; it has --blocks and --opening",
+        ),
+        (
+            ["play", "draft", "--colour", "red"],
+            2,
+            "unexpected argument '--colour' (see: tower play --help)",
+        ),
+        (
+            ["play", "draft", "race"],
+            2,
+            "--vs: there is no level 'race'; the levels are gentle, easy",
+        ),
+        (
+            ["play", "draft", "easy", "fair"],
+            2,
+            "unexpected argument 'fair' (see: tower play --help)",
+        ),
+        (
+            ["play", "draft", "easy", "--vs", "fair"],
+            2,
+            "expected one opponent; got 'easy' and --vs",
+        ),
         (["--colour"], 2, "unexpected argument '--colour' (see: tower --help)"),
         (["pley"], 2, "there is no command or game 'pley'; did you mean play? (see: tower --help)"),
-        (["drat"], 2, "there is no command or game 'drat'; did you mean draft? (see: tower --help)"),
-        (["xyzzy"], 2, "no command or game 'xyzzy'; the commands are play, match, resume, replay, history, stats"),
+        (
+            ["drat"],
+            2,
+            "there is no command or game 'drat'; did you mean draft? (see: tower --help)",
+        ),
+        (
+            ["xyzzy"],
+            2,
+            "no command or game 'xyzzy'; the commands are play, match, resume, replay, history, stats",
+        ),
         (["draft", "--target", "x"], 2, "(see: tower play --help)"),
-        (["play", "draft", "--target"], 2, "--target: expected a value; got none (see: tower play --help)"),
+        (
+            ["play", "draft", "--target"],
+            2,
+            "--target: expected a value; got none (see: tower play --help)",
+        ),
         (["play", "draft", "--record", ""], 2, "--record: expected a file name"),
         (["completion"], 2, "which shell? One of bash, zsh, fish, powershell, tcsh"),
         (["replay", "missing.toml:1"], 2, "missing.toml: there is no such file"),
-        (["replay", "tests/data/rulefiles/wrong.toml:1"], 2, "wrong.toml: rules.fit: expected one of any"),
-        (["resume", "tests/data/rulefiles/wrong-voice.toml:1"], 2, "wrong-voice.toml: voice.start: unknown field"),
-        (["rules", "tests/data/rulefiles/wrong-voice.toml"], 2, "wrong-voice.toml: voice.start: unknown field"),
+        (
+            ["replay", "tests/data/rulefiles/wrong.toml:1"],
+            2,
+            "wrong.toml: rules.fit: expected one of any",
+        ),
+        (
+            ["resume", "tests/data/rulefiles/wrong-voice.toml:1"],
+            2,
+            "wrong-voice.toml: voice.start: unknown field",
+        ),
+        (
+            ["rules", "tests/data/rulefiles/wrong-voice.toml"],
+            2,
+            "wrong-voice.toml: voice.start: unknown field",
+        ),
         (["play", "tests/data/rulefiles/high.toml", "--blocks", "1-5"], 2, "so add --opening too"),
         (["replay"], 2, "games are not saved: NUMBER_TOWER_DB or --db says none"),
-        (["replay", "draft"], 2, "'draft' is neither a game's id, a file, nor a record such as draft:9,8,6"),
-        (["replay", "draft:9,9"], 1, "the record cannot be read: move 2 (9): that block was already used"),
-        (["resume", "draft:9,8,7"], 1, "the record cannot be read: move 3 (7): it passes the target 15"),
+        (
+            ["replay", "draft"],
+            2,
+            "'draft' is neither a game's id, a file, nor a record such as draft:9,8,6",
+        ),
+        (
+            ["replay", "draft:9,9"],
+            1,
+            "the record cannot be read: move 2 (9): that block was already used",
+        ),
+        (
+            ["resume", "draft:9,8,7"],
+            1,
+            "the record cannot be read: move 3 (7): it passes the target 15",
+        ),
         (["completion", "dos"], 2, "which shell? One of bash, zsh, fish"),
         (
             ["play", "draft", "--record", "/nowhere/game.json"],
@@ -183,7 +262,9 @@ def test_a_wrong_call_ends_in_one_clear_line(arguments: list[str], code: int, sa
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["play", "--help"], ["games"], ["rules", "race"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["play", "--help"], ["games"], ["rules", "race"]]
+)
 def test_what_only_informs_ends_well(arguments: list[str]) -> None:
     done = tower(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
@@ -192,7 +273,9 @@ def test_what_only_informs_ends_well(arguments: list[str]) -> None:
 
 def test_a_closed_pipe_is_quiet() -> None:
     script = f"yes abc | '{TOWER}' play draft 2>&1 | head -n 3; echo ${{PIPESTATUS[1]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, timeout=SLOW, check=False
+    )
     *_, last = done.stdout.splitlines()
     assert last == "0"
     assert len(done.stdout.splitlines()) == 4
@@ -201,7 +284,9 @@ def test_a_closed_pipe_is_quiet() -> None:
 
 def test_output_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     script = f"ulimit -f 0; '{TOWER}' games > '{tmp_path}/full'"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=plain_environment(), check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=plain_environment(), check=False
+    )
     assert done.returncode == 1
     assert done.stderr == "tower: the output cannot be written: File too large\n"
 
@@ -271,19 +356,35 @@ def test_answers_that_are_no_text_are_only_wrong_answers() -> None:
 
 
 def test_words_survive_a_terminal_that_knows_only_ascii() -> None:
-    done = tower("play", "race", "--names", "Zoë,李", typed="quit\n", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    done = tower(
+        "play",
+        "race",
+        "--names",
+        "Zoë,李",
+        typed="quit\n",
+        PYTHONUTF8="0",
+        PYTHONIOENCODING="ascii",
+    )
     assert done.returncode == 0
     assert "Zo?'s turn." in done.stdout
 
 
 def test_a_seed_makes_the_coin_toss_repeatable() -> None:
-    first = {tower("play", "race", "--first", "random", "--seed", str(seed)).stdout for seed in range(6) for _ in "ab"}
+    first = {
+        tower("play", "race", "--first", "random", "--seed", str(seed)).stdout
+        for seed in range(6)
+        for _ in "ab"
+    }
     assert len(first) == 2
 
 
 def test_python_m_number_tower_is_the_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "number_tower", "--version"], capture_output=True, text=True, timeout=SLOW, check=False
+        [sys.executable, "-m", "number_tower", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=False,
     )
     assert done.stdout == tower("--version").stdout
 
@@ -324,14 +425,21 @@ def test_the_input_may_end_before_a_game_is_chosen() -> None:
 def test_a_complaint_that_nobody_can_hear_changes_no_exit_code() -> None:
     for redirect in ("2>&-", "2>/dev/null"):
         done = subprocess.run(
-            ["bash", "-c", f"'{TOWER}' nosuch {redirect}"], capture_output=True, text=True, check=False
+            ["bash", "-c", f"'{TOWER}' nosuch {redirect}"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_input_that_cannot_be_read_has_ended() -> None:
     done = subprocess.run(
-        ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=SLOW, check=False
+        ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"],
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=False,
     )
     assert done.returncode == 1
     assert "No move was made, so there is nothing to save" in done.stderr
@@ -344,7 +452,9 @@ def test_every_command_that_can_be_called_is_carried_out() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_only_the_module_of_the_command_that_is_called_is_needed_to_read_the_call(name: str) -> None:
+def test_only_the_module_of_the_command_that_is_called_is_needed_to_read_the_call(
+    name: str,
+) -> None:
     call = [name, *{"forget": ["1"], "arena": ["draft", "--players", "a,b"]}.get(name, ["x"])]
     if name in {"games", "levels", "serve", "mcp", "history"}:
         call = [name]
@@ -397,20 +507,31 @@ class Typist(Terminal):
 
 
 anything = st.one_of(
-    st.integers(-3, 20).map(str), st.sampled_from([*GAME_COMMANDS, "HELP", "?", "", "7 8", "0007", "9" * 50]), st.text()
+    st.integers(-3, 20).map(str),
+    st.sampled_from([*GAME_COMMANDS, "HELP", "?", "", "7 8", "0007", "9" * 50]),
+    st.text(),
 )
 
 
-@given(mechanics=any_rules(), typed=st.lists(anything, max_size=25), hidden=st.booleans(), first=st.integers(0, 1))
+@given(
+    mechanics=any_rules(),
+    typed=st.lists(anything, max_size=25),
+    hidden=st.booleans(),
+    first=st.integers(0, 1),
+)
 def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
     *, mechanics: Rules, typed: list[str], hidden: bool, first: int
 ) -> None:
     book = catalogue.find_rulebook("mine", mechanics)
     screen = Typist(typed)
-    dialogue = Dialogue(GameSession(Table(Game(mechanics, first), hidden=hidden, book=book)), screen)
+    dialogue = Dialogue(
+        GameSession(Table(Game(mechanics, first), hidden=hidden, book=book)), screen
+    )
     try:
         dialogue.play()
     except PlayStoppedError:
         assert dialogue.table.outcome is None
     assert screen.shown.replace("\n", "").isprintable()
-    assert list(record.from_line(record.to_line(dialogue.table)).game.moves) == list(dialogue.table.game.moves)
+    assert list(record.from_line(record.to_line(dialogue.table)).game.moves) == list(
+        dialogue.table.game.moves
+    )

@@ -7,14 +7,20 @@ from number_tower.cli.input import MOST_ROWS, draw_towers
 from number_tower.cli.terminal import count_cells
 
 
-def picture(name: str, *moves: int, names: tuple[str, str] | None = None, columns: int = 80) -> list[str]:
+def picture(
+    name: str, *moves: int, names: tuple[str, str] | None = None, columns: int = 80
+) -> list[str]:
     table = Table(Game(rules(name), moves=moves), name, names)
     return draw_towers(table, columns).strip("\n").split("\n")
 
 
 def test_larger_blocks_are_wider_and_lie_centred() -> None:
     tower = picture("draft", 9, 8, 5, 4, 1)
-    assert [line[:23].strip() for line in tower[:3]] == ["[ 1 ]", "[     5     ]", "[         9         ]"]
+    assert [line[:23].strip() for line in tower[:3]] == [
+        "[ 1 ]",
+        "[     5     ]",
+        "[         9         ]",
+    ]
     assert tower[0].index("1") == tower[1].index("5") == tower[2].index("9")
 
 

@@ -36,8 +36,12 @@ def test_every_command_has_a_line_about_itself_and_two_examples(command: str) ->
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_are_calls_that_the_command_understands(command: str) -> None:
     for call, _ in parser_of(command).examples:
-        words = shlex.split(call.replace("$(", "").replace(")", "").removeprefix("eval ").strip('"'))
-        stop = next((place for place, word in enumerate(words) if word in {"<", ">", "|"}), len(words))
+        words = shlex.split(
+            call.replace("$(", "").replace(")", "").removeprefix("eval ").strip('"')
+        )
+        stop = next(
+            (place for place, word in enumerate(words) if word in {"<", ">", "|"}), len(words)
+        )
         assert words[0] == "tower"
         named = complete_call(words[1:stop])
         create_parser(named[:1]).parse_args(named)

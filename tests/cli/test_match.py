@@ -44,11 +44,17 @@ DRAWN = "8\n4\n1\n3\n2\n"
 MOMENTS: tuple[MatchMoment, ...] = ("start", "game", "score", "won", "drawn")
 
 
-def tower(*arguments: str, typed: str = "", cwd: Path = Path(), **environment: str) -> subprocess.CompletedProcess[str]:
+def tower(
+    *arguments: str, typed: str = "", cwd: Path = Path(), **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command in this process: what it does is the same, and much sooner done."""
     told, complained = io.StringIO(), io.StringIO()
     path = os.pathsep.join([str(Path(TOWER).parent), os.environ["PATH"]])
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(told), redirect_stderr(complained):
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        redirect_stdout(told),
+        redirect_stderr(complained),
+    ):
         for name, value in {"NUMBER_TOWER_DB": "none", "PATH": path, **environment}.items():
             patched.setenv(name, value)
         patched.chdir(cwd)
@@ -101,7 +107,9 @@ def test_nothing_is_played_after_the_end(match: Match, winner: int | None) -> No
         match.after(winner)
 
 
-@pytest.mark.parametrize(("best_of", "first"), [(0, 0), (MOST_GAMES + 1, 0), (True, 0), (3, 2), (3, -1)])
+@pytest.mark.parametrize(
+    ("best_of", "first"), [(0, 0), (MOST_GAMES + 1, 0), (True, 0), (3, 2), (3, -1)]
+)
 def test_what_is_no_match_is_refused(best_of: int, first: int) -> None:
     with pytest.raises(MatchError, match="expected"):
         Match(best_of, first)
@@ -134,7 +142,8 @@ def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> No
 def test_every_voice_can_tell_a_match(name: str) -> None:
     table = Table(Game(rules(name), 1), name, ("Ann", "Ben"))
     told = {
-        moment: Voice(load(name)).tell_match(moment, table, MatchStanding(2, 5, (0.5, 1.5))).text for moment in MOMENTS
+        moment: Voice(load(name)).tell_match(moment, table, MatchStanding(2, 5, (0.5, 1.5))).text
+        for moment in MOMENTS
     }
     assert len(set(told.values())) == len(MOMENTS)
     assert "5" in told["start"]
@@ -147,13 +156,24 @@ def test_every_voice_can_tell_a_match(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("score", "shown"),
-    [((0, 0), "0:0"), ((0.5, 0.5), "½:½"), ((2, 1), "2:1"), ((1.5, 3), "1½:3"), ((10.5, 9), "10½:9")],
+    [
+        ((0, 0), "0:0"),
+        ((0.5, 0.5), "½:½"),
+        ((2, 1), "2:1"),
+        ((1.5, 3), "1½:3"),
+        ((10.5, 9), "10½:9"),
+    ],
 )
-def test_half_points_are_shown_as_such(tmp_path: Path, score: tuple[float, float], shown: str) -> None:
+def test_half_points_are_shown_as_such(
+    tmp_path: Path, score: tuple[float, float], shown: str
+) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"\n')
     table = Table(Game(load(path).rules), "mine")
-    assert Voice(load(path)).tell_match("score", table, MatchStanding(1, 3, score)).text == f"{shown}\n"
+    assert (
+        Voice(load(path)).tell_match("score", table, MatchStanding(1, 3, score)).text
+        == f"{shown}\n"
+    )
 
 
 def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
@@ -164,7 +184,16 @@ def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
     )
     (tmp_path / "mine.toml").write_text(f'[rules]\nblocks = "1-2"\ntarget = 1\n[voice]\n{words}')
     done = tower(
-        "match", "mine.toml", "--best-of", "2", "--names", "Ann,Ben", "--first", "2", typed="1\n", cwd=tmp_path
+        "match",
+        "mine.toml",
+        "--best-of",
+        "2",
+        "--names",
+        "Ann,Ben",
+        "--first",
+        "2",
+        typed="1\n",
+        cwd=tmp_path,
     )
     assert [line for line in done.stdout.splitlines() if line.startswith("<")] == [
         "<first to more than half of 2>",
@@ -232,7 +261,9 @@ def test_a_match_that_cannot_be_is_a_wrong_call(call: tuple[str, ...], problem: 
         ("summit", ("--vs", "easy", "--first", "1"), ("Player A", "Easy")),
     ],
 )
-def test_players_keep_one_pair_of_names(games: str, more: tuple[str, ...], called: tuple[str, str], db: str) -> None:
+def test_players_keep_one_pair_of_names(
+    games: str, more: tuple[str, ...], called: tuple[str, str], db: str
+) -> None:
     tower("match", games, *more, typed="5\n", NUMBER_TOWER_DB=db)
     store = opened(db)
     match = matches.get_match(store, 1)
@@ -245,13 +276,28 @@ def test_the_first_prompt_of_a_match_needs_nothing_heavy() -> None:
     modules = loaded("match", "draft")
     assert "number_tower.cli.match" in modules
     assert not modules & NEVER_AT_FIRST
-    assert not loaded("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2") & (NEVER_AT_FIRST - {"random"})
+    assert not loaded("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2") & (
+        NEVER_AT_FIRST - {"random"}
+    )
 
 
 def test_without_a_database_only_the_game_can_be_resumed(db: str) -> None:
-    left = tower("match", "draft", "--vs", "easy", "--seed", "4", "--no-save", typed="9\nquit\n", NUMBER_TOWER_DB=db)
+    left = tower(
+        "match",
+        "draft",
+        "--vs",
+        "easy",
+        "--seed",
+        "4",
+        "--no-save",
+        typed="9\nquit\n",
+        NUMBER_TOWER_DB=db,
+    )
     assert left.returncode == 0
-    assert "The match is not saved, so you can resume only this game of it: tower resume 'draft(" in left.stdout
+    assert (
+        "The match is not saved, so you can resume only this game of it: tower resume 'draft("
+        in left.stdout
+    )
     assert "--vs easy --seed 4" in left.stdout
     between = tower("match", "draft", typed=FIRST_WINS)
     assert between.returncode == 1
@@ -275,7 +321,10 @@ def opened(db: str) -> Store:
 
 def rows(store: Store) -> list[tuple[int, bool]]:
     with store.read() as connection:
-        return [(row.id, row.finished) for row in connection.execute(select(tables.matches).order_by("id"))]
+        return [
+            (row.id, row.finished)
+            for row in connection.execute(select(tables.matches).order_by("id"))
+        ]
 
 
 def played(store: Store, match: int = 1) -> list[StoredGame]:
@@ -290,7 +339,9 @@ def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
     assert rows(opened(db)) == [(1, False)]
     done = tower("resume", "m1", typed="8\n6\n" + DRAWN + FIRST_WINS, NUMBER_TOWER_DB=db)
     assert done.returncode == 0
-    assert done.stdout.endswith("\nThe score after 3 of 3: Player 1: 2½, Player 2: ½\n\nPlayer 1 wins the match!\n")
+    assert done.stdout.endswith(
+        "\nThe score after 3 of 3: Player 1: 2½, Player 2: ½\n\nPlayer 1 wins the match!\n"
+    )
     store = opened(db)
     assert rows(store) == [(1, True)]
     assert [game.table.game.first for game in played(store)] == [0, 1, 0]
@@ -298,7 +349,9 @@ def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
 
 
 def test_resuming_tells_the_score_and_the_game_so_far(db: str) -> None:
-    left = tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db)
+    left = tower(
+        "match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db
+    )
     assert left.stdout.endswith("Match saved. Resume it with: tower resume m1\n")
     for ref in ((), ("m1",), ("M1",), ("2",)):
         again = tower("resume", *ref, NUMBER_TOWER_DB=db)
@@ -334,7 +387,9 @@ def test_a_match_that_is_over_or_unknown_cannot_go_on(db: str) -> None:
     over = tower("resume", "m1", NUMBER_TOWER_DB=db)
     assert over.returncode == 0
     assert "Player 1: 1, Player 2: 0" in over.stdout
-    assert over.stdout.endswith("Player 1 wins the match!\n\nThis match is over, so there is nothing to resume.\n")
+    assert over.stdout.endswith(
+        "Player 1 wins the match!\n\nThis match is over, so there is nothing to resume.\n"
+    )
     assert "This game is over" in tower("resume", "1", NUMBER_TOWER_DB=db).stdout
     unknown = tower("resume", "m7", NUMBER_TOWER_DB=db)
     assert unknown.returncode == 2
@@ -350,7 +405,18 @@ def test_a_match_is_not_recorded_in_one_file(db: str, tmp_path: Path) -> None:
 
 
 def test_the_same_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
-    call = ("match", "summit,factor", "--best-of", "4", "--vs", "easy", "--seed", "11", "--seat", "2")
+    call = (
+        "match",
+        "summit,factor",
+        "--best-of",
+        "4",
+        "--vs",
+        "easy",
+        "--seed",
+        "11",
+        "--seat",
+        "2",
+    )
     answers = [f"{block}\n" for block in (1, 2, 3, 4, 5, 6, 7, 8, 9)] * 12
     whole, parts = str(tmp_path / "whole.db"), str(tmp_path / "parts.db")
     tower(*call, typed="".join(answers), NUMBER_TOWER_DB=whole)
@@ -360,14 +426,18 @@ def test_the_same_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
     once, again = played(opened(whole)), played(opened(parts))
     assert len(once) > 1
     assert [game.table for game in once] == [game.table for game in again]
-    assert [game.seats for game in again] == [Seats(("easy", None), 11 + place) for place in range(len(again))]
+    assert [game.seats for game in again] == [
+        Seats(("easy", None), 11 + place) for place in range(len(again))
+    ]
 
 
 def test_a_program_is_never_started_from_the_database(db: str, tmp_path: Path) -> None:
     bot = tmp_path / "bot.sh"
     bot.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nwhile read -r line; do echo 8; done\n")
     bot.chmod(0o755)
-    left = tower("match", "draft", "--vs", str(bot), "--seed", "3", typed="9\nquit\n", NUMBER_TOWER_DB=db)
+    left = tower(
+        "match", "draft", "--vs", str(bot), "--seed", "3", typed="9\nquit\n", NUMBER_TOWER_DB=db
+    )
     assert f"tower resume m1 --vs {bot} --seed 3\n" in left.stdout
     (tmp_path / "started").unlink()
     again = tower("resume", typed="quit\n", NUMBER_TOWER_DB=db)
@@ -404,11 +474,15 @@ def begun(store: Store, match: StoredMatch, *moves: int) -> StoredGame:
     for block in moves:
         table = table.play(block)
     return store.begin(
-        table, match.series.entry.book, find_slot=lambda connection: matches.claim_slot(connection, match)
+        table,
+        match.series.entry.book,
+        find_slot=lambda connection: matches.claim_slot(connection, match),
     )
 
 
-def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+def test_a_match_and_its_first_game_are_begun_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch, db: str
+) -> None:
     def fails(*_: object) -> None:
         raise StoreError("the disk is full")
 
@@ -470,8 +544,21 @@ def test_of_many_who_begin_the_next_game_at_once_one_does(database: str) -> None
 
 
 @pytest.mark.slow
-def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    call = ("match", "draft,summit", "--best-of", "7", "--vs", "easy", "--vs", "fair", "--seed", "5")
+def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happened(
+    tmp_path: Path,
+) -> None:
+    call = (
+        "match",
+        "draft,summit",
+        "--best-of",
+        "7",
+        "--vs",
+        "easy",
+        "--vs",
+        "fair",
+        "--seed",
+        "5",
+    )
     whole, killed = str(tmp_path / "whole.db"), str(tmp_path / "killed.db")
     tower(*call, NUMBER_TOWER_DB=whole)
     seen = 0
@@ -535,9 +622,16 @@ def test_ctrl_c_leaves_the_match(db: str) -> None:
     assert "tower: Match saved. Resume it with: tower resume m1" in terminal.seen
 
 
-def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+def test_a_game_that_could_not_be_kept_is_kept_with_the_next(
+    monkeypatch: pytest.MonkeyPatch, db: str
+) -> None:
     def fails_for_a_while(
-        store: Store, known: StoredGame, table: Table, seats: Seats | None = None, *, with_values: bool = False
+        store: Store,
+        known: StoredGame,
+        table: Table,
+        seats: Seats | None = None,
+        *,
+        with_values: bool = False,
     ) -> StoredGame:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
@@ -556,14 +650,18 @@ def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest
 
 def test_a_match_without_a_database_goes_on_in_memory(tmp_path: Path) -> None:
     (tmp_path / "games.db").mkdir()
-    done = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    done = tower(
+        "match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=str(tmp_path / "games.db")
+    )
     assert done.returncode == 0
     assert "Player 1: 1, Player 2: 0" in done.stdout
     assert "The match is not saved, so you can resume only this game of it: " in done.stdout
     assert "draft(first=2):9" in done.stdout
 
 
-def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, db: str
+) -> None:
     def forgets(connection: object, match: StoredMatch) -> MatchSlot:
         if match.series.match.number == 2:
             raise GameNotFoundError(match.id)
@@ -582,11 +680,15 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
     tower("match", "draft", typed=FIRST_WINS + "9\n", NUMBER_TOWER_DB=db)
     tower("play", "draft", typed="9\n", NUMBER_TOWER_DB=db)
     store = opened(db)
-    assert [game.slot for game in matches.delete_match(store, 1)] == [MatchSlot(1, 1), MatchSlot(1, 2)]
+    assert [game.slot for game in matches.delete_match(store, 1)] == [
+        MatchSlot(1, 1),
+        MatchSlot(1, 2),
+    ]
     assert rows(store) == []
     with store.read() as connection:
         left = [
-            connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (tables.games, tables.changes)
+            connection.execute(select(func.count()).select_from(t)).scalar_one()
+            for t in (tables.games, tables.changes)
         ]
     assert left == [1, 1]
     with pytest.raises(GameNotFoundError):
@@ -599,7 +701,18 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
 def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[rules]\nblocks = "1-2"\ntarget = 1\n')
-    call = ("match", f"draft,{path}", "--vs", "easy", "--seed", "2", "--names", "Ann,Ben", "--first", "2")
+    call = (
+        "match",
+        f"draft,{path}",
+        "--vs",
+        "easy",
+        "--seed",
+        "2",
+        "--names",
+        "Ann,Ben",
+        "--first",
+        "2",
+    )
     tower(*call, typed="9\n", NUMBER_TOWER_DB=db)
     here, there = opened(db), opened(str(tmp_path / "there.db"))
     with here.read() as connection:
@@ -655,7 +768,9 @@ def test_no_other_game_gets_into_a_match(db: str, other: Table) -> None:
             "names": ["Ann", "Ben"],
             "players": [None, None],
         }
-    assert matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
+    assert (
+        matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
+    )
     with pytest.raises(ValueError, match="this is not its game 3"):
         matches.parse_match(line, other)
 
@@ -672,13 +787,22 @@ def test_another_match_with_the_same_key_is_another(db: str) -> None:
         }
     with store.write() as connection:
         assert (
-            matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).claim_slot(connection)
+            matches.parse_match(
+                line, Table(Game(catalogue.load("climb").rules), "climb")
+            ).claim_slot(connection)
             is None
         )
 
 
 @pytest.mark.parametrize(
-    "values", [{"games": "[]"}, {"games": "nonsense"}, {"games": '[{"name": 1}]'}, {"best_of": 0}, {"name_1": "Ben"}]
+    "values",
+    [
+        {"games": "[]"},
+        {"games": "nonsense"},
+        {"games": '[{"name": 1}]'},
+        {"best_of": 0},
+        {"name_1": "Ben"},
+    ],
 )
 def test_a_damaged_match_is_told_in_a_sentence(db: str, values: dict[str, object]) -> None:
     tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS, NUMBER_TOWER_DB=db)

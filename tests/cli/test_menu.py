@@ -42,7 +42,9 @@ def leave(terminal: Terminal) -> None:
 def test_a_game_is_chosen_by_its_number(number: int) -> None:
     name = catalogue.list_names()[number - 1]
     done = tower(typed=f"{number}\nquit\n")
-    assert done.stdout == tower(typed=f"{name}\nquit\n").stdout.replace(f"{MENU}{name}\n", f"{MENU}{number}\n")
+    assert done.stdout == tower(typed=f"{name}\nquit\n").stdout.replace(
+        f"{MENU}{name}\n", f"{MENU}{number}\n"
+    )
     assert done.returncode == 0
 
 
@@ -109,7 +111,11 @@ def test_commands_and_games_return_to_the_menu(tmp_path: Path) -> None:
 
 
 def test_without_a_game_a_call_asks_which(tmp_path: Path) -> None:
-    for call, said in (("play", MOVE), ("learn", "A first lesson."), ("rules", "Play it with: tower play draft")):
+    for call, said in (
+        ("play", MOVE),
+        ("learn", "A first lesson."),
+        ("rules", "Play it with: tower play draft"),
+    ):
         terminal = Terminal(call, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
         terminal.until(MENU)
         assert "Did you mean draft?" in answer(terminal, "darft")
@@ -135,9 +141,14 @@ def test_to_resign_and_to_quit_is_asked_once_on_a_terminal() -> None:
     terminal = Terminal("play", "draft", NO_COLOR="1")
     terminal.until(MOVE)
     answer(terminal, "9", MOVE)
-    for word, question in (("resign", "Resign? Your opponent then wins."), ("quit", "Leave this game?")):
+    for word, question in (
+        ("resign", "Resign? Your opponent then wins."),
+        ("quit", "Leave this game?"),
+    ):
         answer(terminal, word, f"{question} (y, n) ")
-        assert answer(terminal, "n", MOVE) == f"n\nEnter the block number you {MOVE}", "nothing has happened"
+        assert answer(terminal, "n", MOVE) == f"n\nEnter the block number you {MOVE}", (
+            "nothing has happened"
+        )
     answer(terminal, "quit", "(y, n) ")
     terminal.type("y\n")
     assert terminal.end() == 0
@@ -164,13 +175,19 @@ def test_a_question_mark_asks_about_a_command_and_does_nothing(word: str) -> Non
 def lost_game(tmp_path: Path) -> Terminal:
     """Lose a game against the computer; return the terminal, which asks what follows."""
     database = str(tmp_path / "games.db")
-    terminal = Terminal("draft", "perfect", "--seed", "1", columns=200, NUMBER_TOWER_DB=database, NO_COLOR="1")
+    terminal = Terminal(
+        "draft", "perfect", "--seed", "1", columns=200, NUMBER_TOWER_DB=database, NO_COLOR="1"
+    )
     terminal.until(MOVE)
-    assert "You lost this one." in answer(terminal, "1", "Again? (y, n, other level, review, undo) ")
+    assert "You lost this one." in answer(
+        terminal, "1", "Again? (y, n, other level, review, undo) "
+    )
     return terminal
 
 
-def test_the_move_that_lost_against_the_computer_can_be_taken_back(lost: Terminal, tmp_path: Path) -> None:
+def test_the_move_that_lost_against_the_computer_can_be_taken_back(
+    lost: Terminal, tmp_path: Path
+) -> None:
     assert "1 is taken back." in answer(lost, "undo", MOVE)
     answer(lost, "9", MOVE)
     answer(lost, "quit", "(y, n) ")
@@ -180,7 +197,9 @@ def test_the_move_that_lost_against_the_computer_can_be_taken_back(lost: Termina
     assert "The record ends here. The game is unfinished." in done.stdout
 
 
-def test_after_a_game_another_one_another_level_or_a_review_follows(lost: Terminal, tmp_path: Path) -> None:
+def test_after_a_game_another_one_another_level_or_a_review_follows(
+    lost: Terminal, tmp_path: Path
+) -> None:
     assert "Perfect won with the higher tower, 2 to 1." in answer(lost, "review", "undo) ")
     assert "Did you mean review?" in answer(lost, "reviw", "undo) ")
     answer(lost, "other level", "Which level? (")
@@ -241,15 +260,34 @@ def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
 def test_tables_fit_into_the_terminal(tmp_path: Path, columns: int) -> None:
     database = str(tmp_path / "games.db")
     play = partial(tower, NUMBER_TOWER_DB=database)
-    play("play", "draft", "--names", "Bartholomew of Somewhere,Alexandra the Great", typed="9\n8\n6\n")
+    play(
+        "play",
+        "draft",
+        "--names",
+        "Bartholomew of Somewhere,Alexandra the Great",
+        typed="9\n8\n6\n",
+    )
     play("play", "summit", "--target", "30", "--blocks", "1-12", "--hidden", typed="9\n8\n1\n")
     play("match", "draft", "--vs", "gentle", "--vs", "perfect", "--seed", "4")
-    calls = ("history", "history --matches", "stats", "stats Perfect", "review 1", "review 3", "solve draft", "levels")
+    calls = (
+        "history",
+        "history --matches",
+        "stats",
+        "stats Perfect",
+        "review 1",
+        "review 3",
+        "solve draft",
+        "levels",
+    )
     arena = "arena draft --players gentle,easy,fair --games 2 --jobs 1 --out /dev/null"
     for call in (*calls, arena):
         terminal = Terminal(*call.split(), columns=columns, NUMBER_TOWER_DB=database, NO_COLOR="1")
         assert terminal.end() == 0
-        too_long = [line for line in terminal.seen.splitlines() if len(line) > columns and "\x1b" not in line]
+        too_long = [
+            line
+            for line in terminal.seen.splitlines()
+            if len(line) > columns and "\x1b" not in line
+        ]
         assert too_long == [], call
 
 
@@ -274,4 +312,7 @@ def test_a_page_that_does_not_exist_says_how_many_there_are(tmp_path: Path) -> N
     for _ in range(3):
         play("play", "race", typed="7\nquit\n")
     assert play("history", "--page", "2").stderr == "tower: --page 2: there is only 1 page\n"
-    assert play("history", "--page", "9", "--count", "1").stderr == "tower: --page 9: there are only 3 pages\n"
+    assert (
+        play("history", "--page", "9", "--count", "1").stderr
+        == "tower: --page 9: there are only 3 pages\n"
+    )

@@ -28,12 +28,18 @@ def moves_of(text: str) -> list[int]:
 
 @pytest.mark.parametrize("level", ["random", *LEVELS])
 def test_the_same_seed_gives_the_same_game(level: str) -> None:
-    games = [tower("play", "climb", "--vs", level, "--vs", level, "--seed", "11").stdout for _ in range(2)]
+    games = [
+        tower("play", "climb", "--vs", level, "--vs", level, "--seed", "11").stdout
+        for _ in range(2)
+    ]
     assert games[0] == games[1]
 
 
 def test_without_a_seed_games_differ() -> None:
-    games = {tower("play", "climb", "--opening", "1-5", "--vs", "random", "--vs", "random").stdout for _ in range(6)}
+    games = {
+        tower("play", "climb", "--opening", "1-5", "--vs", "random", "--vs", "random").stdout
+        for _ in range(6)
+    }
     assert len(games) > 1
 
 
@@ -50,9 +56,13 @@ def test_seat_2_gives_the_person_the_second_seat_and_the_computer_begins() -> No
 
 
 def test_first_says_who_starts_whoever_sits_there() -> None:
-    begins = tower("play", "draft", "--vs", "gentle", "--first", "2", "--seed", "1", typed="quit\n").stdout
+    begins = tower(
+        "play", "draft", "--vs", "gentle", "--first", "2", "--seed", "1", typed="quit\n"
+    ).stdout
     assert begins.index("Gentle places") < begins.index("Your turn.")
-    waits = tower("play", "draft", "--vs", "gentle", "--seat", "2", "--first", "2", typed="quit\n").stdout
+    waits = tower(
+        "play", "draft", "--vs", "gentle", "--seat", "2", "--first", "2", typed="quit\n"
+    ).stdout
     assert "Gentle places" not in waits
 
 
@@ -65,14 +75,20 @@ def test_two_computers_play_to_the_end_and_ask_nobody() -> None:
 
 
 def test_names_that_are_given_are_used() -> None:
-    done = tower("play", "draft", "--vs", "gentle", "--names", "Ann,Robot", "--seed", "1", typed="9\nquit\n")
+    done = tower(
+        "play", "draft", "--vs", "gentle", "--names", "Ann,Robot", "--seed", "1", typed="9\nquit\n"
+    )
     assert "Robot places " in done.stdout
     assert "Gentle" not in done.stdout
 
 
 def test_a_game_that_is_left_goes_on_against_the_same_opponent_as_if_it_had_not_been() -> None:
-    whole = tower("play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\n8\n13\nquit\n").stdout
-    left = tower("play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\nquit\n").stdout
+    whole = tower(
+        "play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\n8\n13\nquit\n"
+    ).stdout
+    left = tower(
+        "play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\nquit\n"
+    ).stdout
     found = LINE.search(left)
     assert found is not None
     again = tower("resume", found[1], *found[2].split(), typed="8\n13\nquit\n").stdout
@@ -86,13 +102,17 @@ def test_undo_takes_the_answer_back_as_well() -> None:
 
 
 def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
-    done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="undo\nquit\n")
+    done = tower(
+        "play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="undo\nquit\n"
+    )
     assert "There is nothing to undo." in done.stdout
 
 
 @settings(max_examples=examples(60))
 @given(any_game(), st.tuples(st.booleans(), st.booleans()))
-def test_undo_goes_back_to_the_last_choice_of_a_person(game: Game, automatic: tuple[bool, bool]) -> None:
+def test_undo_goes_back_to_the_last_choice_of_a_person(
+    game: Game, automatic: tuple[bool, bool]
+) -> None:
     table = Table(game, automatic=automatic)
     choices = [ply for ply, mover in enumerate(game.movers) if not automatic[mover]]
     assert table.may_undo == bool(choices)
@@ -140,7 +160,10 @@ def test_a_finished_game_offers_its_review() -> None:
 
 def test_the_welcome_names_the_levels_that_there_are() -> None:
     *most, last = LEVELS
-    assert f"Add {', '.join(most)} or {last} to play against the computer" in tower(typed="quit\n").stdout
+    assert (
+        f"Add {', '.join(most)} or {last} to play against the computer"
+        in tower(typed="quit\n").stdout
+    )
 
 
 def test_a_level_can_be_chosen_at_the_welcome() -> None:
@@ -175,9 +198,14 @@ def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -
     bot = tmp_path / "dunce.py"
     bot.write_text("input()\nprint('queen takes pawn')\n")
     file = tmp_path / "game.json"
-    done = tower("play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n")
+    done = tower(
+        "play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n"
+    )
     assert done.returncode == 0
-    assert "(dunce made no legal move: it answered 'queen takes pawn', which is not a whole number" in done.stdout
+    assert (
+        "(dunce made no legal move: it answered 'queen takes pawn', which is not a whole number"
+        in done.stdout
+    )
     assert "You win: dunce forfeits the game." in done.stdout
     outcome = record.read(str(file)).outcome
     assert outcome == (0, "forfeit")
@@ -199,7 +227,10 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("draft hard", "This game cannot be played: there is no level 'hard'; the levels are gentle, easy"),
+        (
+            "draft hard",
+            "This game cannot be played: there is no level 'hard'; the levels are gentle, easy",
+        ),
         ("draft ./nobody", "This game cannot be played: ./nobody cannot be started"),
         ("draft vs perfect easy", "This game cannot be played: perfect easy cannot be started"),
         ("draft, gentle", "--- Tower of Numbers Game Start ---"),
@@ -258,4 +289,7 @@ def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
 
 def test_a_preset_in_the_place_of_a_level_is_told_where_it_goes() -> None:
     done = tower("play", "draft", "deep")
-    assert (done.returncode, done.stderr) == (2, "tower: deep is a preset, and not a level: add --preset deep\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "tower: deep is a preset, and not a level: add --preset deep\n",
+    )

@@ -29,7 +29,11 @@ def test_the_sheet_of_a_game_is_a_file_with_its_name(name: str, tmp_path: Path) 
 
 
 def test_a_dash_prints_the_sheet_itself(tmp_path: Path) -> None:
-    assert print_sheet(tmp_path, "draft", "--out", "-") == (0, draw_sheet(catalogue.load("draft")), "")
+    assert print_sheet(tmp_path, "draft", "--out", "-") == (
+        0,
+        draw_sheet(catalogue.load("draft")),
+        "",
+    )
     assert os.listdir(tmp_path) == []
 
 
@@ -54,7 +58,9 @@ def test_a_rule_file_has_a_sheet_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "rules/stairs.toml").write_text(RULE_FILE)
     code, said, _ = print_sheet(tmp_path, "rules/stairs.toml")
     assert (code, said) == (0, "The sheet is in stairs.svg. Open it in a browser and print it.\n")
-    assert (tmp_path / "stairs.svg").read_text() == draw_sheet(catalogue.load(tmp_path / "rules/stairs.toml"))
+    assert (tmp_path / "stairs.svg").read_text() == draw_sheet(
+        catalogue.load(tmp_path / "rules/stairs.toml")
+    )
 
 
 def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
@@ -62,7 +68,10 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
     file.write_text("mine")
     code, _, problem = print_sheet(tmp_path, "draft")
     assert (code, file.read_text()) == (2, "mine")
-    assert problem == "tower: draft.svg exists already; choose another file, or add --force to replace it\n"
+    assert (
+        problem
+        == "tower: draft.svg exists already; choose another file, or add --force to replace it\n"
+    )
     assert print_sheet(tmp_path, "draft", "--force")[0] == 0
     assert file.read_text() == draw_sheet(catalogue.load("draft"))
 
@@ -84,7 +93,9 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
         (("draft", "--out", "folder"), "folder is not a file that a sheet can be saved to (--out - prints it)"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_printed_is_said(arguments: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+def test_what_cannot_be_printed_is_said(
+    arguments: tuple[str, ...], problem: str, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     assert print_sheet(tmp_path, *arguments) == (2, "", f"tower: {problem}\n")
     assert os.listdir(tmp_path) == ["folder"]

@@ -49,7 +49,9 @@ def test_a_lost_game_that_is_over_is_told_to_the_one_who_lost_it(play: Command) 
         told = play("resume", ref).out
         assert "Congratulations" not in told
         assert "Perfect wins" in told
-    assert "Perfect wins: you cannot place anything. You lost this one.\n" in play("resume", "1").out
+    assert (
+        "Perfect wins: you cannot place anything. You lost this one.\n" in play("resume", "1").out
+    )
     assert "Perfect wins the match, 1 to 0.\n" in play("resume", "m1").out
 
 
@@ -61,7 +63,9 @@ def test_two_people_who_resume_a_game_of_a_program_read_the_rulebooks_words(play
     assert "Your turn." not in told
 
 
-def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command, file: Path, tmp_path: Path) -> None:
+def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(
+    play: Command, file: Path, tmp_path: Path
+) -> None:
     saved = str(tmp_path / "game.json")
     play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", f"save {saved}", "quit"])
     assert json.loads(Path(saved).read_text())["kept"] == {"key": kept(file).get(1).key}
@@ -75,7 +79,9 @@ def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command,
         kept(file).get(2)
 
 
-def test_a_file_that_stands_otherwise_is_another_game(play: Command, file: Path, tmp_path: Path) -> None:
+def test_a_file_that_stands_otherwise_is_another_game(
+    play: Command, file: Path, tmp_path: Path
+) -> None:
     saved = tmp_path / "game.json"
     play("play", "draft", "--record", str(saved), answers=["9", "quit"])
     before = saved.read_text()
@@ -92,7 +98,9 @@ def test_a_line_is_a_game_of_its_own(play: Command, file: Path) -> None:
     assert [kept(file).get(each).table.game.moves for each in (1, 2)] == [(9, 8), (9, 8, 6)]
 
 
-def test_a_game_of_a_match_in_a_file_goes_on_with_the_match(play: Command, file: Path, tmp_path: Path) -> None:
+def test_a_game_of_a_match_in_a_file_goes_on_with_the_match(
+    play: Command, file: Path, tmp_path: Path
+) -> None:
     saved = str(tmp_path / "game.json")
     play("match", "draft", "--best-of", "1", answers=["9", f"save {saved}", "quit"])
     done = play("resume", saved, answers=["8", "6"])
@@ -100,7 +108,9 @@ def test_a_game_of_a_match_in_a_file_goes_on_with_the_match(play: Command, file:
     assert kept(file).get(1).table.outcome is not None
 
 
-def test_a_file_with_a_key_that_is_none_is_a_game_like_any_other(play: Command, file: Path, tmp_path: Path) -> None:
+def test_a_file_with_a_key_that_is_none_is_a_game_like_any_other(
+    play: Command, file: Path, tmp_path: Path
+) -> None:
     saved = tmp_path / "game.json"
     play("play", "draft", "--record", str(saved), answers=["9", "quit"])
     for key in ("\ud800", "\0", "", 7, None, ["x"]):
@@ -124,7 +134,9 @@ def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_
     assert "No matches are saved" in play("history", "--matches").out
 
 
-def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(play: Command, file: Path) -> None:
+def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(
+    play: Command, file: Path
+) -> None:
     play("match", "climb", answers=["30", "5", "quit"])
     with kept(file).write() as connection:
         connection.exec_driver_sql("DELETE FROM changes WHERE game = 1")
@@ -175,7 +187,10 @@ def test_a_result_that_was_overtaken_elsewhere_is_told(
 
     monkeypatch.setattr(Store, "save", sometimes)
     done = play("match", "draft", answers=answers())
-    assert "tower: an earlier game of this match was continued elsewhere. Played here: draft:9,8,6\n" in done.err
+    assert (
+        "tower: an earlier game of this match was continued elsewhere. Played here: draft:9,8,6\n"
+        in done.err
+    )
     assert "The match is not saved" in done.out
     assert kept(file).get(1).table.game.moves == (9, 7)
 
@@ -193,10 +208,16 @@ def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> No
     assert "Eve - Finn" in listed.out
     assert play("history", "--matches", "--json").code == 0
     exported = play("export")
-    assert (exported.code, exported.out.count("\n"), exported.err.count("not exported")) == (0, 1, 2)
+    assert (exported.code, exported.out.count("\n"), exported.err.count("not exported")) == (
+        0,
+        1,
+        2,
+    )
     assert play("stats").code == 0
     assert play("forget", "m1", "m2").code == 0
-    assert [match["id"] for match in json.loads(play("history", "--matches", "--json").out)["matches"]] == ["m3"]
+    assert [
+        match["id"] for match in json.loads(play("history", "--matches", "--json").out)["matches"]
+    ] == ["m3"]
 
 
 def test_names_that_nobody_chose_follow_whoever_plays(play: Command, file: Path) -> None:
@@ -208,7 +229,9 @@ def test_names_that_nobody_chose_follow_whoever_plays(play: Command, file: Path)
 
 
 def test_names_that_somebody_chose_stay(play: Command, file: Path) -> None:
-    play("play", "draft", "--vs", "easy", "--seed", "1", "--names", "Ann,Robo", answers=["9", "quit"])
+    play(
+        "play", "draft", "--vs", "easy", "--seed", "1", "--names", "Ann,Robo", answers=["9", "quit"]
+    )
     play("resume", "1", "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
     assert kept(file).get(1).table.names == ("Ann", "Robo")
 
@@ -223,9 +246,22 @@ def test_in_a_match_too_names_follow_whoever_plays(play: Command, file: Path) ->
 
 
 @pytest.mark.parametrize(("seat", "names"), [("1", ("Zoe", "Easy")), ("2", ("Easy", "Zoe"))])
-def test_against_the_computer_one_name_is_enough(play: Command, file: Path, seat: str, names: tuple[str, str]) -> None:
+def test_against_the_computer_one_name_is_enough(
+    play: Command, file: Path, seat: str, names: tuple[str, str]
+) -> None:
     for number, call in enumerate((("play", "race"), ("match", "race")), 1):
-        play(*call, "--vs", "easy", "--seat", seat, "--seed", "1", "--names", "Zoe", answers=["9", "quit"])
+        play(
+            *call,
+            "--vs",
+            "easy",
+            "--seat",
+            seat,
+            "--seed",
+            "1",
+            "--names",
+            "Zoe",
+            answers=["9", "quit"],
+        )
         assert kept(file).get(number).table.names == names
 
 
@@ -236,7 +272,9 @@ def test_one_name_is_not_enough_for_two_people(play: Command, file: Path) -> Non
 
 
 @pytest.mark.parametrize("looks", ["", "show", "moves", "hint", "77", "what?"])
-def test_whoever_looks_is_told_what_happened_elsewhere(play: Command, file: Path, looks: str) -> None:
+def test_whoever_looks_is_told_what_happened_elsewhere(
+    play: Command, file: Path, looks: str
+) -> None:
     def answers() -> Iterator[str]:
         yield "9"
         kept(file).change(1, 1, Change("place", 8))
@@ -254,7 +292,9 @@ def test_a_computer_that_this_version_does_not_know_is_told(play: Command, file:
         connection.exec_driver_sql("UPDATE games SET seat_2 = 'wizard'")
     done = play("resume", answers=["quit"])
     assert done.code == 0
-    assert done.out.startswith("(This game was played against 'wizard', which this Number Tower does not know.)\n")
+    assert done.out.startswith(
+        "(This game was played against 'wizard', which this Number Tower does not know.)\n"
+    )
 
 
 def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -> None:

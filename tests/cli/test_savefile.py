@@ -24,7 +24,13 @@ def kept(path: Path) -> Table:
 
 def test_the_record_follows_every_move_and_undo(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
-    for typed, moves in (("", ()), ("9\n", (9,)), ("9\n8\n", (9, 8)), ("9\n8\nundo\n", (9,)), ("9\n8\n6\n", (9, 8, 6))):
+    for typed, moves in (
+        ("", ()),
+        ("9\n", (9,)),
+        ("9\n8\n", (9, 8)),
+        ("9\n8\nundo\n", (9,)),
+        ("9\n8\n6\n", (9, 8, 6)),
+    ):
         path.unlink(missing_ok=True)
         done = tower("play", "draft", "--record", str(path), typed=typed)
         assert kept(path).game.moves == moves
@@ -101,13 +107,18 @@ def test_resuming_from_a_pipe_works_and_keeps_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["draft:9,8,6\n", "my homework\n", ""])
-def test_a_file_that_exists_is_replaced_only_if_that_is_asked_for(tmp_path: Path, content: str) -> None:
+def test_a_file_that_exists_is_replaced_only_if_that_is_asked_for(
+    tmp_path: Path, content: str
+) -> None:
     path = tmp_path / "game.json"
     path.write_text(content)
     call = ("play", "draft", "--record", str(path))
     done = tower(*call, typed="9\n")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tower: {path} exists already; choose another file, or add --force to replace it\n"
+    assert (
+        done.stderr
+        == f"tower: {path} exists already; choose another file, or add --force to replace it\n"
+    )
     assert path.read_text() == content
     assert tower("resume", "draft:5", "--record", str(path)).stderr == done.stderr
     tower(*call, "--force", typed="7\n")
@@ -122,15 +133,22 @@ def test_the_file_that_a_game_is_resumed_from_may_be_named_twice(tmp_path: Path)
     assert path.read_text() == "draft:9,8\n"
 
 
-def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
     path, other = tmp_path / "my game.json", tmp_path / "other.json"
     path.write_text("my homework\n")
     done = tower("play", "draft", typed=f"9\nsave {path}\nquit\n")
-    assert f"\n{path} exists already; choose another file, or add --force to replace it.\n" in done.stdout
+    assert (
+        f"\n{path} exists already; choose another file, or add --force to replace it.\n"
+        in done.stdout
+    )
     assert path.read_text() == "my homework\n"
     typed = f"9\nsave {path} --force\n8\nsave {path}\nsave --force {other}\nsave {other}\n1\nquit\n"
     done = tower("play", "draft", typed=typed)
-    assert done.stdout.count("Every new move is saved there too.") == 4, "the game's own file needs no force"
+    assert done.stdout.count("Every new move is saved there too.") == 4, (
+        "the game's own file needs no force"
+    )
     assert (kept(path).game.moves, kept(other).game.moves) == ((9, 8), (9, 8, 1))
 
 
@@ -166,7 +184,9 @@ def test_the_game_goes_on_when_its_folder_vanishes(tmp_path: Path) -> None:
     shown, complaint = play_while_the_folder_vanishes(tmp_path / "away", "9\n8\n6\n")
     assert "won the game" in shown
     assert complaint.count("could not be saved") == 3
-    assert complaint.endswith("; the game so far: draft:9,8,6\n"), "what was played can be copied from the screen"
+    assert complaint.endswith("; the game so far: draft:9,8,6\n"), (
+        "what was played can be copied from the screen"
+    )
 
 
 def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:
@@ -224,7 +244,9 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 
 def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
-    keeper = savefile.SaveFile.create(str(tmp_path / "game.json"), Table(Game(rules("draft")), "draft"))
+    keeper = savefile.SaveFile.create(
+        str(tmp_path / "game.json"), Table(Game(rules("draft")), "draft")
+    )
     assert keeper.up_to_date
 
 

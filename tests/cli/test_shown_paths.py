@@ -18,7 +18,9 @@ ODD = ["\x1b[31mred\u202eback", "a\nb\t\x9b2J", "\udcff\udc80\u200b\x07"]
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+def play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(monkeypatch, capsys)
 
@@ -71,7 +73,9 @@ CALLS: list[tuple[str, ...]] = [
 
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.slow
-def test_no_message_shows_what_a_terminal_would_act_on(play: Command, tmp_path: Path, name: str) -> None:
+def test_no_message_shows_what_a_terminal_would_act_on(
+    play: Command, tmp_path: Path, name: str
+) -> None:
     (tmp_path / f"{name}.toml").write_text("title = 1")
     for call in CALLS:
         done = play(*(word.replace("NAME", name) for word in call), answers=["9", "8", "quit"])
@@ -86,7 +90,9 @@ def test_the_command_that_goes_on_can_be_typed_as_it_is_shown(play: Command) -> 
         again = left.out.splitlines()[-1].partition("Resume it with: tower ")[2]
         assert again.isprintable(), again
         resumed = subprocess.run(
-            ["bash", "-c", f"printf %s {again.partition(' --db ')[2]}"], capture_output=True, check=True
+            ["bash", "-c", f"printf %s {again.partition(' --db ')[2]}"],
+            capture_output=True,
+            check=True,
         )
         assert resumed.stdout == os.fsencode(f"{name}.db")
 

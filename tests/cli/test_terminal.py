@@ -39,7 +39,11 @@ def test_a_terminal_shows_colour_and_the_towers_drawn() -> None:
 
 def test_nothing_is_told_by_colour_alone() -> None:
     plain = ESCAPES.sub("", play_draft())
-    for line in ("Player 1's Turn:", "You placed block 8 on your tower.", "Congratulations, Player 1!"):
+    for line in (
+        "Player 1's Turn:",
+        "You placed block 8 on your tower.",
+        "Congratulations, Player 1!",
+    ):
         assert line in plain
 
 
@@ -55,7 +59,10 @@ def test_plain_text_where_it_is_asked_for(environment: dict[str, str]) -> None:
 def test_the_commands_are_introduced_to_whoever_types() -> None:
     terminal = Terminal("play", "race")
     terminal.until("Select a number")
-    assert "(Type at any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
+    assert (
+        "(Type at any time: help, moves, show, hint, why, undo, save, resign, quit.)"
+        in terminal.seen
+    )
     terminal.type("quit\ny\n")
     assert terminal.end() == 0
 
@@ -103,9 +110,15 @@ def test_long_lines_are_broken_between_words() -> None:
 
 def test_lists_are_broken_after_commas_and_never_inside_a_number() -> None:
     broken = _wrap_line("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
-    assert broken.split("\n") == ["Numbers remaining: [2,4,", "  6,8,10,12,14,16,18,20,", "  22,24,26-30]"]
+    assert broken.split("\n") == [
+        "Numbers remaining: [2,4,",
+        "  6,8,10,12,14,16,18,20,",
+        "  22,24,26-30]",
+    ]
     assert _wrap_line("short", 24, "  ") == "short"
-    assert _wrap_line("x" * 50, 24, "  ") == "x" * 50, "what cannot be broken is left to the terminal"
+    assert _wrap_line("x" * 50, 24, "  ") == "x" * 50, (
+        "what cannot be broken is left to the terminal"
+    )
 
 
 def test_the_command_to_go_on_can_be_copied_in_one_piece() -> None:

@@ -27,7 +27,9 @@ def test_the_openings_that_are_said_to_win_are_those_that_win(rules: Rules) -> N
     game = Game(rules)
     if game.outcome is not None:
         assert said == analysis.verdict
-        assert suggest_changes(analysis, "block").startswith("The first player cannot place any block.")
+        assert suggest_changes(analysis, "block").startswith(
+            "The first player cannot place any block."
+        )
         return
     values = {block: worth.value for block, worth in solve(game).moves.items()}
     wins = [block for block, value in values.items() if value == "win"]

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.coach.daily import _TEXT, MOST_TRIES, DailyRecord, format_result, format_share_text, format_streak
+from number_tower.coach.daily import (
+    _TEXT,
+    MOST_TRIES,
+    DailyRecord,
+    format_result,
+    format_share_text,
+    format_streak,
+)
 
 FIRST = date(2027, 1, 31)
 ANSWER = 7
@@ -51,7 +58,10 @@ def test_the_record_is_that_of_a_plain_count(history: list[tuple[int, list[int],
                 ends[day] = end, len(blocks) + 1
         assert DailyRecord.from_text(record.to_text()) == record
     solved = [tries for end, tries in ends.values() if end == "solved"]
-    expected = [sum(min(tries, MOST_TRIES) == number for tries in solved) for number in range(1, MOST_TRIES + 1)]
+    expected = [
+        sum(min(tries, MOST_TRIES) == number for tries in solved)
+        for number in range(1, MOST_TRIES + 1)
+    ]
     assert list(record.counts) == expected
     assert record.shown == len(ends) - len(solved)
     streak, best, at = 0, 0, FIRST
@@ -80,7 +90,9 @@ def test_a_day_that_is_done_stays_as_it_is() -> None:
     record = solve(DailyRecord(), FIRST, 3)
     assert record.tries == (10, 11, ANSWER)
     assert record.add_try(1, is_right=False) == record.give_up() == record
-    assert DailyRecord().turn_to(FIRST).add_try(4, is_right=False).add_try(4, is_right=False).tries == (4,)
+    assert DailyRecord().turn_to(FIRST).add_try(4, is_right=False).add_try(
+        4, is_right=False
+    ).tries == (4,)
 
 
 def test_words() -> None:
@@ -104,7 +116,8 @@ def test_what_is_shared_does_not_name_a_block() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "2027-02-30..solved.1.1.1-0-0-0-0.0", "2027-01-31.7.won.1.1.1-0-0-0-0.0", "1" * 5000]
+    "text",
+    ["", "x", "2027-02-30..solved.1.1.1-0-0-0-0.0", "2027-01-31.7.won.1.1.1-0-0-0-0.0", "1" * 5000],
 )
 def test_what_is_no_record_is_an_empty_one(text: str) -> None:
     assert DailyRecord.from_text(text) == DailyRecord()

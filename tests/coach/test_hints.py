@@ -15,7 +15,14 @@ from number_tower import Game, Position, Rules, catalogue
 from number_tower.coach.hints import format_hint, hint
 from number_tower.coach.patterns import LargestBlockPlan, PlanBudget, PlanKind, can_win_at_once
 from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
-from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts, name_idea
+from number_tower.coach.sentences import (
+    IDEAS,
+    format_details,
+    format_reason,
+    format_sentence,
+    load_texts,
+    name_idea,
+)
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.table import Table
@@ -67,7 +74,9 @@ def check_reason(tree: Tree, solution: Solution, reason: Reason) -> str:
     """Check what is said of a move, to both by name or to the player as "you"; return the kind of reason."""
     position, block = solution.position, reason.block
     me = ME if block % 2 else "you"
-    kind = check_sentence(tree, position, block, format_sentence(reason, YOU, "block", player=me), (me, YOU))
+    kind = check_sentence(
+        tree, position, block, format_sentence(reason, YOU, "block", player=me), (me, YOU)
+    )
     because, told, names = reason, Told.move(tree, position, block, (me, YOU)), (me, YOU)
     if reason.kind == "refuted" and reason.because is not None:
         because, names = reason.because, (YOU, me)
@@ -79,7 +88,11 @@ def check_reason(tree: Tree, solution: Solution, reason: Reason) -> str:
 def check_hint(tree: Tree, solution: Solution) -> None:
     position = solution.position
     given_hint = hint(solution)
-    best = [block for block in position.legal if tree.evaluate_move(position, block) == tree.solve(position)]
+    best = [
+        block
+        for block in position.legal
+        if tree.evaluate_move(position, block) == tree.solve(position)
+    ]
     assert given_hint.block in best
     check_nudge(tree, position, given_hint.nudge("block"))
     value, plies = tree.solve(position)
@@ -109,8 +122,10 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
         "Only one of your moves wins.": value == 1 and good == 1 < legal,
         "Several moves win, but not all.": value == 1 and 1 < good < legal,
         "Every move wins; some may be quicker than others.": value == 1 and good == legal > 1,
-        "You cannot force a win, and only one of your moves keeps the draw.": value == 0 and good == 1 < legal,
-        "You cannot force a win, and not every move keeps the draw.": value == 0 and 1 < good < legal,
+        "You cannot force a win, and only one of your moves keeps the draw.": value == 0
+        and good == 1 < legal,
+        "You cannot force a win, and not every move keeps the draw.": value == 0
+        and 1 < good < legal,
         "You cannot force a win, and every move keeps the draw.": value == 0 and good == legal > 1,
         "Your opponent can win from here if they make no mistake.": value == -1 and legal > 1,
     }
@@ -118,7 +133,16 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
 
 
 EXPECTED = {
-    "draft": {"higher", "threat_unfit", "threat_or", "out_of_reach", "too_low", "answers_rule", "told_line", "refuted"},
+    "draft": {
+        "higher",
+        "threat_unfit",
+        "threat_or",
+        "out_of_reach",
+        "too_low",
+        "answers_rule",
+        "told_line",
+        "refuted",
+    },
     "summit": {"exact", "stuck", "made_up", "answers", "answers_rule", "plan_careful", "refuted"},
     "climb": {"stuck", "multiple", "refuted"},
     "factor": {"stuck", "pairs_all", "forced", "answers", "refuted"},
@@ -147,7 +171,11 @@ def test_every_reason_is_true(name: str) -> None:
 def test_every_reason_is_true_with_options_as_well(name: str, options: dict[str, object]) -> None:
     rules = nt.rules(name, **options)
     tree, whole = Tree(rules), nt.solve(Game(rules))
-    assert Counter(kind for position in sampled(rules, size(5, 40)) for kind in checked(tree, whole.of(position)))
+    assert Counter(
+        kind
+        for position in sampled(rules, size(5, 40))
+        for kind in checked(tree, whole.of(position))
+    )
 
 
 @settings(max_examples=examples(100))
@@ -179,8 +207,12 @@ def test_only_ideas_that_help_in_a_game_are_explained(name: str) -> None:
     asked = "".join(f"why {idea}\n" for idea in IDEAS)
     shown = tower("play", name, typed=f"{asked}quit\n").stdout
     for idea in IDEAS:
-        assert (require_idea(idea, get_voice(catalogue.load(name)).noun).text in shown) == (idea in HELPFUL[name])
-    assert shown.count(" does not help in this game. Ask instead: why ") == len(IDEAS) - len(HELPFUL[name])
+        assert (require_idea(idea, get_voice(catalogue.load(name)).noun).text in shown) == (
+            idea in HELPFUL[name]
+        )
+    assert shown.count(" does not help in this game. Ask instead: why ") == len(IDEAS) - len(
+        HELPFUL[name]
+    )
 
 
 @settings(max_examples=examples(200))
@@ -193,7 +225,10 @@ def test_every_reason_is_true_where_the_target_is_beyond_reach(game: Game) -> No
     for block in game.legal:
         reason = explain_move(solution, block)
         check_reason(tree, solution, reason)
-        if "at once if possible" in format_reason(reason, opponent=YOU) and "skips" not in game.rules.stuck:
+        if (
+            "at once if possible" in format_reason(reason, opponent=YOU)
+            and "skips" not in game.rules.stuck
+        ):
             plan, after = reason.because or reason, game.position.place(block)
             after = after if reason.because is None else after.place(plan.block)
             kind: PlanKind = "plan_careful" if plan.kind == "plan_careful" else "plan"
@@ -202,11 +237,19 @@ def test_every_reason_is_true_where_the_target_is_beyond_reach(game: Game) -> No
     check_hint(tree, solution)
 
 
-@pytest.mark.parametrize(("target", "blocks"), [(50, "1-4"), (100, "1-4"), (21, "1-4"), (30, "2-5"), (60, "1-5")])
-def test_sums_over_several_rounds_are_given_only_while_the_blocks_last(target: int, blocks: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "blocks"), [(50, "1-4"), (100, "1-4"), (21, "1-4"), (30, "2-5"), (60, "1-5")]
+)
+def test_sums_over_several_rounds_are_given_only_while_the_blocks_last(
+    target: int, blocks: str
+) -> None:
     rules = nt.rules("summit", target=target, blocks=blocks)
     tree, whole = Tree(rules), nt.solve(Game(rules))
-    kinds = Counter(kind for position in sampled(rules, size(8, 40)) for kind in checked(tree, whole.of(position)))
+    kinds = Counter(
+        kind
+        for position in sampled(rules, size(8, 40))
+        for kind in checked(tree, whole.of(position))
+    )
     assert "outlasts" in kinds
     assert "made_up_again" not in kinds
 
@@ -224,19 +267,32 @@ def test_a_sum_that_cannot_be_made_up_to_the_end_is_refused_by_the_check() -> No
     game = Game(rules, 0, (1,))
     told = f"Whatever {YOU} adds, {ME} can make it 5 each time: 2 with 3, 3 with 2, 4 with 1."
     with pytest.raises(AssertionError):
-        check_sentence(Tree(rules), game.position, 4, f"4 wins. Then the gap to 100 is 95: 19 rounds of 5. {told}")
+        check_sentence(
+            Tree(rules),
+            game.position,
+            4,
+            f"4 wins. Then the gap to 100 is 95: 19 rounds of 5. {told}",
+        )
 
 
-def test_an_answer_that_reaches_the_target_is_told_before_one_that_leaves_nothing_to_place() -> None:
+def test_an_answer_that_reaches_the_target_is_told_before_one_that_leaves_nothing_to_place() -> (
+    None
+):
     for game in (Game(nt.rules("race")), Game(nt.rules("summit"))):
         solution = nt.solve(game)
         for position in sampled(game.rules, size(10, 100)):
             at = solution.of(position)
-            refuted = [reason for block in position.legal if (reason := explain_move(at, block)).kind == "refuted"]
+            refuted = [
+                reason
+                for block in position.legal
+                if (reason := explain_move(at, block)).kind == "refuted"
+            ]
             for reason in refuted:
                 after = position.place(reason.block)
                 exact = [
-                    block for block in after.legal if after.place(block).outcome == nt.Outcome(after.to_move, "exact")
+                    block
+                    for block in after.legal
+                    if after.place(block).outcome == nt.Outcome(after.to_move, "exact")
                 ]
                 assert not exact or (reason.because is not None and reason.because.kind == "exact")
 
@@ -255,7 +311,11 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     keys = load_texts()
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}
     nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
-    variants = {kind for kind in kinds if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"}
+    variants = {
+        kind
+        for kind in kinds
+        if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"
+    }
     variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all", "outlasts_level"}
     variants |= {"win_line_many", "draw_line_many", "loss_line_many"}
     never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
@@ -286,8 +346,12 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
         "4 loses: Ben can answer 8. These blocks fit on each other: 1 and 7, 2 and 6, 3 and 9. "
         "Whatever you place, Ben can place the other of the two, so you will be stuck first."
     )
-    assert said("draft", (), 9).startswith("9 wins. Then you need just 6 to reach 15, so Ben must take the 6. ")
-    assert said("summit", (9,), 6) == "6 loses: Ben can answer 5. That takes the tower to exactly 20."
+    assert said("draft", (), 9).startswith(
+        "9 wins. Then you need just 6 to reach 15, so Ben must take the 6. "
+    )
+    assert (
+        said("summit", (9,), 6) == "6 loses: Ben can answer 5. That takes the tower to exactly 20."
+    )
     assert said("summit", (3,), 7) == (
         "7 wins. Then the gap to 20 is 10. Whatever Ben adds, you can fill it exactly: "
         "1 with 9, 2 with 8, 4 with 6, 5 with 5, 6 with 4, 7 with 3, 8 with 2, 9 with 1."
@@ -314,8 +378,14 @@ def check_hint_without_plies(tree: Tree, solution: Solution) -> None:
     check_nudge(tree, position, given_hint.nudge("block"))
     if value == -1 and len(position.legal) > 1:
         told = given_hint.nudge("block") + given_hint.name_move()
-        safe = [block for block in position.legal if not can_win_at_once(position.place(block), 1 - position.to_move)]
-        assert (given_hint.block in safe) == bool(safe) == ("your opponent cannot win at once" in told)
+        safe = [
+            block
+            for block in position.legal
+            if not can_win_at_once(position.place(block), 1 - position.to_move)
+        ]
+        assert (
+            (given_hint.block in safe) == bool(safe) == ("your opponent cannot win at once" in told)
+        )
         assert not re.search("long|last|equally", told)
 
 
@@ -341,7 +411,9 @@ def test_every_reason_is_true_by_any_rules_where_plies_are_not_known(game: Game)
 
 
 @pytest.mark.parametrize(("blocks", "moves"), [("1-40", (39,)), ("1-60", (57,)), ("1-100", (99,))])
-def test_where_the_length_is_not_known_nothing_is_said_of_it(blocks: str, moves: tuple[int, ...]) -> None:
+def test_where_the_length_is_not_known_nothing_is_said_of_it(
+    blocks: str, moves: tuple[int, ...]
+) -> None:
     solution = nt.solve(Game(nt.rules("factor", blocks=blocks), 0, moves), plies=False)
     given_hint = hint(solution)
     assert solution.value == "loss"
@@ -354,7 +426,14 @@ def test_where_the_length_is_not_known_nothing_is_said_of_it(blocks: str, moves:
 
 
 def test_a_long_line_counts_what_follows_the_move() -> None:
-    rules = Rules(blocks=range(1, 51), supply="shared", towers="shared", fit="ascending", step=1, stuck="skips")
+    rules = Rules(
+        blocks=range(1, 51),
+        supply="shared",
+        towers="shared",
+        fit="ascending",
+        step=1,
+        stuck="skips",
+    )
     solution = nt.solve(Game(rules))
     assert format_reason(explain_move(solution, 1), opponent="Ben") == (
         "With best play 49 more blocks follow, and then nobody has won."
@@ -375,7 +454,9 @@ def test_many_blocks_that_fit_are_summed_up() -> None:
 
 
 @pytest.mark.parametrize("block", [9, 1])
-def test_a_reason_that_is_not_found_in_time_is_the_bare_value(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reason_that_is_not_found_in_time_is_the_bare_value(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     solution = nt.solve(Game(nt.rules("summit"), 0, (2, 9)))
     monkeypatch.setattr(Solution, "after", _give_up)
     value = solution.moves[block].value
@@ -388,8 +469,13 @@ def _give_up(*_: object) -> Solution:
 
 
 def test_no_search_is_asked_for_where_every_move_draws() -> None:
-    rules = Rules(blocks=range(1, 6), supply="shared", towers="shared", fit="ascending", stuck="skips")
-    assert hint(nt.solve(Game(rules))).nudge("block") == "You cannot force a win, and every move keeps the draw."
+    rules = Rules(
+        blocks=range(1, 6), supply="shared", towers="shared", fit="ascending", stuck="skips"
+    )
+    assert (
+        hint(nt.solve(Game(rules))).nudge("block")
+        == "You cannot force a win, and every move keeps the draw."
+    )
 
 
 def test_a_hint_is_a_nudge_then_the_move_then_the_reason_and_why_is_the_reason() -> None:
@@ -410,7 +496,10 @@ def test_a_question_about_no_single_block_says_how_to_ask(asked: str) -> None:
 
 
 def test_the_third_text_of_a_hint_does_not_repeat_the_second() -> None:
-    for moves, reason in (((7,), "That leaves 18 steps to 30"), ((6,), "Player 1 can answer 12. That leaves")):
+    for moves, reason in (
+        ((7,), "That leaves 18 steps to 30"),
+        ((6,), "Player 1 can answer 12. That leaves"),
+    ):
         table = Table(Game(nt.rules("climb"), 0, moves), "climb")
         _, named, why = format_hint(table, 3, hint(nt.solve(table.game))).texts
         assert named.startswith("Play ")
@@ -425,7 +514,10 @@ def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None
 
 def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
     done = tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
-    assert "1 with 2, 2 with 1, 3 with 2. Each wins at once, or lets Player 1 get higher than you" in done.stdout
+    assert (
+        "1 with 2, 2 with 1, 3 with 2. Each wins at once, or lets Player 1 get higher than you"
+        in done.stdout
+    )
     assert "(For more: why more)" in done.stdout
     assert "After 1 and 2: that ends the game with Player 1 higher, 11 to 7." in done.stdout
 

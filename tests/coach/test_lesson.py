@@ -15,12 +15,20 @@ from support.plain_solver import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
 
-IDEAS = {"race": "ahead", "draft": "threat_or", "summit": "made_up", "climb": "multiple", "factor": "pairs"}
+IDEAS = {
+    "race": "ahead",
+    "draft": "threat_or",
+    "summit": "made_up",
+    "climb": "multiple",
+    "factor": "pairs",
+}
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(name: str, seed: int) -> None:
+def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(
+    name: str, seed: int
+) -> None:
     found = find_exercises(nt.rules(name), seed)
     assert len(found) == EXERCISE_COUNT
     assert found[0].hint.worth.plies == 1

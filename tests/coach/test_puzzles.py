@@ -66,7 +66,9 @@ LARGE = {
 }
 NONE = {
     "nobody can win": Rules(stuck="skips"),
-    "nobody can win, and there is much to look at": Rules(range(1, 40), supply="own", fit="related", stuck="skips"),
+    "nobody can win, and there is much to look at": Rules(
+        range(1, 40), supply="own", fit="related", stuck="skips"
+    ),
     "one block": Rules((3,)),
     "no opening fits": Rules((5, 6), target=4),
     "every move is as good as any other": Rules(range(1, 40)),
@@ -92,7 +94,9 @@ def winning(tree: Tree | PlainSolver, position: Position) -> list[int]:
 def asked(position: Position) -> object:
     """A position as whoever is to move sees it, without what cannot matter any more."""
     left, heights, tops, mover = key(position)
-    return tuple(part if mover == 0 or part is None else part[::-1] for part in (left, heights, tops))  # type: ignore[index]  # pairs
+    return tuple(
+        part if mover == 0 or part is None else part[::-1] for part in (left, heights, tops)
+    )  # type: ignore[index]  # pairs
 
 
 # What puzzles are -----------------------------------------------------------------------------------------------------
@@ -163,7 +167,9 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
 
 @given(any_rules(most_blocks=5), st.data())
 @settings(max_examples=examples(50))
-def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, data: st.DataObject) -> None:
+def test_positions_that_are_the_same_puzzle_are_worth_the_same(
+    rules: Rules, data: st.DataObject
+) -> None:
     plain = PlainSolver()
     worths: dict[object, Worth] = {}
     for _ in range(12):
@@ -210,7 +216,9 @@ def test_the_same_seed_gives_the_same_puzzles_and_another_gives_others(name: str
     assert first == again != other
 
 
-def test_no_search_is_compiled_as_that_would_move_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_search_is_compiled_as_that_would_move_its_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refused(kernel: object) -> None:
         pytest.fail(f"{kernel} was to be compiled")
 
@@ -226,7 +234,12 @@ def line(book: Rulebook, puzzle: Puzzle) -> str:
 
 def test_the_puzzle_of_a_day_is_the_same_for_everyone() -> None:
     book, puzzle = find_daily_puzzle("2026-11-15")
-    assert (line(book, puzzle), puzzle.answer, puzzle.grade, puzzle.plies) == ("summit(target=37):9,8,6", 4, 5, 5)
+    assert (line(book, puzzle), puzzle.answer, puzzle.grade, puzzle.plies) == (
+        "summit(target=37):9,8,6",
+        4,
+        5,
+        5,
+    )
 
 
 def test_the_week_grows_harder_from_monday_to_sunday() -> None:
@@ -274,7 +287,9 @@ def solved_by_easy(some: list[Puzzle]) -> list[float]:
     for grade in GRADES:
         of_grade = [puzzle for puzzle in some if puzzle.grade == grade]
         right = sum(
-            make_player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
+            make_player("easy", seed=seed).choose(puzzle.game) == puzzle.answer
+            for puzzle in of_grade
+            for seed in tries
         )
         rates.append(right / (len(of_grade) * len(tries)))
     return rates
@@ -286,7 +301,11 @@ def falls(rates: list[float]) -> bool:
 
 def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
     some = [puzzle for name in NAMES for puzzle in every(name)[: size(40, 100)]]
-    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), size(20, 60))]
+    some += [
+        puzzle
+        for rules in LARGER.values()
+        for puzzle in islice(find_puzzles(rules, 1), size(20, 60))
+    ]
     rates = solved_by_easy(some)
     assert rates[0] == 1
     assert falls(rates)
@@ -419,7 +438,10 @@ def test_to_ask_about_a_number_tells_nothing_and_leaves_the_hint() -> None:
     (puzzle,) = some_of("factor", 2, 1)
     person = Person(f"why {puzzle.answer}", f"why {wrong(puzzle)}?", "why", "quit")
     assert hold("factor --seed 2", person) == FINISHED
-    assert person.shown.count("Reasons come after the answer. To answer, type the number alone.\n") == 2
+    assert (
+        person.shown.count("Reasons come after the answer. To answer, type the number alone.\n")
+        == 2
+    )
     assert person.shown.count("Only one of your moves wins.") == 1
     assert f"{puzzle.answer} wins" not in person.shown
     assert " loses" not in person.shown
@@ -431,7 +453,9 @@ def test_a_hint_does_not_name_the_move(name: str) -> None:
         person = Person("hint")
         with pytest.raises(InputEndedError):
             puzzling.PuzzleDialogue(puzzle, catalogue.load(name), person).ask()
-        nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition("One move wins. Which? ")[2]
+        nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition(
+            "One move wins. Which? "
+        )[2]
         assert len(nudge) > 20
         assert not any(letter.isdigit() for letter in nudge)
 
@@ -488,13 +512,17 @@ def test_todays_puzzle_comes_first_and_others_after_it(monkeypatch: pytest.Monke
     person, same = Person("skip", "", "quit"), Person("skip", "", "quit")
     assert hold("", person) == hold("--day 2026-11-15", same) == FINISHED
     assert person.shown == same.shown
-    assert person.shown.startswith("Puzzle of the day, 15 November 2026: summit (target 37), grade 5\n")
+    assert person.shown.startswith(
+        "Puzzle of the day, 15 November 2026: summit (target 37), grade 5\n"
+    )
     assert "\nPuzzle 2: " in person.shown
 
 
 def test_a_day_chooses_among_the_puzzles_of_a_game_too() -> None:
     first, second = Person("quit"), Person("quit")
-    assert hold("draft --day 2026-11-15 --grade 2", first) == hold("draft --day 2026-11-16 --grade 2", second)
+    assert hold("draft --day 2026-11-15 --grade 2", first) == hold(
+        "draft --day 2026-11-16 --grade 2", second
+    )
     assert first.shown.startswith("Puzzle of 15 November 2026: draft, grade 2\n")
     assert first.shown.partition("\n")[2] != second.shown.partition("\n")[2]
 
@@ -526,7 +554,10 @@ def test_what_is_typed_between_puzzles_is_answered() -> None:
     person = Person("skip", "7", "why sums", "why pairs", "quit")
     assert hold("factor --seed 1", person) == FINISHED
     assert person.shown.count("Press Enter for another puzzle, or type quit.\n") == 1
-    assert "Making up the sum does not help in this game. Ask instead: why pairs, why answers." in person.shown
+    assert (
+        "Making up the sum does not help in this game. Ask instead: why pairs, why answers."
+        in person.shown
+    )
     assert person.shown.count("Enter for another, quit to stop: ") == 4
 
 
@@ -556,9 +587,21 @@ def assert_line_follows(puzzle: Puzzle, reason: Reason) -> None:
     position = puzzle.game.position
     for block in find_line(puzzle.solve(), reason.block, LONGEST_TOLD, follow=True):
         after = position.place(block)
-        if winning.kind.startswith("plan") and position.to_move == winning.mover and position != puzzle.game.position:
-            ends = any(position.place(each).outcome == Outcome(winning.mover, "exact") for each in position.legal)
-            assert ends or after.outcome is not None or winning.kind != "plan" or block == position.legal[-1]
+        if (
+            winning.kind.startswith("plan")
+            and position.to_move == winning.mover
+            and position != puzzle.game.position
+        ):
+            ends = any(
+                position.place(each).outcome == Outcome(winning.mover, "exact")
+                for each in position.legal
+            )
+            assert (
+                ends
+                or after.outcome is not None
+                or winning.kind != "plan"
+                or block == position.legal[-1]
+            )
         position = after
 
 
@@ -572,7 +615,9 @@ def test_a_reason_that_names_the_answers_is_followed_by_no_line(call: str) -> No
 
 def test_a_long_line_is_told_only_in_its_beginning() -> None:
     rules = LARGE["climb(blocks=1-1000)"]
-    puzzle = next(each for each in find_puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD)
+    puzzle = next(
+        each for each in find_puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD
+    )
     person = Person(puzzle.answer)
     assert puzzling.PuzzleDialogue(puzzle, catalogue.load("climb"), person).ask() == "right"
     told, _, end = person.shown.rpartition("\nIt could go on: ")[2].partition(", and so on: ")
@@ -580,10 +625,19 @@ def test_a_long_line_is_told_only_in_its_beginning() -> None:
     assert end == f"{(puzzle.plies or 0) - 8:,} more moves, and you win.\n"
 
 
-anything = st.one_of(st.integers(-3, 31).map(str), st.sampled_from([*PUZZLE_COMMANDS, "y", "?", "", "7 8"]), st.text())
+anything = st.one_of(
+    st.integers(-3, 31).map(str),
+    st.sampled_from([*PUZZLE_COMMANDS, "y", "?", "", "7 8"]),
+    st.text(),
+)
 
 
-@given(st.sampled_from(NAMES), st.integers(0, 5), st.lists(anything, max_size=15), st.none() | st.integers(1, 3))
+@given(
+    st.sampled_from(NAMES),
+    st.integers(0, 5),
+    st.lists(anything, max_size=15),
+    st.none() | st.integers(1, 3),
+)
 @settings(max_examples=examples(40))
 def test_whatever_is_typed_a_run_comes_to_a_proper_end(
     name: str, seed: int, typed: list[str], count: int | None
@@ -603,9 +657,12 @@ def printed(call: str, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str,
 
 
 @pytest.mark.parametrize(
-    ("call", "count"), [("draft --count 8 --seed 4", 8), ("--count 6 --seed 4", 6), ("climb --blocks 1-400", 1)]
+    ("call", "count"),
+    [("draft --count 8 --seed 4", 8), ("--count 6 --seed 4", 6), ("climb --blocks 1-400", 1)],
 )
-def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_set_is_printed_with_its_solutions(
+    call: str, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = list(printed(call, capsys))
     assert len(found) == count
     for each in found:
@@ -616,7 +673,11 @@ def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pyte
         best = each["line"]
         assert isinstance(best, list)
         assert best[0] == each["answer"]
-        assert len(best) == (each["plies"] if isinstance(each["plies"], int) and each["plies"] < LONGEST_LINE else 100)
+        assert len(best) == (
+            each["plies"]
+            if isinstance(each["plies"], int) and each["plies"] < LONGEST_LINE
+            else 100
+        )
         for block in best:
             table = table.play(block)
         if len(best) < LONGEST_LINE:
@@ -624,7 +685,9 @@ def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pyte
             assert table.outcome.winner == int(str(each["seat"])) - 1
 
 
-def test_a_set_that_is_smaller_than_asked_for_says_so_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_set_that_is_smaller_than_asked_for_says_so_beside_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert hold("climb --seed 1 --count 50 --json", Person()) == FINISHED
     out, err = capsys.readouterr()
     assert len(json.loads(out)["puzzles"]) == 24

@@ -71,7 +71,9 @@ def printed(*arguments: str) -> str:
 
 
 def screen_with(**changed: object) -> Terminal:
-    screen = type("Screen", (Terminal,), {"columns": changed.pop("columns")} if "columns" in changed else {})()
+    screen = type(
+        "Screen", (Terminal,), {"columns": changed.pop("columns")} if "columns" in changed else {}
+    )()
     for key, value in changed.items():
         setattr(screen, key, value)
     assert isinstance(screen, Terminal)
@@ -112,7 +114,11 @@ def test_every_move_is_judged_as_the_solver_judges_it(game: Game) -> None:
     for place, move in enumerate(seen.moves):
         solution = solutions[place]
         values = {worth.value for worth in solution.moves.values()}
-        assert (move.ply, move.player, move.block) == (place + 1, game.movers[place], game.moves[place])
+        assert (move.ply, move.player, move.block) == (
+            place + 1,
+            game.movers[place],
+            game.moves[place],
+        )
         assert move.before == solution.worth
         assert move.after == solution.moves[move.block]
         assert move.mattered == (len(values) > 1)
@@ -121,7 +127,9 @@ def test_every_move_is_judged_as_the_solver_judges_it(game: Game) -> None:
         assert move.mistake == (move.cost > 0)
         if move.mistake:
             ranks = [solution.moves[block].rank for block in move.best]
-            assert {*move.best} == {b for b, worth in solution.moves.items() if worth.value == solution.value}
+            assert {*move.best} == {
+                b for b, worth in solution.moves.items() if worth.value == solution.value
+            }
             assert ranks == sorted(ranks, reverse=True)
             assert move.reason is not None
             assert move.refutation is not None
@@ -220,7 +228,10 @@ def test_what_is_not_solved_stays_unknown_and_is_not_counted(forgotten: set[int]
     assert all(move.before and move.after for move in others)
     assert seen.accuracy == (Accuracy(2, 2), Accuracy(0, 0))
     assert seen.turning_point is None
-    assert ReviewText(("A", "B")).format_turning_point(seen) == "Whether there was a turning point is not known."
+    assert (
+        ReviewText(("A", "B")).format_turning_point(seen)
+        == "Whether there was a turning point is not known."
+    )
     assert ReviewText(("A", "B")).format_unsolved(seen) == (
         "1 of 8 positions was not solved in its time: nothing is said or counted there."
     )
@@ -233,7 +244,9 @@ def test_a_turning_point_is_known_when_all_after_it_is_known(forgotten: set[int]
     assert turning.ply == 2
 
 
-def test_earlier_positions_are_left_alone_after_two_that_were_not_solved(forgotten: set[int]) -> None:
+def test_earlier_positions_are_left_alone_after_two_that_were_not_solved(
+    forgotten: set[int],
+) -> None:
     forgotten.update({3, 4})
     assert reviewed("factor:6,3,9,1,8,4,2").values == (None, None, None, None, None, 1, 1, 1)
     forgotten.symmetric_difference_update({2, 3})
@@ -245,7 +258,10 @@ def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(limits, "perf_counter", lambda: float(next(ticks)))
     game = record.from_line("summit(target=60,blocks=1-12):12,11,10,9").game
     spent: list[float] = []
-    assert review(game, seconds=1e9, progress=lambda progress: spent.append(progress.seconds)).unsolved == 0
+    assert (
+        review(game, seconds=1e9, progress=lambda progress: spent.append(progress.seconds)).unsolved
+        == 0
+    )
     assert spent == sorted(spent)
     assert review(game, seconds=0.7 * spent[-1]).unsolved == 0
     assert review(game, seconds=1).values == (None,) * 5
@@ -277,7 +293,10 @@ def test_reviews_are_as_they_were(name: str, kind: str) -> None:
 
 def golden(name: str, kind: str) -> str:
     if kind == "json":
-        return json.dumps(json.loads(printed(REFS[name], "--json")), indent=1, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(json.loads(printed(REFS[name], "--json")), indent=1, ensure_ascii=False)
+            + "\n"
+        )
     return printed(REFS[name], *(["--svg", "-"] if kind == "svg" else []))
 
 
@@ -308,9 +327,15 @@ def test_the_first_line_says_how_it_ended(ref: str, headline: str) -> None:
 
 
 def test_giving_up_what_was_not_lost_is_the_turning_point() -> None:
-    assert "Turning point: Player 1 was winning when Player 1 resigned.\n" in printed("draft(resigned=1):9")
-    assert "Turning point: the game was a draw when Player 2 forfeited.\n" in printed("draft(forfeit=2):9,5,1,3")
-    assert "Turning point: move 1, Player 1's 1. From then on Player 2" in printed("draft(resigned=1):1")
+    assert "Turning point: Player 1 was winning when Player 1 resigned.\n" in printed(
+        "draft(resigned=1):9"
+    )
+    assert "Turning point: the game was a draw when Player 2 forfeited.\n" in printed(
+        "draft(forfeit=2):9,5,1,3"
+    )
+    assert "Turning point: move 1, Player 1's 1. From then on Player 2" in printed(
+        "draft(resigned=1):1"
+    )
 
 
 def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
@@ -329,7 +354,9 @@ def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.Mon
     assert "".join(piece.partition("m")[2] for piece in f"m{text}".split("\033[")) == plain
 
 
-def test_long_sentences_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sentences_are_broken_between_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(main, "Terminal", lambda **_: screen_with(columns=60))
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
@@ -375,9 +402,14 @@ def test_the_picture_shows_every_block_value_and_mistake(game: Game) -> None:
         move = seen.moves[int(each.attrib["data-ply"]) - 1]
         assert f"seat-{move.player + 1}" in each.attrib["class"]
         assert [text.text for text in each.findall(f"{SVG}text")] == [str(move.block)]
-    values = {int(each.attrib["data-ply"]): int(each.attrib["data-value"]) for each in parts(root, "value")}
+    values = {
+        int(each.attrib["data-ply"]): int(each.attrib["data-value"])
+        for each in parts(root, "value")
+    }
     assert values == {ply: value for ply, value in enumerate(seen.values) if value is not None}
-    marks = {int(each.attrib["data-ply"]): each.attrib["data-mark"] for each in parts(root, "mistake")}
+    marks = {
+        int(each.attrib["data-ply"]): each.attrib["data-mark"] for each in parts(root, "mistake")
+    }
     assert marks == {move.ply: move.mark for move in seen.mistakes}
     turning = [int(each.attrib["data-ply"]) for each in parts(root, "turning-point")]
     assert turning == ([] if seen.turning_point is None else [seen.turning_point.ply])
@@ -387,10 +419,14 @@ def test_the_picture_shows_every_block_value_and_mistake(game: Game) -> None:
 @few
 def test_blocks_are_as_tall_as_they_count_and_lie_on_each_other(game: Game) -> None:
     root = drawn(review(game))
-    by_height = game.rules.target is not None or (game.rules.stuck == "skips" and game.rules.towers == "own")
+    by_height = game.rules.target is not None or (
+        game.rules.stuck == "skips" and game.rules.towers == "own"
+    )
     units = []
     for tower_drawn in parts(root, "tower"):
-        boxes = [(int(each.attrib["data-block"]), rect(each)) for each in parts(tower_drawn, "block")]
+        boxes = [
+            (int(each.attrib["data-block"]), rect(each)) for each in parts(tower_drawn, "block")
+        ]
         (ground,) = parts(tower_drawn, "ground")
         floor = float(ground.attrib["d"].split()[1].split("H")[0])
         for block, box in boxes:
@@ -435,7 +471,11 @@ def test_the_picture_stands_alone_and_can_be_read_aloud() -> None:
     text = draw_review(reviewed("draft:9,5,1,3,2"), ReviewText(("Ann", "Ben")), "A game")
     root = ET.fromstring(text)  # noqa: S314 - made a moment ago
     assert text.count("http") == 1, "only the name of the format"
-    assert not [each.tag for each in root.iter() if each.tag.removeprefix(SVG) in {"script", "image", "style", "use"}]
+    assert not [
+        each.tag
+        for each in root.iter()
+        if each.tag.removeprefix(SVG) in {"script", "image", "style", "use"}
+    ]
     assert root[0].text == "A game: A draw: both towers are 10 high."
     assert "Turning point: move 4, Ben's 3." in (root[1].text or "")
     assert [each.attrib["fill"] for each in parts(root, "paper")] == ["#ffffff"]
@@ -460,7 +500,10 @@ def test_names_are_shown_as_they_are_and_nothing_in_them_is_markup() -> None:
 
 def test_long_names_are_cut_beside_the_columns_and_whole_above_them() -> None:
     name = "Maximilian Featherstone-Cholmondeley"
-    said = [each.text or "" for each in drawn(reviewed("race:7,8,5,5,3"), name, "Ben").iter(f"{SVG}text")]
+    said = [
+        each.text or ""
+        for each in drawn(reviewed("race:7,8,5,5,3"), name, "Ben").iter(f"{SVG}text")
+    ]
     assert name in said
     assert any(text.startswith("Maximilian") and text.endswith("\u2026 wins") for text in said)
 
@@ -471,7 +514,9 @@ def test_texts_stay_within_the_picture(ref: str) -> None:
     whole = float(root.attrib["width"])
     for each in root.iter(f"{SVG}text"):
         wide = measure_text("".join(each.itertext()), float(each.get("font-size", "13")))
-        start = float(each.attrib["x"]) - {"end": wide, "middle": wide / 2}.get(each.get("text-anchor", ""), 0)
+        start = float(each.attrib["x"]) - {"end": wide, "middle": wide / 2}.get(
+            each.get("text-anchor", ""), 0
+        )
         assert start >= 0
         assert start + wide <= whole
 
@@ -521,7 +566,11 @@ def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -
     ],
 )
 def test_where_no_picture_can_be_kept_it_is_said_before_any_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, problem: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    problem: str,
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("do not lose this")
@@ -543,7 +592,10 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
     monkeypatch.setattr("os.replace", full)
     assert main.main(["review", "race:7", "--svg", str(path), "--force"]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"tower: the picture cannot be saved to {path}: No space left on device\n")
+    assert (out, err) == (
+        "",
+        f"tower: the picture cannot be saved to {path}: No space left on device\n",
+    )
     assert path.read_text() == "<svg/>"
     assert os.listdir(tmp_path) == ["game.svg"]
 

@@ -13,7 +13,14 @@ import number_tower as nt
 from number_tower import Game, Position
 from number_tower.coach.hints import hint
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import IDEAS, find_idea, format_details, format_sentence, introduce_idea, name_idea
+from number_tower.coach.sentences import (
+    IDEAS,
+    find_idea,
+    format_details,
+    format_sentence,
+    introduce_idea,
+    name_idea,
+)
 from number_tower.solve.solution import Solution
 from support.claims import require_idea
 from support.command import GOLDEN, tower
@@ -74,7 +81,9 @@ def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
     for position in random_positions(name, size(40, 400)):
         solution = whole.of(position)
         for text, reason in texts(solution):
-            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(text)), text
+            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(text)), (
+                text
+            )
             assert len(split_sentences(text)) <= MOST_SENTENCES, text
             assert not NAMES_OF_IDEAS.search(text), text
             if reason is not None:
@@ -83,10 +92,24 @@ def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
                 assert not re.search(r"\bround", text), text
         for block in position.legal:
             details = format_details(explain_move(solution, block), opponent="Player 2")
-            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(details)), details
+            assert all(
+                count_words(sentence) <= MOST_WORDS for sentence in split_sentences(details)
+            ), details
 
 
-UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "step", "last", "spare"}
+UNTOLD = {
+    "towers",
+    "target",
+    "moves",
+    "movers",
+    "way",
+    "rounds",
+    "whole",
+    "modulus",
+    "step",
+    "last",
+    "spare",
+}
 """Facts that some of the texts do not need."""
 
 
@@ -100,7 +123,9 @@ def assert_numbers_are_told(reason: Reason, text: str) -> None:
     if reason.kind in {"exact", "stuck"}:
         facts = {"target": facts["target"]} if reason.kind == "exact" else {}
     for key, value in facts.items():
-        if isinstance(value, int) and (key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}):
+        if isinstance(value, int) and (
+            key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}
+        ):
             assert str(value) in told, (key, value, text)
 
 
@@ -121,18 +146,29 @@ def test_no_idea_is_named_before_it_is_introduced(name: str, call: str) -> None:
     assert_introduced(done.stdout)
 
 
-@pytest.mark.parametrize("path", sorted((GOLDEN / "review").glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((GOLDEN / "review").glob("*.txt")), ids=lambda path: path.stem
+)
 def test_no_review_names_an_idea_before_it_is_introduced(path: Path) -> None:
     assert_introduced(path.read_text(encoding="utf-8"))
 
 
 def assert_introduced(text: str) -> None:
     """Check that no line before the one that introduces an idea names it; the line right before may speak of rounds."""
-    lines = [line for line in text.splitlines() if not line.startswith("- ")]  # rules may speak of multiples
+    lines = [
+        line for line in text.splitlines() if not line.startswith("- ")
+    ]  # rules may speak of multiples
     for name, words, before in WORDS_BY_IDEA:
-        introduction = re.escape(require_idea(name, "NOUN").introduction).replace("NOUN", "[A-Za-z ]+")
-        place = next((place - before for place, line in enumerate(lines) if re.search(introduction, line)), len(lines))
-        assert not [line for line in lines[:place] if re.search(rf"\b(?:{words})", line, re.IGNORECASE)]
+        introduction = re.escape(require_idea(name, "NOUN").introduction).replace(
+            "NOUN", "[A-Za-z ]+"
+        )
+        place = next(
+            (place - before for place, line in enumerate(lines) if re.search(introduction, line)),
+            len(lines),
+        )
+        assert not [
+            line for line in lines[:place] if re.search(rf"\b(?:{words})", line, re.IGNORECASE)
+        ]
 
 
 @pytest.mark.parametrize("name", IDEAS)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.blocks import LARGEST_NUMBER, MOST_BLOCKS, BlocksError, can_add_up, parse_blocks, parse_number
+from number_tower.blocks import (
+    LARGEST_NUMBER,
+    MOST_BLOCKS,
+    BlocksError,
+    can_add_up,
+    parse_blocks,
+    parse_number,
+)
 from number_tower.text import format_runs, summarize_numbers
 
 some_numbers = st.sets(st.integers(1, 40), min_size=1, max_size=12)
@@ -22,7 +29,14 @@ def test_a_set_written_in_runs_reads_back_the_same(numbers: set[int]) -> None:
 @given(some_numbers)
 def test_the_same_blocks_are_equal_however_they_are_given(numbers: set[int]) -> None:
     ordered = sorted(numbers)
-    ways = (numbers, frozenset(numbers), ordered, ordered[::-1], tuple(ordered), ",".join(map(str, ordered)))
+    ways = (
+        numbers,
+        frozenset(numbers),
+        ordered,
+        ordered[::-1],
+        tuple(ordered),
+        ",".join(map(str, ordered)),
+    )
     assert len({parse_blocks(way) for way in ways}) == 1
 
 
@@ -79,7 +93,9 @@ def test_a_million_blocks_take_no_room() -> None:
         ("9" * 5000, "numbers up to"),
     ],
 )
-def test_what_is_no_set_of_blocks_is_refused_with_what_was_expected(given: object, said: str) -> None:
+def test_what_is_no_set_of_blocks_is_refused_with_what_was_expected(
+    given: object, said: str
+) -> None:
     with pytest.raises(BlocksError) as refused:
         parse_blocks(given)
     assert said in str(refused.value)
@@ -94,15 +110,31 @@ def test_numbers_too_long_to_be_written_are_refused_all_the_same() -> None:
 
 def _reachable(blocks: list[int], total: int, copies: int) -> bool:
     supply = blocks * copies
-    return any(sum(chosen) == total for size in range(len(supply) + 1) for chosen in combinations(supply, size))
+    return any(
+        sum(chosen) == total
+        for size in range(len(supply) + 1)
+        for chosen in combinations(supply, size)
+    )
 
 
-@given(st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 60), st.sampled_from([1, 2]))
-def test_adding_up_agrees_with_trying_every_choice(numbers: set[int], total: int, copies: int) -> None:
-    assert can_add_up(parse_blocks(numbers), total, copies) == _reachable(sorted(numbers), total, copies)
+@given(
+    st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 60), st.sampled_from([1, 2])
+)
+def test_adding_up_agrees_with_trying_every_choice(
+    numbers: set[int], total: int, copies: int
+) -> None:
+    assert can_add_up(parse_blocks(numbers), total, copies) == _reachable(
+        sorted(numbers), total, copies
+    )
 
 
-@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 6), st.integers(1, 80), st.sampled_from([1, 2, None]))
+@given(
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(1, 80),
+    st.sampled_from([1, 2, None]),
+)
 def test_numbers_in_equal_steps_add_up_as_any_numbers_do(
     low: int, step: int, count: int, total: int, copies: int | None
 ) -> None:
@@ -130,7 +162,17 @@ def test_what_would_take_too_long_to_find_out_is_left_open() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("7", 7), (" 007 ", 7), ("0", 0), ("", None), ("x", None), ("-1", None), ("+1", None), ("1_0", None), ("٣", None)],
+    [
+        ("7", 7),
+        (" 007 ", 7),
+        ("0", 0),
+        ("", None),
+        ("x", None),
+        ("-1", None),
+        ("+1", None),
+        ("1_0", None),
+        ("٣", None),
+    ],
 )
 def test_numbers_are_read_in_plain_digits_only(text: str, number: int | None) -> None:
     assert parse_number(text) == number

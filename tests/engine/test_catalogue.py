@@ -62,7 +62,12 @@ def test_a_rules_table_is_all_that_a_rule_file_needs(tmp_path: Path) -> None:
     book = load(written(tmp_path, "[rules]\n"))
     assert (book.name, book.title, book.rules) == ("mygame", "mygame", Rules())
     assert book.options == ("blocks", "opening", "hidden")
-    assert load(written(tmp_path, "[rules]\ntarget = 9\n")).options == ("target", "blocks", "opening", "hidden")
+    assert load(written(tmp_path, "[rules]\ntarget = 9\n")).options == (
+        "target",
+        "blocks",
+        "opening",
+        "hidden",
+    )
 
 
 def test_every_key_of_the_rules_can_be_given(tmp_path: Path) -> None:
@@ -75,7 +80,9 @@ def test_every_key_of_the_rules_can_be_given(tmp_path: Path) -> None:
     assert nt.rules(str(path)) == nt.rules(path)
 
 
-def test_a_rule_file_needs_no_particular_ending_if_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_file_needs_no_particular_ending_if_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "[rules]\ntarget = 7\n", "sevens")
     assert load("sevens").rules.target == 7
@@ -98,7 +105,9 @@ def test_an_option_that_a_game_does_not_take_is_refused_with_those_it_does() -> 
 
 
 def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UnknownGameError, match="climb, draft, factor, race, summit, or a rule file"):
+    with pytest.raises(
+        UnknownGameError, match="climb, draft, factor, race, summit, or a rule file"
+    ):
         nt.rules("chess")
     with pytest.raises(UnknownGameError):
         nt.rules("")
@@ -162,7 +171,9 @@ def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
         ("noun = 7", "voice.noun", "short word"),
     ],
 )
-def test_a_wrong_voice_is_refused_the_same_way(tmp_path: Path, voice: str, key: str, said: str) -> None:
+def test_a_wrong_voice_is_refused_the_same_way(
+    tmp_path: Path, voice: str, key: str, said: str
+) -> None:
     book = load(written(tmp_path, f"[rules]\n[voice]\n{voice}\n"))
     with pytest.raises(RuleFileError) as refused:
         Voice(book)
@@ -195,12 +206,17 @@ def test_a_file_name_with_control_characters_is_refused(tmp_path: Path) -> None:
 def test_rules_are_recognised_as_a_games_with_options() -> None:
     draft = load("draft")
     assert draft.find_options(draft.rules) == {}
-    assert draft.find_options(nt.rules("draft", target=21, opening="3-5")) == {"target": 21, "opening": "3-5"}
+    assert draft.find_options(nt.rules("draft", target=21, opening="3-5")) == {
+        "target": 21,
+        "opening": "3-5",
+    }
     assert draft.find_options(nt.rules("race")) is None
     assert load("climb").find_options(nt.rules(nt.rules("climb"), step=4)) is None
 
 
-def test_names_are_known_in_any_case_and_a_file_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_known_in_any_case_and_a_file_is_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert load("Draft") == load("draft")
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "[rules]\n")
@@ -233,12 +249,17 @@ def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_pa
     path = written(tmp_path, '[rules]\nblocks = "1-5"\ntarget = 9\n')
     own = Rules(blocks=range(1, 6), target=9)
     for source in ("draft", "DRAFT", draft):
-        assert catalogue.choose(source, {"target": 21})[:2] == (draft, draft.apply_options({"target": 21}))
+        assert catalogue.choose(source, {"target": 21})[:2] == (
+            draft,
+            draft.apply_options({"target": 21}),
+        )
     for written_rules in (path, str(path), own, {"blocks": "1-5", "target": 9}):
         choice = catalogue.choose(written_rules, {"opening": "1-3"})
         assert choice.rules == own.changed({"opening": "1-3"})
         assert choice.book.name == ("mygame" if isinstance(written_rules, Path | str) else "rules")
-    assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", "rules take any rule as an option"
+    assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", (
+        "rules take any rule as an option"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +272,9 @@ def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_pa
         ({"blocks": "0"}, {}, "blocks"),
     ],
 )
-def test_what_cannot_be_chosen_says_which_field_is_wrong(source: Any, options: dict[str, object], field: str) -> None:
+def test_what_cannot_be_chosen_says_which_field_is_wrong(
+    source: Any, options: dict[str, object], field: str
+) -> None:
     with pytest.raises((catalogue.CatalogueError, RulesError)) as raised:
         catalogue.choose(source, options)
     wrong = raised.value
@@ -296,7 +319,9 @@ turn = "{plyer}"
 """
 
 
-def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_meant(tmp_path: Path) -> None:
+def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_meant(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(RuleFileError) as refused:
         load(written(tmp_path, SEVERAL_MISTAKES))
     error = add_voice_mistakes(refused.value)
@@ -322,7 +347,9 @@ def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_mean
         ("fit = 'x'\nstep = 2\nsupply = 'endless'", ["fit"]),
     ],
 )
-def test_what_follows_from_a_mistake_is_no_mistake_of_its_own(tmp_path: Path, rules: str, keys: list[str]) -> None:
+def test_what_follows_from_a_mistake_is_no_mistake_of_its_own(
+    tmp_path: Path, rules: str, keys: list[str]
+) -> None:
     with pytest.raises(RuleFileError) as refused:
         load(written(tmp_path, f"[rules]\n{rules}\n"))
     assert [key for key, _ in refused.value.mistakes] == [f"rules.{key}" for key in keys]

@@ -53,7 +53,9 @@ def test_a_change_is_written_in_a_word_or_two(change: Change, written: str) -> N
      "Resigned 1", "undo  1", "٣", "9" * 20],
 )  # fmt: skip
 def test_what_is_no_change_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected a change such as 9, undo 1 or resigned 2; got '"):
+    with pytest.raises(
+        ValueError, match="expected a change such as 9, undo 1 or resigned 2; got '"
+    ):
         Change.read(text)
 
 
@@ -67,13 +69,17 @@ def test_the_log_always_leads_to_the_moves_and_versions_rise_by_one(tables: list
         assert after.log[:-1] == before.log
     for table in tables:
         assert replay_moves(table.log) == table.game.moves
-        assert replay_moves(Change.read(change.written()) for change in table.log) == table.game.moves
+        assert (
+            replay_moves(Change.read(change.written()) for change in table.log) == table.game.moves
+        )
 
 
 @given(any_play())
 def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: list[Table]) -> None:
     last = tables[-1]
-    straight = Table(last.game, last.rulebook, last.names, hidden=last.hidden, declared=last.declared)
+    straight = Table(
+        last.game, last.rulebook, last.names, hidden=last.hidden, declared=last.declared
+    )
     assert straight == last
     assert straight.version == len(last.game.moves) + (last.declared is not None) <= last.version
     assert replay_moves(straight.log) == last.game.moves
@@ -97,7 +103,9 @@ def test_a_log_that_leads_nowhere_is_refused(log: list[str], problem: str) -> No
 
 
 @given(any_play(), st.data())
-def test_the_same_change_for_the_same_version_counts_once(tables: list[Table], data: st.DataObject) -> None:
+def test_the_same_change_for_the_same_version_counts_once(
+    tables: list[Table], data: st.DataObject
+) -> None:
     last = tables[-1]
     for version, change in enumerate(last.log):
         assert last.answer(version, change) is last
@@ -112,7 +120,9 @@ def test_any_other_change_for_an_earlier_or_unknown_version_is_stale(
     tables: list[Table], change: Change, version: int
 ) -> None:
     last = tables[-1]
-    if version == last.version or (0 <= version < last.version and change.repeats(last.log[version])):
+    if version == last.version or (
+        0 <= version < last.version and change.repeats(last.log[version])
+    ):
         return
     with pytest.raises(StaleError) as stale:
         last.answer(version, change)
@@ -125,7 +135,9 @@ def test_a_late_duplicate_after_an_undo_changes_nothing(table: Table) -> None:
     assert undone.answer(1, Change("place", 8)) is undone, "that 8 was placed, and taken back since"
     assert undone.answer(2, Change("undo", 1)) is undone, "and it is not taken back twice"
     again = undone.answer(3, Change("place", 8))
-    assert (again.game.moves, again.version) == ((9, 8), 4), "whoever knows of that may place it again"
+    assert (again.game.moves, again.version) == ((9, 8), 4), (
+        "whoever knows of that may place it again"
+    )
 
 
 def test_an_undo_said_twice_counts_once_however_far_it_went(table: Table) -> None:

@@ -32,7 +32,11 @@ def tree(name: str) -> Tree:
 def test_as_many_games_as_known_and_won_by_whom(tree: Tree, known: dict[str, object]) -> None:
     count = tree.count()
     assert count.games == known["games"]
-    assert (count.first, count.second, count.drawn) == (known["first"], known["second"], known["drawn"])
+    assert (count.first, count.second, count.drawn) == (
+        known["first"],
+        known["second"],
+        known["drawn"],
+    )
     assert (count.shortest, count.longest) == (known["shortest"], known["longest"])
 
 
@@ -40,17 +44,25 @@ def test_as_many_lines_of_one_to_four_plies_as_known(tree: Tree, known: dict[str
     assert [tree.lines(plies) for plies in (1, 2, 3, 4)] == known["lines"]
 
 
-def test_the_start_and_the_openings_are_worth_what_is_known(tree: Tree, known: dict[str, object]) -> None:
+def test_the_start_and_the_openings_are_worth_what_is_known(
+    tree: Tree, known: dict[str, object]
+) -> None:
     value, plies = tree.solve()
     assert f"{VALUES[value]} in {plies}" == known["start"]
-    winning = [block for block in tree.start.legal if tree.evaluate_move(tree.start, block).value == 1]
+    winning = [
+        block for block in tree.start.legal if tree.evaluate_move(tree.start, block).value == 1
+    ]
     assert winning == known["winning_openings"]
 
 
 @pytest.mark.slow
 def test_who_is_named_first_does_not_change_the_count(tree: Tree, name: str) -> None:
     count, mirrored = tree.count(), tree.count(Game(rules(name), first=1).position)
-    assert (mirrored.second, mirrored.first, mirrored.games) == (count.first, count.second, count.games)
+    assert (mirrored.second, mirrored.first, mirrored.games) == (
+        count.first,
+        count.second,
+        count.games,
+    )
 
 
 def test_every_game_of_the_catalogue_has_its_numbers() -> None:
@@ -70,5 +82,10 @@ def test_counting_over_positions_counts_the_same_games_as_walking_them() -> None
     def walked(game: Game) -> int:
         return sum(walked(game.play(block)) for block in game.legal) if game.outcome is None else 1
 
-    for small in (rules("draft"), rules("factor"), rules("summit", blocks="1-5"), rules("climb", blocks="1-9")):
+    for small in (
+        rules("draft"),
+        rules("factor"),
+        rules("summit", blocks="1-5"),
+        rules("climb", blocks="1-9"),
+    ):
         assert walked(Game(small)) == Tree(small).count().games

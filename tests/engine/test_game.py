@@ -38,7 +38,11 @@ def test_replaying_the_moves_gives_the_same_game(game: Game) -> None:
 @given(any_rules(), st.randoms(use_true_random=False))
 def test_every_game_ends(rules: Rules, choice: object) -> None:
     game = Game(rules)
-    longest = 2 * len(rules.blocks) if rules.supply != "endless" else 2 * (rules.target or len(rules.blocks))
+    longest = (
+        2 * len(rules.blocks)
+        if rules.supply != "endless"
+        else 2 * (rules.target or len(rules.blocks))
+    )
     for _ in range(longest + 1):
         if game.outcome is not None:
             return
@@ -156,7 +160,9 @@ def test_a_name_is_not_taken_for_rules() -> None:
 
 
 @given(any_game(), st.integers(0, 5), st.integers(0, 1000))
-def test_random_moves_are_legal_and_the_same_by_the_same_seed(game: Game, most: int, seed: int) -> None:
+def test_random_moves_are_legal_and_the_same_by_the_same_seed(
+    game: Game, most: int, seed: int
+) -> None:
     played = list(play_randomly(game, Random(seed), most))  # noqa: S311 - play
     assert played[0] == game
     assert all(after.undo() == before for before, after in pairwise(played))

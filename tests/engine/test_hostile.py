@@ -111,9 +111,15 @@ def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, te
     ],
     ids=range(13),
 )
-def test_a_hostile_record_is_refused_in_one_printable_line(tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_hostile_record_is_refused_in_one_printable_line(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
-    refused(tower("replay", "evil.json", cwd=tmp_path), 1, "tower: the record cannot be read: evil.json: ")
+    refused(
+        tower("replay", "evil.json", cwd=tmp_path),
+        1,
+        "tower: the record cannot be read: evil.json: ",
+    )
 
 
 def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
@@ -123,7 +129,11 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
         {"moves": [9] * size(30_000, 1_000_000)},
     ):
         (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
-        refused(tower("replay", "evil.json", cwd=tmp_path), 1, "tower: the record cannot be read: evil.json: ")
+        refused(
+            tower("replay", "evil.json", cwd=tmp_path),
+            1,
+            "tower: the record cannot be read: evil.json: ",
+        )
 
 
 def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
@@ -135,6 +145,8 @@ def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     assert "opened" not in done.stdout
 
 
-@pytest.mark.parametrize("ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"])
+@pytest.mark.parametrize(
+    "ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"]
+)
 def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
     refused(tower("replay", ref), 1, "tower: the record cannot be read: ")

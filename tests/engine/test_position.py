@@ -98,17 +98,17 @@ def test_the_turn_passes_over_a_player_who_cannot_move_as_often_as_needed() -> N
 def test_the_higher_tower_wins_when_neither_can_move_and_level_towers_draw() -> None:
     assert play(DRAFT, 1, 5, 4, 3, 2).outcome == Outcome(1, "higher")
     assert play(DRAFT, 8, 4, 1, 3, 2).outcome == Outcome(None, "level")
-    assert play(Rules(blocks=[3, 4], towers="own", stuck="skips", fit="descending"), 3, 4).outcome == Outcome(
-        1, "higher"
-    )
+    assert play(
+        Rules(blocks=[3, 4], towers="own", stuck="skips", fit="descending"), 3, 4
+    ).outcome == Outcome(1, "higher")
     level = Rules(blocks=[2, 3], supply="own", towers="own", stuck="skips", target=4)
     assert play(level, 3, 3).outcome == Outcome(None, "level")
 
 
 def test_one_shared_tower_is_always_level_when_nobody_can_move() -> None:
-    assert play(Rules(blocks=[3, 5], stuck="skips", fit="unrelated", opening=[3]), 3, 5).outcome == Outcome(
-        None, "level"
-    )
+    assert play(
+        Rules(blocks=[3, 5], stuck="skips", fit="unrelated", opening=[3]), 3, 5
+    ).outcome == Outcome(None, "level")
 
 
 def test_a_skip_on_a_shared_tower_gives_the_turn_back() -> None:
@@ -122,7 +122,9 @@ def test_a_skip_on_a_shared_tower_gives_the_turn_back() -> None:
 def test_a_first_player_who_cannot_move_at_all_is_stuck() -> None:
     assert Position.start(Rules(blocks=[5, 6], target=4)).outcome == Outcome(1, "stuck")
     assert Position.start(Rules(blocks=[5, 6], target=4), 1).outcome == Outcome(0, "stuck")
-    assert Position.start(Rules(blocks=[5, 6], target=4, stuck="skips")).outcome == Outcome(None, "level")
+    assert Position.start(Rules(blocks=[5, 6], target=4, stuck="skips")).outcome == Outcome(
+        None, "level"
+    )
 
 
 def test_a_limit_on_openings_holds_on_each_players_own_tower() -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from number_tower.presence import AWAY_AFTER, GONE_AFTER, Presence, Sighting, find_newest, judge_presence
+from number_tower.presence import (
+    AWAY_AFTER,
+    GONE_AFTER,
+    Presence,
+    Sighting,
+    find_newest,
+    judge_presence,
+)
 
 NOW = 1_000_000.0
 
@@ -17,7 +24,9 @@ NOW = 1_000_000.0
         (GONE_AFTER, False, "gone"), (GONE_AFTER, True, "gone"),
     ],
 )  # fmt: skip
-def test_a_player_is_here_then_away_then_gone(ago: float, presence: Presence, *, hidden: bool) -> None:
+def test_a_player_is_here_then_away_then_gone(
+    ago: float, presence: Presence, *, hidden: bool
+) -> None:
     assert judge_presence(Sighting(NOW - ago, hidden), NOW) == presence
 
 

@@ -43,7 +43,10 @@ def test_a_rule_file_can_recommend_settings(tmp_path: Path) -> None:
         "long", {"target": 30, "blocks": "1-12"}, "A longer game. It takes some time."
     )
     assert book.presets["low-start"] == Preset("low-start", {"opening": "1-3"})
-    assert book.presets["long"].describe() == "target 30, blocks 1-12. A longer game. It takes some time."
+    assert (
+        book.presets["long"].describe()
+        == "target 30, blocks 1-12. A longer game. It takes some time."
+    )
     assert book.rules == Rules(target=15), "the rules of the file stay the default"
 
 
@@ -61,7 +64,9 @@ def test_presets_cannot_be_changed_and_survive_a_copy(tmp_path: Path) -> None:
 def test_a_preset_is_chosen_by_name_and_options_beside_it_count_first(tmp_path: Path) -> None:
     path = written(tmp_path, PRESETS)
     assert catalogue.choose(path, preset="long").rules == Rules(range(1, 13), target=30)
-    assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(range(1, 13), target=20)
+    assert catalogue.choose(path, {"target": 20}, preset=" Long").rules == Rules(
+        range(1, 13), target=20
+    )
     assert catalogue.choose(load(path), {"blocks": "1-5"}, preset="low-start").rules == Rules(
         range(1, 6), target=15, opening=range(1, 4)
     )
@@ -70,7 +75,10 @@ def test_a_preset_is_chosen_by_name_and_options_beside_it_count_first(tmp_path: 
 
 def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> None:
     path = written(tmp_path, PRESETS)
-    with pytest.raises(UnknownPresetError, match=r"mygame has no preset 'lnog'; it has long, low-start; did you mean"):
+    with pytest.raises(
+        UnknownPresetError,
+        match=r"mygame has no preset 'lnog'; it has long, low-start; did you mean",
+    ):
         catalogue.choose(path, preset="lnog")
     with pytest.raises(UnknownPresetError, match="there are no presets for mygame"):
         catalogue.choose(written(tmp_path, "[rules]\n"), preset="long")
@@ -84,26 +92,58 @@ def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> No
     [
         ("presets = 3", "presets", "expected tables such as [presets.deep]; got 3"),
         ("presets.deep = 3", "presets.deep", "expected a table of options"),
-        ("presets.Deep.target = 9", "presets.Deep", "small letters, digits and hyphens, such as deep; got 'Deep'"),
+        (
+            "presets.Deep.target = 9",
+            "presets.Deep",
+            "small letters, digits and hyphens, such as deep; got 'Deep'",
+        ),
         ('presets."a\\u001bb".target = 9', "presets.a\\x1bb", "small letters, digits and hyphens"),
         (f"presets.{'x' * 21}.target = 9", f"presets.{'x' * 21}", "at most 20"),
         ("presets.a--b.target = 9", "presets.a--b", "small letters"),
-        ("presets.deep = {}", "presets.deep", "expected at least one option (target, blocks, opening)"),
+        (
+            "presets.deep = {}",
+            "presets.deep",
+            "expected at least one option (target, blocks, opening)",
+        ),
         ("presets.deep.about = 'long'", "presets.deep", "expected at least one option"),
         ("presets.deep = {target = 9, about = 3}", "presets.deep.about", "expected text; got 3"),
-        ('presets.deep = {target = 9, about = "\\u001b[2J"}', "presets.deep.about", "without control characters"),
-        ("presets.deep.target = 'high'", "presets.deep.target", "expected a whole number from 1 to"),
+        (
+            'presets.deep = {target = 9, about = "\\u001b[2J"}',
+            "presets.deep.about",
+            "without control characters",
+        ),
+        (
+            "presets.deep.target = 'high'",
+            "presets.deep.target",
+            "expected a whole number from 1 to",
+        ),
         (
             "presets.deep.targt = 9",
             "presets.deep.targt",
             "unknown; expected target, blocks, opening, about; did you mean",
         ),
-        ("presets.deep = {target = 9, fit = 'any'}", "presets.deep.fit", "unknown; expected target"),
-        ("presets.deep.hidden = true", "presets.deep.hidden", "cannot be set by a preset of this game"),
+        (
+            "presets.deep = {target = 9, fit = 'any'}",
+            "presets.deep.fit",
+            "unknown; expected target",
+        ),
+        (
+            "presets.deep.hidden = true",
+            "presets.deep.hidden",
+            "cannot be set by a preset of this game",
+        ),
         ("presets.deep.blocks = '5-1'", "presets.deep.blocks", "expected the smaller number first"),
-        ("presets.deep.opening = '12'", "presets.deep.opening", "expected blocks of this game (1-9); got 12"),
+        (
+            "presets.deep.opening = '12'",
+            "presets.deep.opening",
+            "expected blocks of this game (1-9); got 12",
+        ),
         ("presets.deep = {blocks = '1-5', opening = '6'}", "presets.deep.opening", "(1-5); got 6"),
-        ("".join(f"presets.p{n}.target = 9\n" for n in range(21)), "presets", "expected at most 20 presets; got 21"),
+        (
+            "".join(f"presets.p{n}.target = 9\n" for n in range(21)),
+            "presets",
+            "expected at most 20 presets; got 21",
+        ),
     ],
 )
 def test_a_wrong_preset_is_refused_by_key_and_what_was_expected(
@@ -120,7 +160,10 @@ def test_an_option_that_a_game_does_not_take_is_no_part_of_its_presets(tmp_path:
     with pytest.raises(RuleFileError) as refused:
         load(written(tmp_path, "[rules]\n[presets.deep]\ntarget = 9\n"))
     assert refused.value.mistakes == (
-        ("presets.deep.target", "this cannot be set by a preset of this game; expected blocks, opening, about"),
+        (
+            "presets.deep.target",
+            "this cannot be set by a preset of this game; expected blocks, opening, about",
+        ),
     )
     with pytest.raises(RuleFileError, match="this game takes none"):
         load(written(tmp_path, "options = []\n[rules]\n[presets.deep]\nabout = 'x'\n"))
@@ -162,10 +205,18 @@ def test_mistakes_of_all_presets_are_reported_beside_all_others(tmp_path: Path) 
 
 @given(any_rules(), st.data())
 @settings(max_examples=examples(100))
-def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(rules: Rules, data: st.DataObject) -> None:
+def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(
+    rules: Rules, data: st.DataObject
+) -> None:
     other = data.draw(any_rules())
-    options = {key: value for key, value in other.written().items() if key in catalogue.RULE_OPTIONS}
-    table = {"options": list(catalogue.RULE_OPTIONS), "rules": rules.written(), "presets": {"other": options}}
+    options = {
+        key: value for key, value in other.written().items() if key in catalogue.RULE_OPTIONS
+    }
+    table = {
+        "options": list(catalogue.RULE_OPTIONS),
+        "rules": rules.written(),
+        "presets": {"other": options},
+    }
     try:
         expected = rules.changed(options)
     except RulesError:

@@ -29,7 +29,10 @@ def asked(name: str) -> str:
     table = Table(Game(book.rules), book.name)
     for _ in range(3):
         table = table.play(table.game.legal[len(table.game.legal) // 2])
-    return write_prompt(table, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem) + "\n"
+    return (
+        write_prompt(table, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem)
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize("name", list_names())
@@ -78,7 +81,9 @@ def test_an_answer_is_judged_as_the_engine_judges_the_block(game: Game, block: i
 
 
 @given(any_game(), st.integers(0, 20))
-def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(game: Game, block: int) -> None:
+def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(
+    game: Game, block: int
+) -> None:
     could = f"you may place {format_blocks(game.legal)}"
     with_list = check_answer(Table(game), f"[{block}]").problem
     without = check_answer(Table(game), f"[{block}]", legal=False).problem
@@ -109,7 +114,15 @@ def test_the_number_of_an_answer_is_read_in_one_way(answer: object, number: obje
 
 
 @pytest.mark.parametrize(
-    "answer", ["9" * 1_000_000, "[" * 1_000_000, "[1" * 500_000, "8 " * 500_000 + "[9]", "12" + " " * 99_999, "\ud800"]
+    "answer",
+    [
+        "9" * 1_000_000,
+        "[" * 1_000_000,
+        "[1" * 500_000,
+        "8 " * 500_000 + "[9]",
+        "12" + " " * 99_999,
+        "\ud800",
+    ],
 )
 def test_huge_and_broken_answers_are_read_as_quickly_as_others(answer: str) -> None:
     table = Table(Game(Rules()))

@@ -15,7 +15,17 @@ from number_tower import Game, Table, catalogue
 from number_tower.catalogue import CatalogueError, Rulebook, find_rulebook, load, parse_toml
 from number_tower.position import Refusal
 from number_tower.table import Unplaceable
-from number_tower.voice import BOTH, SPECTATOR, MatchMoment, MatchStanding, Message, Reader, Voice, get_voice, narrate
+from number_tower.voice import (
+    BOTH,
+    SPECTATOR,
+    MatchMoment,
+    MatchStanding,
+    Message,
+    Reader,
+    Voice,
+    get_voice,
+    narrate,
+)
 from support.strategies import any_game
 
 NAMES = ("Ann", "Ben")
@@ -47,7 +57,12 @@ def tell_all(table: Table, reader: Reader) -> list[Message]:
             told += voice.tell(started.declare(reason, player))
     for score in ((2, 1), (1, 2), (1.5, 1.5)):
         standing = MatchStanding(3, 3, score)
-        moments: tuple[MatchMoment, ...] = ("start", "game", "score", "drawn" if score[0] == score[1] else "won")
+        moments: tuple[MatchMoment, ...] = (
+            "start",
+            "game",
+            "score",
+            "drawn" if score[0] == score[1] else "won",
+        )
         told += (voice.tell_match(moment, started, standing) for moment in moments)
     return [*told, voice.tell_toss(started), voice.tell_undo(started, started.game.legal[0])]
 
@@ -90,8 +105,12 @@ def test_every_refusal_has_words_for_every_reader(book: Rulebook) -> None:
     for refusal in REFUSALS:
         if refusal == "target" and book.rules.target is None:
             continue
-        mover, other, spectator = (get_voice(book, reader).refuse(table, refusal, "7", 7).text for reader in READERS)
-        assert mover == get_voice(book).refuse(table, refusal, "7", 7).text, "the rulebook's words address the mover"
+        mover, other, spectator = (
+            get_voice(book, reader).refuse(table, refusal, "7", 7).text for reader in READERS
+        )
+        assert mover == get_voice(book).refuse(table, refusal, "7", 7).text, (
+            "the rulebook's words address the mover"
+        )
         assert other == spectator == "Ann tried 7, which is not possible.\n"
 
 
@@ -115,7 +134,8 @@ def test_a_forced_skip_is_told_to_both() -> None:
     for block in (9, 1, 3):
         table = table.play(block)
     skips = [
-        [each.text.strip() for each in narrate(table, reader=reader) if each.kind == "skipped"] for reader in READERS
+        [each.text.strip() for each in narrate(table, reader=reader) if each.kind == "skipped"]
+        for reader in READERS
     ]
     assert skips == [
         ["Ben cannot place anything, so you play again."],
@@ -153,7 +173,9 @@ def test_only_the_turn_of_another_player_stands_for_its_variants(tmp_path: Path)
     )
     book = load(path)
     table = Table(Game(book.rules), book=book, names=NAMES, hidden=True)
-    both, mover, other, spectator = (get_voice(book, reader).tell_turn(table).text for reader in (BOTH, *READERS))
+    both, mover, other, spectator = (
+        get_voice(book, reader).tell_turn(table).text for reader in (BOTH, *READERS)
+    )
     assert both == "\nAnn to place. Tower: empty. Height: 0.\n"
     assert mover.startswith("\nYour turn. The tower is ")
     assert other == "Wait.\n"
@@ -179,9 +201,13 @@ def test_a_wrong_text_for_a_reader_is_named(text: str, wrong: str, tmp_path: Pat
 
 
 def test_the_plain_voice_misses_no_reader() -> None:
-    plain = parse_toml(Path(catalogue.__file__).parent.with_name("plain.toml").read_bytes(), "plain.toml")
+    plain = parse_toml(
+        Path(catalogue.__file__).parent.with_name("plain.toml").read_bytes(), "plain.toml"
+    )
     moments = {key for key, text in plain.items() if isinstance(text, str)} - {"noun"}
-    told = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {"turn_stuck"}
+    told = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
+        "turn_stuck"
+    }
     same = {"end_level", "end_abandoned", "match_drawn"}
     refusals = {moment for moment in told if moment.startswith("refused")}
     variants = {"turn_hidden"}

@@ -15,9 +15,14 @@ from number_tower import Game, Table, catalogue, record, rules
 from number_tower.record import RecordError, from_json, from_line, read, to_json, to_line
 from support.strategies import any_game
 
-a_name = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12).map(str.strip)
+a_name = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12).map(
+    str.strip
+)
 two_names = st.tuples(a_name, a_name).filter(
-    lambda names: all(name and name.isprintable() for name in names) and names[0].casefold() != names[1].casefold()
+    lambda names: (
+        all(name and name.isprintable() for name in names)
+        and names[0].casefold() != names[1].casefold()
+    )
 )
 
 
@@ -33,7 +38,9 @@ def any_table(draw: st.DrawFn) -> Table:
     hidden = draw(st.booleans()) and (name == "rules" or "hidden" in catalogue.load(name).options)
     table = Table(game, name, draw(st.none() | two_names), hidden=hidden)
     if table.outcome is None and draw(st.booleans()):
-        table = table.declare(draw(st.sampled_from(("resigned", "forfeit", "abandoned"))), draw(st.integers(0, 1)))
+        table = table.declare(
+            draw(st.sampled_from(("resigned", "forfeit", "abandoned"))), draw(st.integers(0, 1))
+        )
     return table
 
 
@@ -78,7 +85,12 @@ def test_a_rule_file_can_be_named_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "my(odd):game.toml"
     path.write_text('title = "Mine"\n[rules]\nfit = "ascending"\n')
     table = read(f"{path}(first=2):2,5")
-    assert (table.rulebook, table.game.moves, table.game.first, table.book.title) == ("my(odd):game", (2, 5), 1, "Mine")
+    assert (table.rulebook, table.game.moves, table.game.first, table.book.title) == (
+        "my(odd):game",
+        (2, 5),
+        1,
+        "Mine",
+    )
     assert to_line(table, files=True) == f"{path}(first=2):2,5"
     assert to_line(table) == "rules(fit=ascending,first=2):2,5"
 
@@ -171,7 +183,10 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
         ({"moves": [9, None]}, "move 2: expected a number; got None"),
         ({"moves": [10**400]}, "move 1"),
         ({"moves": "9,8"}, "moves: expected a list of numbers"),
-        ({"number_tower": 2}, "number_tower: this program reads records of format 1; this one is 2"),
+        (
+            {"number_tower": 2},
+            "number_tower: this program reads records of format 1; this one is 2",
+        ),
         ({"game": 3}, "game: expected a game's name"),
         ({"game": "dra\x1bft"}, "game: expected a name without control characters"),
         ({"rules": []}, "rules: expected a table of rules"),
@@ -192,12 +207,27 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
         ({"result": {"winner": 1}}, 'result: expected null, or "winner"'),
         ({"result": 1}, 'result: expected null, or "winner"'),
         ({"result": {"winner": 3, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
-        ({"result": {"winner": True, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
+        (
+            {"result": {"winner": True, "reason": "resigned"}},
+            "result.winner: expected 1, 2 or null",
+        ),
         ({"result": {"winner": 1.0, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
-        ({"result": {"winner": 1, "reason": "bored"}}, "the moves do not end the game: expected a player who won"),
-        ({"number_tower": True}, "number_tower: this program reads records of format 1; this one is True"),
-        ({"number_tower": 1.0}, "number_tower: this program reads records of format 1; this one is 1.0"),
-        ({"result": {"winner": None, "reason": "resigned"}}, "result: the moves do not end the game"),
+        (
+            {"result": {"winner": 1, "reason": "bored"}},
+            "the moves do not end the game: expected a player who won",
+        ),
+        (
+            {"number_tower": True},
+            "number_tower: this program reads records of format 1; this one is True",
+        ),
+        (
+            {"number_tower": 1.0},
+            "number_tower: this program reads records of format 1; this one is 1.0",
+        ),
+        (
+            {"result": {"winner": None, "reason": "resigned"}},
+            "result: the moves do not end the game",
+        ),
         ({"result": {"winner": 1, "reason": "abandoned"}}, "result: the moves do not end the game"),
         ({"moves": [9, 8, 6]}, "result: the moves end the game (exact); got none"),
         (
@@ -210,7 +240,9 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
         ),
     ],
 )
-def test_a_damaged_document_is_refused_with_the_place_where_it_goes_wrong(change: dict[str, Any], said: str) -> None:
+def test_a_damaged_document_is_refused_with_the_place_where_it_goes_wrong(
+    change: dict[str, Any], said: str
+) -> None:
     with pytest.raises(RecordError) as refused:
         from_json(json.dumps({**GOOD, **change}))
     assert said in str(refused.value)
@@ -224,7 +256,18 @@ def test_a_document_with_something_missing_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", "null", "[" * 100_000, '{"number_tower": ' + "9" * 5000 + "}", '{"a": 1}', "NaN"]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        "null",
+        "[" * 100_000,
+        '{"number_tower": ' + "9" * 5000 + "}",
+        '{"a": 1}',
+        "NaN",
+    ],
 )
 def test_what_is_no_document_is_refused(text: str) -> None:
     with pytest.raises(RecordError):

@@ -39,7 +39,9 @@ DRAFT = catalogue.load_named("draft").rules
 PEOPLE = Seat("person", "Ann"), Seat("person", "Ben")
 
 
-def room(rules: Rules = DRAFT, *, best_of: int | None = None, seats: tuple[Seat, Seat] = PEOPLE) -> Room:
+def room(
+    rules: Rules = DRAFT, *, best_of: int | None = None, seats: tuple[Seat, Seat] = PEOPLE
+) -> Room:
     automatic = seats[0].kind == "computer", seats[1].kind == "computer"
     names = seats[0].name, seats[1].name
     return Room(Table(Game(rules), "draft", names, automatic=automatic), seats, best_of=best_of)
@@ -63,7 +65,15 @@ def over(start: Room) -> Room:
 
 
 def test_whoever_holds_no_seat_can_do_nothing() -> None:
-    for action in (Move(0, 9), Undo(0), Resign(), MakeOffer("takeback"), Accept(), Decline(), Rematch()):
+    for action in (
+        Move(0, 9),
+        Undo(0),
+        Resign(),
+        MakeOffer("takeback"),
+        Accept(),
+        Decline(),
+        Rematch(),
+    ):
         with pytest.raises(RoomError) as refused:
             room().apply(NOBODY, action)
         assert refused.value.reason == "not_yours"
@@ -276,7 +286,9 @@ def test_there_are_no_games_for_ever_in_one_room() -> None:
     """On the code as it was, a room could fill the database with rematches alone."""
     last = replace(over(room()), number=MOST_GAMES)
     for held, action in ((BOTH, Rematch()), (ANN, MakeOffer("rematch"))):
-        with pytest.raises(RoomError, match="500 games were played here, which is the limit; open a new room"):
+        with pytest.raises(
+            RoomError, match="500 games were played here, which is the limit; open a new room"
+        ):
             last.apply(held, action)
     assert not last.may_rematch(BOTH)
     assert not last.may_offer(ANN, "rematch")
@@ -329,7 +341,9 @@ def test_whoever_gives_no_name_is_called_as_the_rulebook_says() -> None:
 
 def test_two_players_are_not_called_the_same() -> None:
     waiting = room(seats=(Seat("person", "Ann"), Seat("free", "Ben")))
-    with pytest.raises(TableError, match="the other player is already called Ann; choose another name"):
+    with pytest.raises(
+        TableError, match="the other player is already called Ann; choose another name"
+    ):
         waiting.sit(" ANN ")
 
 
@@ -405,24 +419,37 @@ def test_a_room_can_have_its_own_time_until_a_claim_or_none() -> None:
 def test_nothing_is_claimed_from_a_computer_a_free_seat_or_a_game_that_is_over() -> None:
     computer = Seat("computer", "Easy")
     assert not replace(played(room(), 9), seats=(PEOPLE[0], computer)).may_claim(ANN, 1e9)
-    assert not replace(played(room(), 9), seats=(PEOPLE[0], Seat("free", "Ben"))).may_claim(ANN, 1e9)
+    assert not replace(played(room(), 9), seats=(PEOPLE[0], Seat("free", "Ben"))).may_claim(
+        ANN, 1e9
+    )
     assert not over(room()).may_claim(ANN, 1e9)
     assert not over(room()).may_claim(BEN, 1e9)
 
 
 HANDS = st.sampled_from([frozenset[int](), frozenset(ANN), frozenset(BEN), frozenset(BOTH)])
-SIMPLE: list[Action] = [Resign(), MakeOffer("takeback"), MakeOffer("rematch"), Accept(), Decline(), Rematch()]
+SIMPLE: list[Action] = [
+    Resign(),
+    MakeOffer("takeback"),
+    MakeOffer("rematch"),
+    Accept(),
+    Decline(),
+    Rematch(),
+]
 SIMPLE += [Claim(CLAIM_AFTER), Claim(CLAIM_AFTER - 1)]
 
 
 @given(any_rules(), st.data())
-def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(rules: Rules, data: st.DataObject) -> None:
+def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(
+    rules: Rules, data: st.DataObject
+) -> None:
     start = room(rules, best_of=data.draw(st.sampled_from([None, 3])))
     for _ in range(12):
         held = data.draw(HANDS)
         action = data.draw(
             st.sampled_from(SIMPLE)
-            | st.builds(Move, st.integers(0, start.table.version), st.sampled_from(rules.blocks), st.none())
+            | st.builds(
+                Move, st.integers(0, start.table.version), st.sampled_from(rules.blocks), st.none()
+            )
             | st.builds(Undo, st.integers(0, start.table.version), st.none())
             | st.builds(TakeHint, st.integers(0, start.table.version), st.integers(1, 3), st.none())
         )
@@ -433,7 +460,9 @@ def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(rules: Ru
             continue
         assert held
         assert after.number in {start.number, start.number + 1}
-        assert after.table.log[: start.table.version] == start.table.log or after.number > start.number
+        assert (
+            after.table.log[: start.table.version] == start.table.log or after.number > start.number
+        )
         if isinstance(action, Move) and after is not start:
             assert start.may_move(held)
         start = after
@@ -445,7 +474,9 @@ def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
     allowed = False
     match action:
         case Move(version, block, _):
-            allowed = version == table.version and start.may_move(held) and block in table.game.legal
+            allowed = (
+                version == table.version and start.may_move(held) and block in table.game.legal
+            )
         case Undo(version, _):
             allowed = version == table.version and start.may_undo(held)
         case Resign():
@@ -502,7 +533,9 @@ def test_in_a_class_a_match_goes_on_by_itself_until_it_is_decided_or_ended() -> 
 
 
 def test_in_a_class_a_result_is_final() -> None:
-    end = played(replace(room(seats=(PEOPLE[0], Seat("computer", "Easy"))), class_state="open"), 9, 8, 6)
+    end = played(
+        replace(room(seats=(PEOPLE[0], Seat("computer", "Easy"))), class_state="open"), 9, 8, 6
+    )
     assert end.over
     assert not end.may_undo({0})
     with pytest.raises(RoomError, match="its result counts in the class"):

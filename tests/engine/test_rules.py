@@ -16,7 +16,9 @@ from support.strategies import any_rules
 @given(any_rules())
 def test_the_fit_table_agrees_with_a_plain_reading_of_the_rule(rules: Rules) -> None:
     for top in (None, *rules.blocks):
-        assert rules.numbers(rules.fits(top or 0)) == tuple(b for b in rules.blocks if plain.fits(rules, top, b))
+        assert rules.numbers(rules.fits(top or 0)) == tuple(
+            b for b in rules.blocks if plain.fits(rules, top, b)
+        )
 
 
 @given(any_rules())
@@ -45,7 +47,12 @@ def test_a_mask_and_its_blocks_are_two_forms_of_one_thing(rules: Rules) -> None:
 def test_what_is_left_out_is_as_ruled() -> None:
     rules = Rules()
     assert list(rules.blocks) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert (rules.supply, rules.towers, rules.fit, rules.stuck) == ("shared", "shared", "any", "loses")
+    assert (rules.supply, rules.towers, rules.fit, rules.stuck) == (
+        "shared",
+        "shared",
+        "any",
+        "loses",
+    )
     assert (rules.target, rules.step, rules.opening) == (None, None, None)
 
 
@@ -59,7 +66,11 @@ def test_only_blocks_are_blocks(something: object) -> None:
     [
         ({"supply": "infinite"}, "supply", "own, shared, endless"),
         ({"towers": "none"}, "towers", "own, shared"),
-        ({"fit": "sideways"}, "fit", "any, descending, ascending, related, unrelated; got 'sideways'"),
+        (
+            {"fit": "sideways"},
+            "fit",
+            "any, descending, ascending, related, unrelated; got 'sideways'",
+        ),
         ({"stuck": "dances"}, "stuck", "loses, skips"),
         ({"fit": ["any"]}, "fit", "got ['any']"),
         ({"target": 0}, "target", "a whole number from 1 to"),
@@ -76,7 +87,9 @@ def test_only_blocks_are_blocks(something: object) -> None:
         ({"opening": [3, 3]}, "opening", "each block once"),
     ],
 )
-def test_impossible_rules_are_refused_by_key_and_reason(wrong: dict[str, Any], key: str, said: str) -> None:
+def test_impossible_rules_are_refused_by_key_and_reason(
+    wrong: dict[str, Any], key: str, said: str
+) -> None:
     with pytest.raises(RulesError) as refused:
         Rules(**wrong)
     assert refused.value.key == key
@@ -141,5 +154,7 @@ def test_what_is_remembered_is_bounded() -> None:
         (Rules(), None),
     ],
 )
-def test_a_target_is_in_reach_if_the_blocks_of_one_tower_add_up_to_it(rules: Rules, *, reachable: bool | None) -> None:
+def test_a_target_is_in_reach_if_the_blocks_of_one_tower_add_up_to_it(
+    rules: Rules, *, reachable: bool | None
+) -> None:
     assert rules.target_in_reach is reachable

@@ -69,7 +69,9 @@ def parse(sheet: str) -> ET.Element:
     return ET.fromstring(sheet)  # noqa: S314 - drawn a moment ago
 
 
-def place(root: ET.Element, x: float = 0, y: float = 0) -> Iterator[tuple[ET.Element, float, float]]:
+def place(
+    root: ET.Element, x: float = 0, y: float = 0
+) -> Iterator[tuple[ET.Element, float, float]]:
     """Every element with its origin on the paper."""
     if moved := re.fullmatch(r"translate\((\S+) (\S+)\)", root.get("transform", "")):
         x, y = x + float(moved[1]), y + float(moved[2])
@@ -82,9 +84,16 @@ def texts(root: ET.Element) -> list[tuple[str, Box]]:
     found = []
     for each, x, y in place(root):
         if each.tag == f"{SVG}text":
-            text, size = "".join(each.itertext()), float(each.get("font-size", root.get("font-size", "")))
+            text, size = (
+                "".join(each.itertext()),
+                float(each.get("font-size", root.get("font-size", ""))),
+            )
             wide = measure_text(text, size)
-            left = x + float(each.attrib["x"]) - (wide / 2 if each.get("text-anchor") == "middle" else 0)
+            left = (
+                x
+                + float(each.attrib["x"])
+                - (wide / 2 if each.get("text-anchor") == "middle" else 0)
+            )
             line = y + float(each.attrib["y"])
             found.append((text, Box(left, line - 0.75 * size, left + wide, line + 0.2 * size)))
     return found
@@ -97,7 +106,9 @@ def frames(root: ET.Element, name: str) -> list[Box]:
         if each.get("class") == name:
             rect = each.find(f"{SVG}rect")
             assert rect is not None
-            left, top, wide, high = (float(rect.attrib[key]) for key in ("x", "y", "width", "height"))
+            left, top, wide, high = (
+                float(rect.attrib[key]) for key in ("x", "y", "width", "height")
+            )
             found.append(Box(x + left, y + top, x + left + wide, y + top + high))
     return found
 
@@ -142,7 +153,9 @@ def check_layout(root: ET.Element, paper: str) -> None:
     framed, written, cells = frames(root, "block"), texts(root), frames(root, "height")
     assert all(box.lies_in(printed) for box in framed + cells)
     assert [text for text, box in written if not box.lies_in(printed)] == []
-    assert [(one, other) for (one, a), (other, b) in combinations(written, 2) if a.overlaps(b)] == []
+    assert [
+        (one, other) for (one, a), (other, b) in combinations(written, 2) if a.overlaps(b)
+    ] == []
     assert not any(one.overlaps(other) for one, other in combinations(framed + cells, 2))
     for text, box in written:
         assert all(box.lies_in(frame) for frame in framed + cells if box.overlaps(frame)), text
@@ -153,7 +166,9 @@ def check_layout(root: ET.Element, paper: str) -> None:
 
 @given(any_rules(most_blocks=30, largest=2000, highest=150), st.sampled_from([*PAPERS]))
 @settings(max_examples=examples(300))
-def test_a_sheet_of_any_rules_has_every_block_and_nothing_overlaps(rules: Rules, paper: str) -> None:
+def test_a_sheet_of_any_rules_has_every_block_and_nothing_overlaps(
+    rules: Rules, paper: str
+) -> None:
     root = draw(rules, paper)
     check_blocks(root, rules)
     check_layout(root, paper)
@@ -174,7 +189,9 @@ def test_the_rules_are_those_that_are_played(rules: Rules) -> None:
     said = squeeze(words(root, "rules"))
     for sentence in describe_rules(rules):
         assert squeeze(sentence) in said
-    assert ("added up" in words(root, "rules")) == (rules.target is not None or "the higher tower wins" in sentence)
+    assert ("added up" in words(root, "rules")) == (
+        rules.target is not None or "the higher tower wins" in sentence
+    )
     assert ("adds up to" in words(root, "rules")) == (rules.target_in_reach is False)
     assert ("a draw" in words(root, "score")) == (rules.stuck == "skips")
     assert root.findtext(f"{SVG}desc", "").startswith(summarize_rules(rules))
@@ -197,7 +214,9 @@ def test_the_same_rules_give_the_same_sheet_which_needs_nothing_else(rules: Rule
 
 @papers
 @games
-def test_a_game_is_on_one_page_with_blocks_that_are_easy_to_hold(book: Rulebook, rules: Rules, paper: str) -> None:
+def test_a_game_is_on_one_page_with_blocks_that_are_easy_to_hold(
+    book: Rulebook, rules: Rules, paper: str
+) -> None:
     root = parse(draw_sheet(book, rules, paper=paper))
     width, height = PAPERS[paper]
     assert (root.get("width"), root.get("height")) == (f"{width:g}mm", f"{height:g}mm")
@@ -206,7 +225,9 @@ def test_a_game_is_on_one_page_with_blocks_that_are_easy_to_hold(book: Rulebook,
     assert f"size: {width:g}mm {height:g}mm" in root.findtext(f"{SVG}style", "")
     check_blocks(root, rules)
     check_layout(root, paper)
-    assert all(box.right - box.left >= 16 for box in frames(root, "block")), "cut out, 18 mm and more"
+    assert all(box.right - box.left >= 16 for box in frames(root, "block")), (
+        "cut out, 18 mm and more"
+    )
 
 
 @games
@@ -236,7 +257,9 @@ def test_a_far_target_has_boxes_to_write_heights_into() -> None:
     assert "Write it" in words(root, "rules")
 
 
-@pytest.mark.parametrize(("stuck", "said"), [("loses", "A win is 1 point."), ("skips", "a draw ½ point each.")])
+@pytest.mark.parametrize(
+    ("stuck", "said"), [("loses", "A win is 1 point."), ("skips", "a draw ½ point each.")]
+)
 def test_the_starter_alternates_and_points_are_explained(stuck: str, said: str) -> None:
     root = draw(Rules().changed({"stuck": stuck}))
     assert said in words(root, "score")
@@ -246,7 +269,9 @@ def test_the_starter_alternates_and_points_are_explained(stuck: str, said: str) 
     below = [box for text, box in texts(root) if text == "starts"]
     for seat, box in zip(starters, below, strict=True):
         assert abs(box.left - names[f"Player {seat}"].left) < 10
-    assert [f"Game {game}" in words(root, "score") for game in range(1, GAMES + 2)] == [True] * GAMES + [False]
+    assert [f"Game {game}" in words(root, "score") for game in range(1, GAMES + 2)] == [
+        True
+    ] * GAMES + [False]
 
 
 def test_two_sets_are_told_apart_by_shape() -> None:
@@ -268,9 +293,13 @@ def test_two_sets_are_told_apart_by_shape() -> None:
         ("69,88,96", []),
     ],
 )
-def test_numbers_that_read_as_others_upside_down_are_underlined(numbers: str, underlined: list[str]) -> None:
+def test_numbers_that_read_as_others_upside_down_are_underlined(
+    numbers: str, underlined: list[str]
+) -> None:
     root = draw(Rules().changed({"blocks": numbers}))
-    assert [each.get("data-block") for each in blocks(root) if len(each.findall(f"{SVG}rect")) > 1] == underlined
+    assert [
+        each.get("data-block") for each in blocks(root) if len(each.findall(f"{SVG}rect")) > 1
+    ] == underlined
 
 
 # An endless supply --------------------------------------------------------------------------------------------------
@@ -283,7 +312,9 @@ def test_of_an_endless_supply_there_are_as_many_as_a_game_can_use() -> None:
 
 
 @pytest.mark.parametrize(("most", "empty"), [(9, False), (11, True)])
-def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out(most: int, *, empty: bool) -> None:
+def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out(
+    most: int, *, empty: bool
+) -> None:
     root = draw(Rules(blocks=range(1, most + 1), supply="endless", target=1000))
     assert ((None, "") in counts(root)) == empty
     remedy = "write it on an empty block" if empty else "print this page once more"
@@ -292,7 +323,9 @@ def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out(most: 
 
 def test_an_ascending_tower_uses_each_block_once() -> None:
     found = counts(draw(Rules(blocks=range(1, 7), supply="endless", towers="own", fit="ascending")))
-    assert {number: count for (_, number), count in found.items() if number} == dict.fromkeys("123456", 2)
+    assert {number: count for (_, number), count in found.items() if number} == dict.fromkeys(
+        "123456", 2
+    )
 
 
 def test_where_not_all_copies_fit_blocks_stay_easy_to_hold() -> None:
@@ -312,7 +345,9 @@ def test_as_many_blocks_fit_as_the_error_says(supply: str, paper: str) -> None:
     def draw_many(count: int) -> ET.Element:
         return draw(Rules(target=500).changed({"blocks": f"1-{count}", "supply": supply}), paper)
 
-    with pytest.raises(SheetError, match=r"^one page has room for \d+ blocks.*; this game has 999$") as caught:
+    with pytest.raises(
+        SheetError, match=r"^one page has room for \d+ blocks.*; this game has 999$"
+    ) as caught:
         draw_many(999)
     assert ("for each player" in str(caught.value)) == (supply == "own")
     assert caught.value.room > 50
@@ -336,12 +371,17 @@ def test_rules_that_fill_the_page_are_refused() -> None:
 @papers
 def test_of_long_names_the_ends_are_left_out(paper: str) -> None:
     names = "Wilhelmina of the Great Northern Hills", "W" * 40
-    text = f'title = "Long"\n[rules]\ntowers = "own"\ntarget = 9\n[voice]\nplayers = {list(names)}\n'
+    text = (
+        f'title = "Long"\n[rules]\ntowers = "own"\ntarget = 9\n[voice]\nplayers = {list(names)}\n'
+    )
     root = parse(draw_sheet(parse_rulebook(text.encode(), "long", "long.toml"), paper=paper))
     written = texts(root)
     one, other = ((text, box) for text, box in written if text.endswith("'s tower"))
     bold = 1.1
-    for (text, box), end, name in ((one, other[1].left - 5, names[0]), (other, PAPERS[paper][0] - UNPRINTED, names[1])):
+    for (text, box), end, name in (
+        (one, other[1].left - 5, names[0]),
+        (other, PAPERS[paper][0] - UNPRINTED, names[1]),
+    ):
         assert name.startswith(text.removesuffix("…'s tower"))
         assert box.left + bold * (box.right - box.left) < end
     check_layout(root, paper)

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.short_codes import ALPHABET, LENGTH, RUDE_PARTS, CodeError, make_code, normalize_code
+from number_tower.short_codes import (
+    ALPHABET,
+    LENGTH,
+    RUDE_PARTS,
+    CodeError,
+    make_code,
+    normalize_code,
+)
 
 
 def draw_code(seed: int) -> str:
@@ -30,8 +37,16 @@ def test_a_code_has_five_characters_that_are_not_confused_and_make_no_word(code:
 
 @given(codes(), st.data())
 def test_a_code_is_read_however_it_is_typed(code: str, data: st.DataObject) -> None:
-    spaced = "".join(data.draw(st.sampled_from(["", " ", "-", " – ", ".", "\t"])) + character for character in code)
-    assert normalize_code(spaced) == normalize_code(code.lower()) == normalize_code(f" {code}\n") == code
+    spaced = "".join(
+        data.draw(st.sampled_from(["", " ", "-", " – ", ".", "\t"])) + character
+        for character in code
+    )
+    assert (
+        normalize_code(spaced)
+        == normalize_code(code.lower())
+        == normalize_code(f" {code}\n")
+        == code
+    )
 
 
 def test_a_character_that_no_code_has_counts_as_the_one_it_looks_like() -> None:
@@ -76,6 +91,8 @@ def test_what_reads_as_a_rude_word_could_be_drawn_and_is_not() -> None:
 
 
 def test_there_are_enough_codes_for_every_free_seat() -> None:
-    refused = sum(any(part in "".join(code) for part in RUDE_PARTS) for code in product(ALPHABET, repeat=3))
+    refused = sum(
+        any(part in "".join(code) for part in RUDE_PARTS) for code in product(ALPHABET, repeat=3)
+    )
     assert refused < len(ALPHABET) ** 3 / 50
     assert len({draw_code(seed) for seed in range(2000)}) > 1990

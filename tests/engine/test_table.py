@@ -18,19 +18,30 @@ def table() -> Table:
 
 def test_every_change_raises_the_version(table: Table) -> None:
     played = table.play(5)
-    assert [t.version for t in (table, played, played.undo(), played.declare("resigned", 0))] == [0, 1, 2, 2]
+    assert [t.version for t in (table, played, played.undo(), played.declare("resigned", 0))] == [
+        0,
+        1,
+        2,
+        2,
+    ]
 
 
 def test_a_table_owns_its_rulebook(table: Table) -> None:
     assert table.book is catalogue.load_named("summit")
     assert table.play(5).undo().book is table.book
-    assert Table(Game(rules("summit", target=9)), "summit").book is table.book, "its rules are an option of it"
-    assert Table(Game(rules("draft")), "summit").book.voice == {}, "what only has the name gets plain words"
+    assert Table(Game(rules("summit", target=9)), "summit").book is table.book, (
+        "its rules are an option of it"
+    )
+    assert Table(Game(rules("draft")), "summit").book.voice == {}, (
+        "what only has the name gets plain words"
+    )
     assert Table(Game()).rulebook == "rules"
     assert replace(table, rulebook="mine").book.name == "mine"
 
 
-def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_travel(table: Table) -> None:
+def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_travel(
+    table: Table,
+) -> None:
     told_otherwise = replace(table.book, title="Another title")
     other = replace(table, book=told_otherwise)
     assert other == table
@@ -45,7 +56,9 @@ def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_trave
 def test_a_choice_becomes_a_table(first: Any) -> None:
     choice = catalogue.choose("summit", {"target": 9}, hidden=True, first=first, seed=3)
     made = Table.start(choice, ("Ann", "Ben"))
-    assert made == Table(Game(rules("summit", target=9), choice.first), "summit", ("Ann", "Ben"), hidden=True)
+    assert made == Table(
+        Game(rules("summit", target=9), choice.first), "summit", ("Ann", "Ben"), hidden=True
+    )
     assert choice.first == {1: 0, 2: 1, "random": catalogue.choose_first("random", 3)}[first]
 
 
@@ -63,9 +76,12 @@ def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table
 
 
 @pytest.mark.parametrize(
-    ("reason", "player", "winner"), [("resigned", 0, 1), ("resigned", 1, 0), ("forfeit", 0, 1), ("abandoned", 0, None)]
+    ("reason", "player", "winner"),
+    [("resigned", 0, 1), ("resigned", 1, 0), ("forfeit", 0, 1), ("abandoned", 0, None)],
 )
-def test_a_declared_result_ends_the_game(table: Table, reason: Any, player: int, winner: int | None) -> None:
+def test_a_declared_result_ends_the_game(
+    table: Table, reason: Any, player: int, winner: int | None
+) -> None:
     over = table.play(5).declare(reason, player)
     assert over.outcome == Outcome(winner, reason)
     assert not over.may_undo
@@ -99,7 +115,9 @@ def test_there_is_nothing_to_take_back_before_the_first_move(table: Table) -> No
         table.undo()
 
 
-@pytest.mark.parametrize("names", [("Ann", "Ben"), (" Ann ", "Ben"), ("Zoë", "李"), ("👩‍👧", "می‌خواهم")])
+@pytest.mark.parametrize(
+    "names", [("Ann", "Ben"), (" Ann ", "Ben"), ("Zoë", "李"), ("👩‍👧", "می‌خواهم")]
+)
 def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
     assert Table(Game(), names=names).names == tuple(name.strip() for name in names)
 

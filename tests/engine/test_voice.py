@@ -43,7 +43,9 @@ def test_the_plain_voice_has_words_for_every_game(game: Game, *, hidden: bool) -
 @given(any_game(to_the_end=True), st.sampled_from(catalogue.list_names()))
 def test_every_voice_can_tell_any_game_to_its_end(game: Game, name: str) -> None:
     book = load(name)
-    lent = Rulebook(name, name, game.rules, book.title, "", "", (), _without_targets(book, game.rules))
+    lent = Rulebook(
+        name, name, game.rules, book.title, "", "", (), _without_targets(book, game.rules)
+    )
     voice = Voice(lent)
     for moment in game.history():
         assert all(said.text for said in voice.tell(Table(moment, name)))
@@ -56,7 +58,9 @@ def _without_targets(book: Rulebook, mechanics: Rules) -> dict[str, object]:
         return {
             key: keep(text) if isinstance(text, Mapping) else text
             for key, text in texts.items()
-            if mechanics.target is not None or not isinstance(text, str) or not ("{target" in text or "{need" in text)
+            if mechanics.target is not None
+            or not isinstance(text, str)
+            or not ("{target" in text or "{need" in text)
         }
 
     return keep(book.voice)
@@ -66,7 +70,9 @@ def _without_targets(book: Rulebook, mechanics: Rules) -> dict[str, object]:
 def test_every_refusal_has_its_own_sentence(name: str) -> None:
     table = Table(Game(rules(name)).play(rules(name).blocks[4]), name)
     voice = Voice(load(name))
-    reasons = [reason for reason in REASONS if reason != "target" or table.game.rules.target is not None]
+    reasons = [
+        reason for reason in REASONS if reason != "target" or table.game.rules.target is not None
+    ]
     sentences = [voice.refuse(table, reason, "7", 7).text for reason in (*reasons, *ANSWERS)]
     assert len(set(sentences)) == len(sentences)
     assert all(sentence.count("\n") == 1 for sentence in sentences)
@@ -93,7 +99,12 @@ def test_hidden_blocks_are_in_no_text_of_any_voice() -> None:
         voice = Voice(load(name))
         table = Table(Game(rules(name, blocks=[2, 4, 8, 88, 99])), name, hidden=True)
         while table.outcome is None:
-            told = [*voice.tell(table), *voice.tell_moves(table), voice.tell_help(table), voice.tell_toss(table)]
+            told = [
+                *voice.tell(table),
+                *voice.tell_moves(table),
+                voice.tell_help(table),
+                voice.tell_toss(table),
+            ]
             shown = "".join(said.text for said in told if said.kind not in {"start", "help"})
             assert "88" not in shown, name
             if 88 in table.game.legal[:1]:
@@ -106,7 +117,9 @@ def test_a_target_out_of_reach_is_told_once_at_the_start() -> None:
     voice = Voice(load("race"))
     assert sum(said.moment == "unreachable" for said in voice.tell(table)) == 1
     assert not any(said.moment == "unreachable" for said in voice.tell(table.play(1)))
-    assert not any(said.moment == "unreachable" for said in voice.tell(Table(Game(rules("race")), "race")))
+    assert not any(
+        said.moment == "unreachable" for said in voice.tell(Table(Game(rules("race")), "race"))
+    )
 
 
 def test_a_voice_of_ones_own_may_be_partial(tmp_path: Path) -> None:
@@ -143,7 +156,9 @@ def filled(text: str, **values: str | int | list[int]) -> str:
         ("{name}", {"name": "{height}"}, "{height}"),
     ],
 )
-def test_fields_are_written_as_asked(text: str, values: dict[str, str | int | list[int]], expected: str) -> None:
+def test_fields_are_written_as_asked(
+    text: str, values: dict[str, str | int | list[int]], expected: str
+) -> None:
     assert filled(text, **values) == expected
 
 
@@ -197,7 +212,9 @@ def test_no_text_reaches_beyond_its_fields(text: str) -> None:
 def test_the_brief_names_what_matters(game: Game) -> None:
     mechanics = game.rules
     text = " ".join(describe_rules(mechanics))
-    assert ("own" in text.split("tower")[1] or "tower of your own" in text) == (mechanics.towers == "own")
+    assert ("own" in text.split("tower")[1] or "tower of your own" in text) == (
+        mechanics.towers == "own"
+    )
     assert (f"exactly {mechanics.target} " in text) == (mechanics.target is not None)
     assert ("you lose" in text) == (mechanics.stuck == "loses")
     assert ("begin with" in text) == (mechanics.opening is not None)
@@ -210,10 +227,14 @@ def test_the_rules_fit_into_one_sentence(game: Game) -> None:
     sentence = summarize_rules(mechanics)
     assert sentence.count(".") == sentence.count(":") == 1
     assert len(sentence) < 130
-    assert sentence.startswith("Your own tower" if mechanics.towers == "own" else "One shared tower")
+    assert sentence.startswith(
+        "Your own tower" if mechanics.towers == "own" else "One shared tower"
+    )
     assert ("your own blocks" in sentence) == (mechanics.supply == "own")
     assert (f"exactly {mechanics.target}." in sentence) == (mechanics.target is not None)
-    assert ("last to place" in sentence) == (mechanics.target is None and mechanics.stuck == "loses")
+    assert ("last to place" in sentence) == (
+        mechanics.target is None and mechanics.stuck == "loses"
+    )
     assert f"{mechanics.target or 'place'}" in describe_goal(mechanics)
 
 
@@ -223,11 +244,17 @@ def test_the_sentence_says_what_fits() -> None:
     assert "each a divisor or a multiple" in summarize_rules(Rules(fit="related"))
     assert "never a divisor or a multiple" in summarize_rules(Rules(fit="unrelated"))
     assert "climbing 1 to 5 at a time" in summarize_rules(Rules(fit="ascending", step=5))
-    assert summarize_rules(Rules(), "number") == "One shared tower, one pool of numbers: be the last to place."
+    assert (
+        summarize_rules(Rules(), "number")
+        == "One shared tower, one pool of numbers: be the last to place."
+    )
 
 
 def test_each_fit_is_said_in_words() -> None:
-    said = [describe_fit(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
+    said = [
+        describe_fit(Rules(fit=fit), 6)
+        for fit in ("any", "descending", "ascending", "related", "unrelated")
+    ]
     assert said == [
         "any",
         "below 6",
@@ -278,7 +305,9 @@ def test_a_rulebook_has_one_voice_for_as_long_as_it_lives() -> None:
     assert gone() is None
 
 
-def test_the_texts_of_a_rulebook_are_parsed_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_texts_of_a_rulebook_are_parsed_once_for_all_readers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     get_voice(load("race"))
     parsed: list[str] = []
 
@@ -330,5 +359,10 @@ def test_a_narrated_game_reads_as_it_was_played(game: Game) -> None:
 
 
 def test_a_number_and_its_noun_agree() -> None:
-    assert [format_count(count, "move") for count in (0, 1, 2, 1000)] == ["0 moves", "1 move", "2 moves", "1,000 moves"]
+    assert [format_count(count, "move") for count in (0, 1, 2, 1000)] == [
+        "0 moves",
+        "1 move",
+        "2 moves",
+        "1,000 moves",
+    ]
     assert (pluralize("second", 1.0), pluralize("second", 0.5)) == ("second", "seconds")

@@ -35,7 +35,9 @@ def alphazero() -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="module")
 def settings(alphazero: ModuleType) -> Any:
-    return alphazero.Settings(width=32, depth=1, games=32, plies=8, simulations=8, batch=128, updates=16, decay=0.9)
+    return alphazero.Settings(
+        width=32, depth=1, games=32, plies=8, simulations=8, batch=128, updates=16, decay=0.9
+    )
 
 
 def list_positions(rules: Rules) -> list[Position]:
@@ -65,14 +67,24 @@ def test_a_small_game_is_learned_to_the_last_position(alphazero: ModuleType, set
     [SMALL, Rules(blocks=range(1, 5), supply="own", target=9)],
     ids=["stuck skips", "own blocks"],
 )
-def test_its_regret_is_the_exact_one_in_every_position(alphazero: ModuleType, settings: Any, rules: Rules) -> None:
+def test_its_regret_is_the_exact_one_in_every_position(
+    alphazero: ModuleType, settings: Any, rules: Rules
+) -> None:
     encoder, truth = ObservationEncoder(rules), alphazero.find_truth(rules)
-    network = alphazero.make_network(alphazero.jax.random.key(5), encoder.size, encoder.actions, settings)
+    network = alphazero.make_network(
+        alphazero.jax.random.key(5), encoder.size, encoder.actions, settings
+    )
     weights, bias = network[-1]
-    network[-1] = (weights + 1.3 ** np.arange(bias.size) * np.cos(np.arange(weights.shape[0]))[:, None], bias)
+    network[-1] = (
+        weights + 1.3 ** np.arange(bias.size) * np.cos(np.arange(weights.shape[0]))[:, None],
+        bias,
+    )
     losses, errors = {}, []
     for position in list_positions(rules):
-        seen, legal = encoder.encode(position, position.to_move), encoder.unpack_mask(position.legal_mask) == 1
+        seen, legal = (
+            encoder.encode(position, position.to_move),
+            encoder.unpack_mask(position.legal_mask) == 1,
+        )
         logits, value = alphazero.apply_network(network, seen, legal)
         exact = observation.action_values(position)
         losses[position] = (exact.max() - exact[int(np.argmax(logits))]) / 2
@@ -110,9 +122,9 @@ def test_it_stops_at_the_goal_or_when_the_time_is_over(
 ) -> None:
     game, curve, chart = tmp_path / "still.toml", tmp_path / "curve.csv", tmp_path / "curve.svg"
     game.write_text(NOTHING_TO_LOSE)
-    assert run(alphazero, monkeypatch, str(game), *options, "--out", str(curve), "--chart", str(chart)) == len(
-        options[:1]
-    )
+    assert run(
+        alphazero, monkeypatch, str(game), *options, "--out", str(curve), "--chart", str(chart)
+    ) == len(options[:1])
     title, names, row, end = capsys.readouterr().out.splitlines()
     assert "positions, on " in title
     assert names == alphazero.HEADER

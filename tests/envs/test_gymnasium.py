@@ -53,10 +53,14 @@ def played(env: NumberTowerEnv, seed: int | None) -> list[Any]:
 
 @pytest.mark.parametrize("seat", [0, 1, "alternating", "random"])
 @pytest.mark.parametrize("rules_played", ALL, ids=range(len(ALL)))
-def test_gymnasiums_own_check_passes_without_a_warning(rules_played: Rules, seat: SeatOrder) -> None:
+def test_gymnasiums_own_check_passes_without_a_warning(
+    rules_played: Rules, seat: SeatOrder
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        env = gymnasium.make("NumberTower-v0", game=rules_played, seat=seat, values=rules_played in FIVE.values())
+        env = gymnasium.make(
+            "NumberTower-v0", game=rules_played, seat=seat, values=rules_played in FIVE.values()
+        )
         check_env(env.unwrapped, skip_render_check=seat != "random")
 
 
@@ -68,7 +72,9 @@ def test_a_level_plays_the_same_again_after_the_same_seed(opponent: str) -> None
     records = [game[-1][-1]["record"] for game in games]
     assert len({*records}) > 1
     one, other = NumberTowerEnv("draft"), NumberTowerEnv("draft")
-    assert data_equivalence([played(one, 5), played(one, None)], [played(other, 5), played(other, None)], exact=True)
+    assert data_equivalence(
+        [played(one, 5), played(one, None)], [played(other, 5), played(other, None)], exact=True
+    )
 
 
 @pytest.mark.parametrize("rules_played", ALL, ids=range(len(ALL)))
@@ -83,7 +89,9 @@ def test_every_game_goes_as_in_the_engine(rules_played: Rules) -> None:
             if game.outcome is not None or game.to_move != seat:
                 continue
             assert env.table.game == game
-            assert info["action_mask"].tolist() == env.action_masks().tolist() == legal(game.position)
+            assert (
+                info["action_mask"].tolist() == env.action_masks().tolist() == legal(game.position)
+            )
             assert observation[0] == 1
             action = rules_played.blocks.index(whole.moves[len(game.moves)])
             observation, reward, over, truncated, info = env.step(action)
@@ -96,7 +104,9 @@ def test_every_game_goes_as_in_the_engine(rules_played: Rules) -> None:
             rewards.append(reward)
         won = whole.outcome.winner
         assert over
-        assert rewards == [0.0] * (len(rewards) - 1) + [0.0 if won is None else 1.0 if won == seat else -1.0]
+        assert rewards == [0.0] * (len(rewards) - 1) + [
+            0.0 if won is None else 1.0 if won == seat else -1.0
+        ]
         assert from_line(info["record"]).game == whole
         assert info["outcome"] == whole.outcome.reason
         assert observation[0] == 0
@@ -125,7 +135,10 @@ def test_an_agent_or_an_opponent_who_must_skip_is_not_asked() -> None:
         (DRAFT, (3, 1), 3, "fit"),
         (FIVE["race"], (9, 1), 6, "target"),
         (rules("climb", opening="1-5"), (), 5, "opening"),
-        *((DRAFT, (), action, "not_a_block") for action in (-1, 9, 2**63, -(10**30), np.int64(-(2**63)))),
+        *(
+            (DRAFT, (), action, "not_a_block")
+            for action in (-1, 9, 2**63, -(10**30), np.int64(-(2**63)))
+        ),
     ],
 )
 def test_an_action_that_the_rules_do_not_allow_loses(
@@ -157,7 +170,9 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
 
 @pytest.mark.parametrize(("seat", "reward"), [(0, -1.0), (1, 1.0)])
 @pytest.mark.parametrize("action", [0, 1, -5, 99])
-def test_a_game_that_is_over_before_it_begins_ends_with_any_action(seat: SeatOrder, reward: float, action: int) -> None:
+def test_a_game_that_is_over_before_it_begins_ends_with_any_action(
+    seat: SeatOrder, reward: float, action: int
+) -> None:
     env = NumberTowerEnv(NO_OPENING, seat=seat)
     _, info = env.reset(seed=1)
     assert not info["action_mask"].any()
@@ -205,7 +220,11 @@ def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why
 
 
 def test_opponents_are_levels_players_functions_and_programs() -> None:
-    for opponent in (Computer(LEVELS["perfect"]), make_player("gentle"), lambda game: np.int64(game.legal[0])):
+    for opponent in (
+        Computer(LEVELS["perfect"]),
+        make_player("gentle"),
+        lambda game: np.int64(game.legal[0]),
+    ):
         assert played(NumberTowerEnv("race", opponent=opponent), 1)[-1][2]
     with pytest.raises(UnknownPlayerError, match="there is no level"):
         NumberTowerEnv("draft", opponent="terrible")
@@ -258,16 +277,24 @@ def test_the_truth_is_told_on_request() -> None:
     _, info = env.reset(seed=4)
     solution = solve(env.table.game.position)
     assert info["value"] == {"win": 1, "draw": 0, "loss": -1}[solution.value]
-    best = [DRAFT.blocks[place] for place in np.flatnonzero(info["action_values"] == info["value"]).tolist()]
-    assert best == [block for block, worth in solution.moves.items() if worth.value == solution.value]
+    best = [
+        DRAFT.blocks[place]
+        for place in np.flatnonzero(info["action_values"] == info["value"]).tolist()
+    ]
+    assert best == [
+        block for block, worth in solution.moves.items() if worth.value == solution.value
+    ]
     assert "value" not in env.step(-1)[-1]
     assert "value" not in NumberTowerEnv("draft").reset()[1]
 
 
-def test_the_text_tells_all_since_the_agents_last_choice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_tells_all_since_the_agents_last_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     dialogue = (ROOT / "tests/golden/draft.txt").read_text()
     read, printed = (
-        NumberTowerEnv("draft", opponent=following((9, 8, 6)), render_mode=mode) for mode in ("ansi", "human")
+        NumberTowerEnv("draft", opponent=following((9, 8, 6)), render_mode=mode)
+        for mode in ("ansi", "human")
     )
     read.reset()
     printed.reset()
@@ -298,7 +325,9 @@ def test_the_picture_shows_the_game() -> None:
 def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(ResetNeeded, match=r"call reset\(\) before anything else"):
         NumberTowerEnv("draft").step(0)
-    with pytest.raises(ValueError, match="render_mode: expected None or one of human, ansi, rgb_array"):
+    with pytest.raises(
+        ValueError, match="render_mode: expected None or one of human, ansi, rgb_array"
+    ):
         NumberTowerEnv("draft", render_mode="film")
     with pytest.raises(OptionError, match="draft has no option fit"):
         NumberTowerEnv("draft", fit="any")
@@ -328,7 +357,9 @@ def test_every_game_has_an_id_and_any_game_can_be_made() -> None:
             assert env.get_wrapper_attr("rules") == FIVE[name]
             assert env.spec is not None
             assert pickle.loads(pickle.dumps(env.spec)) == env.spec  # noqa: S301 - our own
-            assert gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()).make() is not None
+            assert (
+                gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()).make() is not None
+            )
         env = gymnasium.make("NumberTower-v0", game="draft", target=21, opponent="fair", seat=1)
         assert env.get_wrapper_attr("rules").target == 21
         assert env.spec is not None
@@ -344,7 +375,9 @@ def test_rules_of_ones_own_can_go_into_a_spec_as_json() -> None:
 
 
 def test_several_games_side_by_side_have_their_masks() -> None:
-    games = gymnasium.make_vec("NumberTower/draft-v0", 3, vectorization_mode="sync", seat="random", values=True)
+    games = gymnasium.make_vec(
+        "NumberTower/draft-v0", 3, vectorization_mode="sync", seat="random", values=True
+    )
     _, info = games.reset(seed=1)
     for _ in range(30):
         masks = info["action_mask"]

@@ -36,11 +36,19 @@ from support.strategies import any_rules
 KEY = jax.random.key(0)
 MORE = {
     "one block": Rules(blocks=(3,)),
-    "33 blocks": Rules(blocks=range(1, 34), towers="own", fit="unrelated", target=90, stuck="skips"),
+    "33 blocks": Rules(
+        blocks=range(1, 34), towers="own", fit="unrelated", target=90, stuck="skips"
+    ),
     "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
-    "70 blocks, not in equal steps": Rules(blocks=(*range(1, 70), 5000), supply="own", target=5600, towers="own"),
-    "256 blocks": Rules(blocks=range(1, MOST_BLOCKS + 1), supply="own", towers="own", fit="ascending", step=40),
-    "high towers": Rules(blocks=(MOST_HEIGHT // 4, 5, 7), supply="own", towers="own", stuck="skips"),
+    "70 blocks, not in equal steps": Rules(
+        blocks=(*range(1, 70), 5000), supply="own", target=5600, towers="own"
+    ),
+    "256 blocks": Rules(
+        blocks=range(1, MOST_BLOCKS + 1), supply="own", towers="own", fit="ascending", step=40
+    ),
+    "high towers": Rules(
+        blocks=(MOST_HEIGHT // 4, 5, 7), supply="own", towers="own", stuck="skips"
+    ),
     "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
     "nobody can open, and nobody loses": NO_OPENING.changed({"stuck": "skips"}),
 }
@@ -48,10 +56,14 @@ MORE = {
 
 def start_many(env: JaxEnv, number: int) -> State:
     """Return games that player 0 and player 1 start in turn."""
-    return env.init(jnp.stack([jnp.zeros(number, jnp.uint32), jnp.arange(number, dtype=jnp.uint32)], axis=-1))
+    return env.init(
+        jnp.stack([jnp.zeros(number, jnp.uint32), jnp.arange(number, dtype=jnp.uint32)], axis=-1)
+    )
 
 
-def check_views(env: JaxEnv, state: State, positions: list[Position], refused: list[bool]) -> list[Any]:
+def check_views(
+    env: JaxEnv, state: State, positions: list[Position], refused: list[bool]
+) -> list[Any]:
     """Compare masks and observations with those of positions, and return the masks."""
     encoder = ObservationEncoder(env.rules)
     masks = [np.ones(encoder.actions, np.bool_) for _ in positions]
@@ -60,7 +72,10 @@ def check_views(env: JaxEnv, state: State, positions: list[Position], refused: l
             masks[row] = encoder.unpack_mask(position.legal_mask).astype(np.bool_)
     assert np.array_equal(state.legal_action_mask, masks)
     for player in (None, 0, 1):
-        seen = [encoder.encode(position, position.to_move if player is None else player) for position in positions]
+        seen = [
+            encoder.encode(position, position.to_move if player is None else player)
+            for position in positions
+        ]
         for row, was_refused in enumerate(refused):
             seen[row][0] *= not was_refused
         assert np.array_equal(env.observe(state, player), seen)
@@ -81,7 +96,9 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
         for row in range(number):
             assert over[row] or not positions[row].legal or masks[row][actions[row]]
             if rng.random() < illegal:
-                actions[row] = rng.choice((-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**31), 2**31)))
+                actions[row] = rng.choice(
+                    (-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**31), 2**31))
+                )
         state = env.step(state, actions)
         rewards = np.zeros((number, 2), np.float32)
         for row, before in enumerate(positions):
@@ -123,7 +140,9 @@ def check_with_pgx(env: JaxEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(pgx_tests, "EnvId", Literal[(*get_args(pgx.core.EnvId), env.id)])
     monkeypatch.setattr(
-        pgx_tests, "act_randomly", jax.jit(lambda key, mask: jax.random.categorical(key, jnp.log(mask)))
+        pgx_tests,
+        "act_randomly",
+        jax.jit(lambda key, mask: jax.random.categorical(key, jnp.log(mask))),
     )
     pgx.api_test(env, num=2)
 
@@ -142,7 +161,12 @@ def test_pgx_accepts_random_rules_whose_first_player_can_move(rules: Rules) -> N
 
 def test_ids_and_shapes_are_those_of_the_game() -> None:
     env = make("draft", target=21)
-    assert (env.id, env.version, env.num_players, env.num_actions) == ("number_tower-draft", "v0", 2, 9)
+    assert (env.id, env.version, env.num_players, env.num_actions) == (
+        "number_tower-draft",
+        "v0",
+        2,
+        9,
+    )
     state = env.init(KEY)
     assert env.observation_shape == state.observation.shape == (32,)
     assert env.rules.target == 21
@@ -153,7 +177,9 @@ def test_any_batch_shape_works_with_and_without_vmap() -> None:
     env = make("race", first=0)
     keys = jax.random.split(KEY, (2, 3))
     plain = env.step(env.init(keys), jnp.full((2, 3), 4))
-    mapped = jax.jit(jax.vmap(jax.vmap(env.step)))(jax.vmap(jax.vmap(env.init))(keys), jnp.full((2, 3), 4))
+    mapped = jax.jit(jax.vmap(jax.vmap(env.step)))(
+        jax.vmap(jax.vmap(env.init))(keys), jnp.full((2, 3), 4)
+    )
     assert jax.tree.map(np.shape, plain) == jax.tree.map(np.shape, mapped)
     assert all(jax.tree.leaves(jax.tree.map(np.array_equal, plain, mapped)))
     assert plain.observation.shape == (2, 3, 41)
@@ -164,7 +190,13 @@ def test_nothing_is_float64_even_where_that_is_allowed() -> None:
     with jax.enable_x64(True):  # noqa: FBT003 - JAX's own
         env = make("draft", values=True)
         state = env.step(env.init(jax.random.key(0)), jnp.int64(3))
-        parts = [*jax.tree.leaves(state), state.observation, state.value, state.plies, env.regret(state, jnp.int64(1))]
+        parts = [
+            *jax.tree.leaves(state),
+            state.observation,
+            state.value,
+            state.plies,
+            env.regret(state, jnp.int64(1)),
+        ]
         assert {part.dtype.itemsize for part in parts} <= {1, 4}
         assert env.step(state, jnp.int64(2**32)).terminated
 
@@ -212,13 +244,19 @@ def test_mctx_searches_and_finds_the_move_that_wins() -> None:
     def evaluate(state: State) -> tuple[Any, Any]:
         return jnp.where(state.legal_action_mask, 0.0, -1e9), jnp.zeros(state.terminated.shape)
 
-    def expand(_params: Any, _key: Any, action: Any, state: State) -> tuple[mctx.RecurrentFnOutput, State]:
+    def expand(
+        _params: Any, _key: Any, action: Any, state: State
+    ) -> tuple[mctx.RecurrentFnOutput, State]:
         mover = state.current_player
         after = env.step(state, action)
         logits, value = evaluate(after)
         reward = jnp.take_along_axis(after.rewards, mover[:, None], axis=1)[:, 0]
-        discount = jnp.where(after.terminated, 0.0, jnp.where(after.current_player == mover, 1.0, -1.0))
-        return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), after
+        discount = jnp.where(
+            after.terminated, 0.0, jnp.where(after.current_player == mover, 1.0, -1.0)
+        )
+        return mctx.RecurrentFnOutput(
+            reward=reward, discount=discount, prior_logits=logits, value=value
+        ), after
 
     start = start_many(env, 1)
     for action in (8, 7):
@@ -249,7 +287,9 @@ def test_the_last_bit_of_a_key_decides_who_starts_where_that_is_random() -> None
     assert players == [0, 1, 0, 1]
     assert [int(env.init(jax.random.PRNGKey(seed)).current_player) for seed in range(4)] == players
     assert 400 < int(env.init(jax.random.split(KEY, 1000)).current_player.sum()) < 600
-    assert {int(make("draft", first=1).init(jax.random.key(seed)).current_player) for seed in range(4)} == {1}
+    assert {
+        int(make("draft", first=1).init(jax.random.key(seed)).current_player) for seed in range(4)
+    } == {1}
 
 
 def test_random_actions_are_legal_and_uniform() -> None:
@@ -294,7 +334,9 @@ def test_captions_of_two_towers_do_not_touch() -> None:
     root = ET.fromstring(make("draft", target=21).init(KEY).to_svg())  # noqa: S314 - our own drawing
     captions = [text for text in root.iter() if "height" in (text.text or "")]
     assert len(captions) == 2
-    half = [float(text.get("textLength") or measure_text(text.text or "", 12)) / 2 for text in captions]
+    half = [
+        float(text.get("textLength") or measure_text(text.text or "", 12)) / 2 for text in captions
+    ]
     assert float(captions[1].get("x", "")) - float(captions[0].get("x", "")) > sum(half)
 
 
@@ -371,9 +413,13 @@ def test_an_illegal_action_gives_away_what_there_is_and_after_the_end_nothing() 
 
 
 def test_too_many_positions_for_a_table_are_refused_in_words() -> None:
-    with pytest.raises(NotSolvedError, match=r"expected rules with at most 100 positions .* these have more"):
+    with pytest.raises(
+        NotSolvedError, match=r"expected rules with at most 100 positions .* these have more"
+    ):
         ValueTable(make("draft").arrays, most_positions=100)
-    with pytest.raises(NotSolvedError, match=r"at most 1,000,000 positions to list them all; these have more"):
+    with pytest.raises(
+        NotSolvedError, match=r"at most 1,000,000 positions to list them all; these have more"
+    ):
         make("climb").all_positions()
     with pytest.raises(ValueError, match=r"make\(game, values=True\)"):
         _ = make("draft").init(KEY).value
@@ -404,7 +450,10 @@ def test_a_truncated_game_stays_as_it_is() -> None:
 
 
 def test_a_game_that_nobody_can_open_ends_with_the_first_step() -> None:
-    for rules, expected in ((NO_OPENING, [-1, 1]), (NO_OPENING.changed({"stuck": "skips"}), [0, 0])):
+    for rules, expected in (
+        (NO_OPENING, [-1, 1]),
+        (NO_OPENING.changed({"stuck": "skips"}), [0, 0]),
+    ):
         env = make(rules, first=0, values=True)
         state = env.init(KEY)
         assert not state.terminated
@@ -423,26 +472,40 @@ def test_bad_input_is_refused_in_words() -> None:
         make("darft")
     with pytest.raises(ValueError, match='first: expected 0, 1 or "random"; got 2'):
         make("draft", first=2)  # type: ignore[arg-type]
-    with pytest.raises(RulesError, match=r"blocks: expected at most 256 with JAX; got 257; one game at a time, gym"):
+    with pytest.raises(
+        RulesError, match=r"blocks: expected at most 256 with JAX; got 257; one game at a time, gym"
+    ):
         make(Rules(blocks=range(1, 258)))
-    with pytest.raises(RulesError, match=r"target: expected towers of at most 16,777,215 with JAX; these can reach 17"):
+    with pytest.raises(
+        RulesError,
+        match=r"target: expected towers of at most 16,777,215 with JAX; these can reach 17",
+    ):
         make("draft", target=17_000_000)
     env = make("draft")
     with pytest.raises(TypeError, match=r"expected a key, such as jax.random.key\(0\); got 7"):
         env.init(7)  # type: ignore[arg-type]
     state = start_many(env, 3)
-    with pytest.raises(TypeError, match="expected actions as whole numbers, the places of blocks; got float32"):
+    with pytest.raises(
+        TypeError, match="expected actions as whole numbers, the places of blocks; got float32"
+    ):
         env.step(state, jnp.zeros(3))
-    with pytest.raises(ValueError, match=r"expected an action for each game, in the shape \(3,\); got the shape \(\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"expected an action for each game, in the shape \(3,\); got the shape \(\)",
+    ):
         env.step(state, jnp.int32(1))
     for action, got in ((None, "None"), ("3", "'3'"), (True, "bool")):
-        with pytest.raises(TypeError, match=f"expected actions as whole numbers, the places of blocks; got {got}"):
+        with pytest.raises(
+            TypeError, match=f"expected actions as whole numbers, the places of blocks; got {got}"
+        ):
             env.step(env.init(KEY), action)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected a key"):
         env.init(jnp.zeros(3, jnp.uint32))
     with pytest.raises(TypeError, match="expected a key"):
         env.random_action(state, 7)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"expected one key for all games; got keys in the shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"expected one key for all games; got keys in the shape \(3,\)"
+    ):
         env.random_action(state, jax.random.split(KEY, 3))
     for player in (2, -1, 0.5):
         with pytest.raises(ValueError, match=f"player: expected 0 or 1; got {player}"):
@@ -453,7 +516,10 @@ def test_a_number_of_64_bits_is_not_cut_to_a_legal_action() -> None:
     env = make("draft", first=0)
     for action in (2**32 + 3, np.int64(2**32 + 3), 2**40):
         assert env.step(env.init(KEY), action).rewards.tolist() == [-1, 1]
-    assert env.step(start_many(env, 2), np.array([2**32 + 3, 3])).terminated.tolist() == [True, False]
+    assert env.step(start_many(env, 2), np.array([2**32 + 3, 3])).terminated.tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_a_state_of_other_rules_is_refused() -> None:
@@ -473,7 +539,11 @@ def test_states_can_be_saved_and_mixed_with_others_of_their_environment() -> Non
     env = make("draft", first=0, values=True)
     state = env.step(env.init(KEY), jnp.int32(8))
     saved = pickle.loads(pickle.dumps(state))  # noqa: S301 - our own bytes
-    assert (saved.env_id, saved.rules, float(saved.value)) == (state.env_id, state.rules, float(state.value))
+    assert (saved.env_id, saved.rules, float(saved.value)) == (
+        state.env_id,
+        state.rules,
+        float(state.value),
+    )
     both = jax.tree.map(lambda *parts: jnp.stack(parts), state, saved)
     assert env.step(both, jnp.array([7, 7])).value.tolist() == [1, 1]
     assert make("draft", first=0, values=True) == env != make("draft", first=0)
@@ -483,7 +553,11 @@ def test_states_can_be_saved_and_mixed_with_others_of_their_environment() -> Non
 def test_only_what_is_stored_can_be_replaced() -> None:
     state = make("draft").init(KEY)
     assert state.replace(rewards=[1, -1]).rewards.tolist() == [1, -1]
-    with pytest.raises(TypeError, match=r"replace: expected observation, rewards, .*; got legal_action_mask"):
+    with pytest.raises(
+        TypeError, match=r"replace: expected observation, rewards, .*; got legal_action_mask"
+    ):
         state.replace(legal_action_mask=jnp.ones(9, jnp.bool_))
-    with pytest.raises(ValueError, match=r"rewards: expected two for each game, in the shape \(2,\); got \(1,"):
+    with pytest.raises(
+        ValueError, match=r"rewards: expected two for each game, in the shape \(2,\); got \(1,"
+    ):
         state.replace(rewards=jnp.zeros(1))

@@ -33,11 +33,17 @@ def test_what_is_seen_says_all_that_play_depends_on(game: Game, player: int) -> 
     assert seen["turn"] == [float(game.outcome is None and game.to_move == player)]
     for suffix, side in (("", player), (" of the other", 1 - player)):
         if rules.supply == "own" or (rules.supply == "shared" and not suffix):
-            left = [block for block, there in zip(rules.blocks, seen[f"left{suffix}"], strict=True) if there]
+            left = [
+                block
+                for block, there in zip(rules.blocks, seen[f"left{suffix}"], strict=True)
+                if there
+            ]
             assert tuple(left) == rules.numbers(position.left[side])
         if rules.towers == "own" or not suffix:
             assert [0, *rules.blocks][seen[f"top{suffix}"].index(1)] == position.tops[side]
-            assert math.isclose(seen[f"height{suffix}"][0] * rules.most_height, position.heights[side], abs_tol=1e-3)
+            assert math.isclose(
+                seen[f"height{suffix}"][0] * rules.most_height, position.heights[side], abs_tol=1e-3
+            )
     assert ("left" in seen) == (rules.supply != "endless")
 
 
@@ -53,17 +59,24 @@ def test_every_number_that_is_seen_lies_between_0_and_1(game: Game) -> None:
 def test_the_mask_is_the_engines(game: Game) -> None:
     mask = ObservationEncoder(game.rules).unpack_mask(game.position.legal_mask)
     assert mask.dtype == np.int8
-    assert tuple(block for block, may in zip(game.rules.blocks, mask, strict=True) if may) == game.legal
+    assert (
+        tuple(block for block, may in zip(game.rules.blocks, mask, strict=True) if may)
+        == game.legal
+    )
 
 
 @given(any_rules(), st.integers(0, 99))
-def test_no_game_takes_more_blocks_or_grows_higher_than_its_rules_say(rules: Rules, seed: int) -> None:
+def test_no_game_takes_more_blocks_or_grows_higher_than_its_rules_say(
+    rules: Rules, seed: int
+) -> None:
     game = random_game(rules, seed)
     assert len(game.moves) <= rules.most_plies
     assert max(game.heights) <= rules.most_height
 
 
-@pytest.mark.parametrize(("name", "longest"), [("climb", 30), ("draft", 9), ("factor", 9), ("race", 10), ("summit", 8)])
+@pytest.mark.parametrize(
+    ("name", "longest"), [("climb", 30), ("draft", 9), ("factor", 9), ("race", 10), ("summit", 8)]
+)
 def test_the_bound_on_a_games_length_is_close(name: str, longest: int) -> None:
     assert FIVE[name].most_plies == longest
 
@@ -73,7 +86,10 @@ def test_a_position_is_worth_its_best_action(game: Game) -> None:
     value, values = make_value_info(game.position).values()
     assert (
         np.isfinite(values).tolist()
-        == ObservationEncoder(game.rules).unpack_mask(game.position.legal_mask).astype(bool).tolist()
+        == ObservationEncoder(game.rules)
+        .unpack_mask(game.position.legal_mask)
+        .astype(bool)
+        .tolist()
     )
     if game.outcome is None:
         assert value == values.max()

@@ -92,9 +92,13 @@ def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(ru
             position, over = now.position, now.outcome
             assert state.position == position
             assert state.is_terminal() == (over is not None)
-            assert state.current_player() == (now.to_move if over is None else pyspiel.PlayerId.TERMINAL)
+            assert state.current_player() == (
+                now.to_move if over is None else pyspiel.PlayerId.TERMINAL
+            )
             assert [rules.blocks[each] for each in state.legal_actions()] == list(now.legal)
-            assert [state.action_to_string(each) for each in state.legal_actions()] == list(map(str, now.legal))
+            assert [state.action_to_string(each) for each in state.legal_actions()] == list(
+                map(str, now.legal)
+            )
             assert state.legal_actions_mask() == encoder.unpack_mask(position.legal_mask).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 if over.winner == 0 else -1
@@ -135,9 +139,15 @@ def test_a_game_can_be_over_before_it_begins() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "error", "problem"),
-    [(8, IllegalMoveError, "used"), (9, ValueError, "expected 0 to 8"), (-2, ValueError, "expected 0 to 8")],
+    [
+        (8, IllegalMoveError, "used"),
+        (9, ValueError, "expected 0 to 8"),
+        (-2, ValueError, "expected 0 to 8"),
+    ],
 )
-def test_an_illegal_action_is_refused_and_changes_nothing(wrong: int, error: type[Exception], problem: str) -> None:
+def test_an_illegal_action_is_refused_and_changes_nothing(
+    wrong: int, error: type[Exception], problem: str
+) -> None:
     state = after(game("draft"), 9)
     before = state.serialize()
     with pytest.raises(error, match=problem):
@@ -159,9 +169,15 @@ def test_states_and_games_can_be_kept_and_sent(rules: Rules) -> None:
     moves = random_game(rules, 2).moves
     for number in {0, len(moves) // 2, len(moves)}:
         state = after(played, *moves[:number])
-        same_game, same = pyspiel.deserialize_game_and_state(pyspiel.serialize_game_and_state(played, state))
+        same_game, same = pyspiel.deserialize_game_and_state(
+            pyspiel.serialize_game_and_state(played, state)
+        )
         assert same_game == played
-        for copy in (same, played.deserialize_state(state.serialize()), pickle.loads(pickle.dumps(state))):  # noqa: S301 - our own
+        for copy in (
+            same,
+            played.deserialize_state(state.serialize()),
+            pickle.loads(pickle.dumps(state)),
+        ):  # noqa: S301 - our own
             assert copy.position == state.position
             assert copy.history() == state.history()
             assert copy.serialize() == state.serialize()
@@ -172,7 +188,12 @@ def test_what_was_pickled_needs_nothing_loaded_before() -> None:
     state = after(game("race", target=21), 9, 8)
     script = "import pickle, sys; print(*pickle.load(sys.stdin.buffer))"
     for sent, shown in (((state.get_game(),), str(state.get_game())), ((state,), str(state))):
-        done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(sent), capture_output=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            input=pickle.dumps(sent),
+            capture_output=True,
+            check=True,
+        )
         assert done.stdout.decode() == f"{shown}\n"
 
 
@@ -257,7 +278,10 @@ def test_rules_are_written_as_shortly_as_can_be(rules: Rules, text: str) -> None
         ("number_tower(game=draft,target=15)", "number_tower(game=draft)"),
         ("number_tower(game=Draft,target=21)", "number_tower(game=draft,target=21)"),
         ("number_tower(game=race,large_target=[30])", "number_tower(game=race,target=30)"),
-        ("number_tower(game=climb,blocks=[5;1-3],opening=[1])", "number_tower(blocks=[1-3;5],game=climb,opening=[1])"),
+        (
+            "number_tower(game=climb,blocks=[5;1-3],opening=[1])",
+            "number_tower(blocks=[1-3;5],game=climb,opening=[1])",
+        ),
     ],
 )
 def test_the_same_game_is_spelled_the_same(text: str, same: str) -> None:
@@ -275,7 +299,11 @@ def test_a_rule_files_game_goes_where_the_file_does_not(tmp_path: Path) -> None:
     path = tmp_path / "odd, (very).toml"
     path.write_text('[rules]\nblocks = "1-5"\nfit = "related"\n')
     played = game(path)
-    assert played == game(str(path), blocks="1-5") == pyspiel.load_game("number_tower", {"game": str(path)})
+    assert (
+        played
+        == game(str(path), blocks="1-5")
+        == pyspiel.load_game("number_tower", {"game": str(path)})
+    )
     path.unlink()
     assert pickle.loads(pickle.dumps(played)).rules == by(blocks="1-5", fit="related")  # noqa: S301 - our own
 
@@ -299,7 +327,10 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
         ("game=draft,target=0", "target: expected a whole number from 1"),
         ("game=draft,target=-1", "target: expected a whole number from 1"),
         ("fit=ascending,step=-1", "step: expected a whole number from 1"),
-        ("blocks=[0-9]", r"blocks: expected blocks of 1 and above; got 0; .* as \[1-9\] or \[1;3;5\]"),
+        (
+            "blocks=[0-9]",
+            r"blocks: expected blocks of 1 and above; got 0; .* as \[1-9\] or \[1;3;5\]",
+        ),
         ("blocks=[a]", "got 'a'; in a line for OpenSpiel written as"),
         ("opening=[12]", "opening: expected blocks of this game"),
         ("supply=some", "supply: expected one of own, shared, endless"),
@@ -309,7 +340,9 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
         ("target=3,large_target=[4]", "expected either this or target; got both"),
     ],
 )
-def test_a_wrong_parameter_is_an_error_that_says_what_would_be_right(parameters: str, problem: str) -> None:
+def test_a_wrong_parameter_is_an_error_that_says_what_would_be_right(
+    parameters: str, problem: str
+) -> None:
     with pytest.raises(ValueError, match=problem):
         pyspiel.load_game(f"number_tower({parameters})")
 
@@ -347,7 +380,10 @@ def test_openspiels_solver_finds_the_same_values_everywhere(rules: Rules) -> Non
     for name, (state, *others) in every_state(played).items():
         for other in others:
             assert other.legal_actions() == state.legal_actions()
-            assert (other.current_player(), other.value()) == (state.current_player(), state.value())
+            assert (other.current_player(), other.value()) == (
+                state.current_player(),
+                state.value(),
+            )
         if state.is_terminal():
             assert [state.value(), state.value(1)] == state.returns()
         else:
@@ -372,7 +408,11 @@ def test_once_a_game_is_over_its_value_is_its_result(rules: Rules, seed: int) ->
 
 def test_positions_from_which_the_same_can_happen_have_one_name() -> None:
     climb = game("climb")
-    assert str(after(climb, 1, 2, 5, 7)) == str(after(climb, 3, 7)) == "left: 8-30\ntower: 7 on top\nplayer 1 to move"
+    assert (
+        str(after(climb, 1, 2, 5, 7))
+        == str(after(climb, 3, 7))
+        == "left: 8-30\ntower: 7 on top\nplayer 1 to move"
+    )
     assert str(after(climb, 7)) != str(after(climb, 3, 7)), "whose turn it is belongs to the name"
     assert str(after(game("race"), 1, 2, 3, 4)) == str(after(game("race"), 3, 4, 1, 2))
     opened = game(by(blocks="1-4", supply="own", opening="2"))
@@ -395,7 +435,9 @@ def test_alpha_beta_finds_the_value_and_a_winning_move() -> None:
 
 def test_tree_search_plays_a_winning_game() -> None:
     played, random = game("factor"), np.random.RandomState(1)
-    bot = mcts.MCTSBot(played, 2, 300, mcts.RandomRolloutEvaluator(1, random), solve=True, random_state=random)
+    bot = mcts.MCTSBot(
+        played, 2, 300, mcts.RandomRolloutEvaluator(1, random), solve=True, random_state=random
+    )
     state = played.new_initial_state()
     while not state.is_terminal():
         first = state.current_player() == 0
@@ -425,7 +467,11 @@ def test_a_learner_learns_in_openspiels_environment() -> None:
         while not now.last():
             mover = now.observations["current_player"]
             legal = now.observations["legal_actions"][mover]
-            chosen = learner.step(now, is_evaluation=not learning).action if mover == 0 else rng.choice(legal)
+            chosen = (
+                learner.step(now, is_evaluation=not learning).action
+                if mover == 0
+                else rng.choice(legal)
+            )
             now = environment.step([chosen])
         learner.step(now, is_evaluation=not learning)
         results.append(now.rewards[0])

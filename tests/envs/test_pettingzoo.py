@@ -14,7 +14,17 @@ import pettingzoo
 import pytest
 from pettingzoo.test import api_test, seed_test
 
-from number_tower import Game, OptionError, Position, Rules, RulesError, UnknownGameError, catalogue, rules, solve
+from number_tower import (
+    Game,
+    OptionError,
+    Position,
+    Rules,
+    RulesError,
+    UnknownGameError,
+    catalogue,
+    rules,
+    solve,
+)
 from number_tower.envs import SeatOrder
 from number_tower.envs.pettingzoo import env, raw_env
 from number_tower.position import Refusal
@@ -68,7 +78,9 @@ SEEDS = size(10, 200)
 
 
 @pytest.mark.parametrize("played", ALL, ids=range(len(ALL)))
-def test_pettingzoos_own_test_passes_with_many_seeds(played: Rules, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pettingzoos_own_test_passes_with_many_seeds(
+    played: Rules, capsys: pytest.CaptureFixture[str]
+) -> None:
     tried = env(played, first="random")
     with without_warnings():
         for seed in range(SEEDS):
@@ -82,7 +94,9 @@ def test_pettingzoos_own_test_passes_with_many_seeds(played: Rules, capsys: pyte
 @pytest.mark.parametrize("first", [0, 1, "alternating", "random"])
 def test_the_same_seed_gives_the_same_games(first: SeatOrder) -> None:
     for each in ALL:
-        seed_test(lambda each=each: env(each, first=first, values=each in FIVE.values()), num_cycles=50)
+        seed_test(
+            lambda each=each: env(each, first=first, values=each in FIVE.values()), num_cycles=50
+        )
 
 
 @pytest.mark.parametrize("played", ALL, ids=range(len(ALL)))
@@ -97,7 +111,9 @@ def test_every_game_goes_as_in_the_engine(played: Rules) -> None:
             over = game.outcome is not None
             seen = {agent: playing.observe(agent) for agent in playing.possible_agents}
             for player, (agent, observation) in enumerate(seen.items()):
-                expected = legal(game.position) if player == game.to_move else [0] * len(played.blocks)
+                expected = (
+                    legal(game.position) if player == game.to_move else [0] * len(played.blocks)
+                )
                 assert observation["action_mask"].tolist() == expected
                 assert observation["observation"][0] == (player == game.to_move and not over)
                 assert playing.terminations[agent] == (over and game.moves != ())
@@ -110,9 +126,14 @@ def test_every_game_goes_as_in_the_engine(played: Rules) -> None:
         if not whole.moves:
             playing.step(0)
         won = whole.outcome.winner
-        expected_rewards = {f"player_{player}": 0 if won is None else 1 if won == player else -1 for player in (0, 1)}
+        expected_rewards = {
+            f"player_{player}": 0 if won is None else 1 if won == player else -1
+            for player in (0, 1)
+        }
         assert playing.rewards == expected_rewards
-        assert playing.infos == {agent: {"outcome": whole.outcome.reason} for agent in playing.possible_agents}
+        assert playing.infos == {
+            agent: {"outcome": whole.outcome.reason} for agent in playing.possible_agents
+        }
         assert playing.table.game == whole
         for _ in range(2):
             assert playing.last()[1] == expected_rewards[playing.agent_selection]
@@ -130,7 +151,9 @@ def test_a_player_who_must_skip_is_not_selected() -> None:
 
 
 @pytest.mark.parametrize(("reason", "case"), REFUSALS.items())
-def test_an_action_that_the_rules_do_not_allow_loses(reason: Refusal, case: tuple[Rules, tuple[int, ...], int]) -> None:
+def test_an_action_that_the_rules_do_not_allow_loses(
+    reason: Refusal, case: tuple[Rules, tuple[int, ...], int]
+) -> None:
     played, moves, block = case
     game = Game(played, moves=moves)
     playing = at(game)
@@ -139,7 +162,10 @@ def test_an_action_that_the_rules_do_not_allow_loses(reason: Refusal, case: tupl
     assert playing.rewards == {f"player_{loser}": -1, f"player_{1 - loser}": 1}
     assert playing.terminations == {"player_0": True, "player_1": True}
     told = {"outcome": "forfeit"}
-    assert playing.infos == {f"player_{loser}": {**told, "illegal": reason}, f"player_{1 - loser}": told}
+    assert playing.infos == {
+        f"player_{loser}": {**told, "illegal": reason},
+        f"player_{1 - loser}": told,
+    }
     assert playing.position == game.position
     for agent in playing.possible_agents:
         assert not playing.observe(agent)["action_mask"].any()
@@ -186,12 +212,16 @@ def test_a_game_that_is_over_before_it_begins_ends_with_any_action(
         _, reward, termination, _, info = playing.last()
         assert termination
         assert info == {"outcome": outcome.reason}
-        assert reward == (0 if outcome.winner is None else 1 if agent == f"player_{outcome.winner}" else -1)
+        assert reward == (
+            0 if outcome.winner is None else 1 if agent == f"player_{outcome.winner}" else -1
+        )
         playing.step(None)
     assert NO_OPENING in OVER_AT_ONCE
 
 
-def test_what_is_printed_of_a_game_that_nobody_can_open_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_of_a_game_that_nobody_can_open_is_printed_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     playing = at(Game(NO_OPENING), render_mode="human")
     told = capsys.readouterr().out
     playing.step(0)
@@ -204,8 +234,13 @@ def test_the_truth_is_told_to_whoever_is_to_move() -> None:
     solution = solve(playing.position)
     told = playing.last()[4]
     assert told["value"] == {"win": 1, "draw": 0, "loss": -1}[solution.value]
-    best = [FIVE["draft"].blocks[place] for place in np.flatnonzero(told["action_values"] == told["value"]).tolist()]
-    assert best == [block for block, worth in solution.moves.items() if worth.value == solution.value]
+    best = [
+        FIVE["draft"].blocks[place]
+        for place in np.flatnonzero(told["action_values"] == told["value"]).tolist()
+    ]
+    assert best == [
+        block for block, worth in solution.moves.items() if worth.value == solution.value
+    ]
     assert playing.infos["player_0"] == {}
     assert at(Game(FIVE["draft"])).last()[4] == {}
 
@@ -232,7 +267,10 @@ def test_who_begins_is_chosen_or_takes_turns_or_follows_from_the_seed() -> None:
     assert "".join(starters(raw_env(FIVE["race"]), free)) == "000000"
     assert "".join(starters(raw_env(FIVE["race"], first=1), free)) == "111111"
     assert "".join(starters(raw_env(FIVE["race"], first="alternating"), free)) == "010101"
-    assert "".join(starters(raw_env(FIVE["race"], first="alternating"), [7, None, None, 8, 9, None])) == "101010"
+    assert (
+        "".join(starters(raw_env(FIVE["race"], first="alternating"), [7, None, None, 8, 9, None]))
+        == "101010"
+    )
     tossed = raw_env(FIVE["race"], first="random")
     seeded = starters(tossed, [*range(40)])
     assert {*seeded} == {"0", "1"}
@@ -241,7 +279,9 @@ def test_who_begins_is_chosen_or_takes_turns_or_follows_from_the_seed() -> None:
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_the_text_of_a_game_is_its_sample_dialogue(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_of_a_game_is_its_sample_dialogue(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     dialogue = (ROOT / f"tests/golden/{name}.txt").read_text()
     moves = [int(line) for line in (ROOT / f"tests/golden/{name}.moves").read_text().split()]
     read, printed = env(name, render_mode="ansi"), env(name, render_mode="human")
@@ -258,7 +298,9 @@ def test_the_text_of_a_game_is_its_sample_dialogue(name: str, capsys: pytest.Cap
     assert capsys.readouterr().out == dialogue
 
 
-def test_each_move_of_a_long_game_is_told_without_playing_it_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_move_of_a_long_game_is_told_without_playing_it_all_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tried: list[int] = []
     place = Position.place
 
@@ -267,7 +309,9 @@ def test_each_move_of_a_long_game_is_told_without_playing_it_all_again(monkeypat
         return place(position, block)
 
     monkeypatch.setattr(Position, "place", counted)
-    playing = at(Game(Rules(blocks=(1, 2), supply="endless", towers="own", target=500)), render_mode="ansi")
+    playing = at(
+        Game(Rules(blocks=(1, 2), supply="endless", towers="own", target=500)), render_mode="ansi"
+    )
     for number in range(200):
         playing.step(number % 2)
         assert f" {number % 2 + 1}\n" in playing.render()
@@ -317,7 +361,9 @@ def test_what_cannot_be_chosen_is_refused_in_words() -> None:
         env("draft", first=2)
     with pytest.raises(ValueError, match="first: expected"):
         env("draft", first=True)
-    with pytest.raises(ValueError, match="render_mode: expected None or one of human, ansi, rgb_array; got"):
+    with pytest.raises(
+        ValueError, match="render_mode: expected None or one of human, ansi, rgb_array; got"
+    ):
         env("draft", render_mode="film")
     with pytest.raises(OptionError, match="draft has no option fit"):
         env("draft", fit="any")
@@ -335,7 +381,13 @@ def test_a_wrong_order_of_calls_is_told() -> None:
     with pytest.raises(AttributeError, match="cannot be accessed before reset"):
         _ = env("draft").agent_selection
     fresh = raw_env("draft", render_mode="ansi")
-    for call in (fresh.last, fresh.render, fresh.state, lambda: fresh.step(0), lambda: fresh.observe("player_0")):
+    for call in (
+        fresh.last,
+        fresh.render,
+        fresh.state,
+        lambda: fresh.step(0),
+        lambda: fresh.observe("player_0"),
+    ):
         with pytest.raises(AttributeError, match=r"no game has begun; call reset\(\) first"):
             call()
     with pytest.raises(AttributeError, match="'raw_env' object has no attribute 'positoin'"):
@@ -350,5 +402,7 @@ def test_a_wrong_order_of_calls_is_told() -> None:
 def test_an_agent_that_does_not_play_is_named_with_those_who_do() -> None:
     playing = at(Game(FIVE["draft"]))
     for ask in (playing.observe, playing.observation_space, playing.action_space):
-        with pytest.raises(ValueError, match="agent: expected player_0 or player_1; got 'player_9'"):
+        with pytest.raises(
+            ValueError, match="agent: expected player_0 or player_1; got 'player_9'"
+        ):
             ask("player_9")

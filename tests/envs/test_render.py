@@ -55,7 +55,9 @@ def test_any_game_can_be_drawn_from_its_start_to_its_end(played: Rules) -> None:
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_every_block_on_a_tower_has_its_number_and_every_block_left_too(name: str, written: list[str]) -> None:
+def test_every_block_on_a_tower_has_its_number_and_every_block_left_too(
+    name: str, written: list[str]
+) -> None:
     whole = random_game(FIVE[name], 3)
     for game in whole.history():
         written.clear()
@@ -83,7 +85,9 @@ def test_whose_turn_it_is_and_how_it_ended_is_written(written: list[str]) -> Non
 
 def test_what_can_be_placed_is_told_apart_without_colour() -> None:
     book = load("race")
-    before, after = (drawn(Table(Game(book.rules, first), "race")).min(axis=2) < 90 for first in (0, 1))
+    before, after = (
+        drawn(Table(Game(book.rules, first), "race")).min(axis=2) < 90 for first in (0, 1)
+    )
     panel = slice(80, 160), slice(402, WIDTH)
     assert (before[panel] != after[panel]).sum() > 9 * 4 * 15, "nine frames are thicker"
 
@@ -106,6 +110,8 @@ def test_the_same_table_gives_the_same_picture() -> None:
 def test_long_words_from_strangers_are_cut_and_not_waited_for() -> None:
     title = "tower " * 5000
     book = parse_rulebook(
-        f'title = "{title}"\n[rules]\ntarget = 5\n[voice]\nend_exact = "{"w" * 20000}"\n'.encode(), "x", "x"
+        f'title = "{title}"\n[rules]\ntarget = 5\n[voice]\nend_exact = "{"w" * 20000}"\n'.encode(),
+        "x",
+        "x",
     )
     drawn(Table(Game(book.rules, 0, (5,)), book=book))

@@ -58,7 +58,9 @@ def through_openspiel(game: Game) -> Trace:
     for action in [*actions(game), None]:
         over = state.is_terminal()
         seen = None if over else tuple(state.observation_tensor(state.current_player()))
-        moments.append(Moment(None if over else state.current_player(), tuple(state.legal_actions()), seen))
+        moments.append(
+            Moment(None if over else state.current_player(), tuple(state.legal_actions()), seen)
+        )
         if action is not None:
             state.apply_action(action)
     one, other = state.returns()
@@ -82,7 +84,9 @@ def through_pettingzoo(game: Game) -> Trace:
         if action is not None:
             env.step(action)
     if not game.moves:
-        assert moments == [(env.position.to_move, (), tuple(env.observe(env.agent_selection)["observation"]))]
+        assert moments == [
+            (env.position.to_move, (), tuple(env.observe(env.agent_selection)["observation"]))
+        ]
         moments = [Moment(None, (), None)]
         env.step(0)
     one, other = (env.rewards[agent] for agent in env.possible_agents)
@@ -94,7 +98,11 @@ def through_many_games(game: Game) -> Trace:
     moments, rewards = [], np.zeros((3, 2), np.float32)
     for action in actions(game):
         moments.append(
-            Moment(int(games.to_move[1]), tuple(np.flatnonzero(games.masks[1])), tuple(games.observations()[1]))
+            Moment(
+                int(games.to_move[1]),
+                tuple(np.flatnonzero(games.masks[1])),
+                tuple(games.observations()[1]),
+            )
         )
         rewards, _ = games.step([action] * 3)
     if not game.moves:
@@ -107,11 +115,17 @@ def through_text(game: Game) -> Trace:
     env.reset(num_players=2, seed=1)
     moments = []
     for block in [*game.moves, None]:
-        told = env.get_board_str().rpartition("You may place: ")[2] if "You may place: " in env.get_board_str() else ""
+        told = (
+            env.get_board_str().rpartition("You may place: ")[2]
+            if "You may place: " in env.get_board_str()
+            else ""
+        )
         legal = tuple(parse_blocks(told)) if told else ()
         moments.append(
             Moment(
-                None if env.state.done else env.get_observation()[0], tuple(map(game.rules.blocks.index, legal)), None
+                None if env.state.done else env.get_observation()[0],
+                tuple(map(game.rules.blocks.index, legal)),
+                None,
             )
         )
         if block is not None:
@@ -126,7 +140,9 @@ def through_jax(game: Game) -> Trace:
     moments = []
     for action in actions(game):
         legal = tuple(np.flatnonzero(state.legal_action_mask).tolist())
-        moments.append(Moment(int(state.current_player), legal, tuple(np.asarray(state.observation))))
+        moments.append(
+            Moment(int(state.current_player), legal, tuple(np.asarray(state.observation)))
+        )
         state = env.step(state, jnp.int32(action))
     if not game.moves:
         state = env.step(state, jnp.int32(0))
@@ -146,7 +162,9 @@ THROUGH: dict[str, Callable[[Game], Trace]] = {
 
 
 @pytest.mark.parametrize("through", THROUGH)
-@pytest.mark.parametrize("rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))])
+@pytest.mark.parametrize(
+    "rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))]
+)
 def test_the_same_game_goes_the_same_way_everywhere(rules: Rules, through: str) -> None:
     if through == "jax" and rules.most_height > MOST_HEIGHT:
         with pytest.raises(RulesError, match="with JAX"):
@@ -163,11 +181,15 @@ def test_the_same_game_goes_the_same_way_everywhere(rules: Rules, through: str) 
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.parametrize("rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))])
+@pytest.mark.parametrize(
+    "rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))]
+)
 def test_one_agents_part_of_a_game_goes_the_same_way(rules: Rules, seat: int) -> None:
     for seed in range(5):
         game = random_game(rules, seed)
-        env = NumberTowerEnv(rules, opponent=lambda now, game=game: game.moves[len(now.moves)], seat=seat)  # type: ignore[misc]
+        env = NumberTowerEnv(
+            rules, opponent=lambda now, game=game: game.moves[len(now.moves)], seat=seat
+        )  # type: ignore[misc]
         seen, info = env.reset(seed=seed)
         moments, score = through_the_engine(game)
         reward = 0.0

@@ -21,7 +21,9 @@ from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 
 ALL = [*FIVE.values(), *RULESETS]
 SKIPS = next(
-    game for game in (random_game(rules, 1) for rules in ALL) if any(one == two for one, two in pairwise(game.movers))
+    game
+    for game in (random_game(rules, 1) for rules in ALL)
+    if any(one == two for one, two in pairwise(game.movers))
 )
 
 HUGE = "9" * 1_000_000
@@ -74,7 +76,11 @@ def play(env: Any, game: Game) -> None:
     for before, after, block in zip(tables, tables[1:], game.moves, strict=False):
         player, observation = env.get_observation()
         assert player == before.to_move
-        said = observation if isinstance(observation, str) else "\n".join(message for _, message, _ in observation)
+        said = (
+            observation
+            if isinstance(observation, str)
+            else "\n".join(message for _, message, _ in observation)
+        )
         assert f"You are Player {player}, and it is your turn." in said
         done, info = env.step(f"I think of it, and place [{block}]")
         assert done == (after.outcome is not None)
@@ -84,7 +90,9 @@ def play(env: Any, game: Game) -> None:
     rewards, told = env.close()
     winner = game.outcome.winner
     assert rewards == ({0: 0, 1: 0} if winner is None else {winner: 1, 1 - winner: -1})
-    assert [told[player]["turn_count"] for player in (0, 1)] == [game.movers.count(player) for player in (0, 1)]
+    assert [told[player]["turn_count"] for player in (0, 1)] == [
+        game.movers.count(player) for player in (0, 1)
+    ]
     assert not any(told[player]["invalid_move"] for player in (0, 1))
     assert told[0]["reason"] == told[1]["reason"] != ""
 
@@ -124,7 +132,9 @@ def test_any_rules_can_be_made_and_registering_twice_is_no_trouble() -> None:
 
 @pytest.mark.parametrize("answer", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
 @pytest.mark.parametrize("wrapped", ["", "-raw"])
-def test_an_answer_is_refused_with_its_reason_or_read_as_its_only_number(answer: str, wrapped: str) -> None:
+def test_an_answer_is_refused_with_its_reason_or_read_as_its_only_number(
+    answer: str, wrapped: str
+) -> None:
     env = ta.make(f"NumberTower-race-v0{wrapped}", error_allowance=1)
     env.reset(num_players=2, seed=1)
     env.get_observation()
@@ -140,7 +150,11 @@ def test_an_answer_is_refused_with_its_reason_or_read_as_its_only_number(answer:
     assert info == {"illegal": expected.reason}
     player, observation = env.get_observation()
     assert player == 0
-    said = observation if isinstance(observation, str) else "\n".join(message for _, message, _ in observation)
+    said = (
+        observation
+        if isinstance(observation, str)
+        else "\n".join(message for _, message, _ in observation)
+    )
     assert len(said) < 2_000
     assert "attempted an invalid move. Reason: " in said
     assert env.step(answer)[0]
@@ -239,7 +253,11 @@ def test_a_move_is_measured_against_the_truth_if_that_is_wanted() -> None:
     env.reset(2)
     _, info = env.step("[1]")
     assert (info["value"], info["regret"]) == (1.0, 2.0)
-    assert [place + 1 for place, value in enumerate(info["action_values"]) if value == 1] == [7, 8, 9]
+    assert [place + 1 for place, value in enumerate(info["action_values"]) if value == 1] == [
+        7,
+        8,
+        9,
+    ]
     assert env.step("[1]")[1] == {"illegal": "used"}
 
 

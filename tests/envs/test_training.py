@@ -19,7 +19,9 @@ from support.examples import EXAMPLES, load_example
 
 SCRIPT = EXAMPLES / "train.py"
 PAGE = (ROOT / "docs/how-to/environments.md").read_text()
-LAST = re.compile(r"^ +10,000 +[\d,]+ +([\d.]+)% +([\d.]+)%\nBoth bars are reached\.$", re.MULTILINE)
+LAST = re.compile(
+    r"^ +10,000 +[\d,]+ +([\d.]+)% +([\d.]+)%\nBoth bars are reached\.$", re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +32,18 @@ def train() -> ModuleType:
 
 def test_draft_and_factor_are_learned_from_nothing_but_play() -> None:
     done = subprocess.run(
-        [sys.executable, str(SCRIPT)], capture_output=True, text=True, env=plain_environment(), check=False
+        [sys.executable, str(SCRIPT)],
+        capture_output=True,
+        text=True,
+        env=plain_environment(),
+        check=False,
     )
     assert done.stderr == ""
     assert done.returncode == 0
-    assert re.findall(r"^(\w+), judged in seat (\d):$", done.stdout, re.MULTILINE) == [("draft", "1"), ("factor", "1")]
+    assert re.findall(r"^(\w+), judged in seat (\d):$", done.stdout, re.MULTILINE) == [
+        ("draft", "1"),
+        ("factor", "1"),
+    ]
     reached = LAST.findall(done.stdout)
     assert len(reached) == 2
     for won, clean in reached:
@@ -55,7 +64,10 @@ def test_too_little_play_misses_the_bars(
     ("text", "problem"),
     [
         (None, "there is no game called"),
-        ('[rules]\nblocks = "5-9"\ntarget = 4\n', "nobody can open it, so there is nothing to learn"),
+        (
+            '[rules]\nblocks = "5-9"\ntarget = 4\n',
+            "nobody can open it, so there is nothing to learn",
+        ),
     ],
 )
 def test_what_cannot_be_learned_is_said(
@@ -96,7 +108,9 @@ def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
     ],
     ids=["stuck loses", "stuck skips", "own blocks"],
 )
-def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_learns_is_the_truth(
+    train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(train, "CURIOUS", 1.0)
     learner, encoder = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)

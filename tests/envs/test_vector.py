@@ -27,11 +27,19 @@ from support.strategies import any_rules
 
 LARGEST = 10**18
 MORE = {
-    "64 blocks, every number large": Rules(blocks=range(10**9 - 63, 10**9 + 1), supply="own", towers="own"),
+    "64 blocks, every number large": Rules(
+        blocks=range(10**9 - 63, 10**9 + 1), supply="own", towers="own"
+    ),
     "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
-    "64 blocks, skips": Rules(blocks=range(1, 65), towers="own", fit="descending", target=200, stuck="skips"),
-    "far apart": Rules(blocks=(1, 2, 7, 10**6, LARGEST // 2), target=LARGEST, towers="own", stuck="skips"),
-    "high towers": Rules(blocks=(LARGEST - 1, LARGEST, 5), supply="own", towers="own", stuck="skips"),
+    "64 blocks, skips": Rules(
+        blocks=range(1, 65), towers="own", fit="descending", target=200, stuck="skips"
+    ),
+    "far apart": Rules(
+        blocks=(1, 2, 7, 10**6, LARGEST // 2), target=LARGEST, towers="own", stuck="skips"
+    ),
+    "high towers": Rules(
+        blocks=(LARGEST - 1, LARGEST, 5), supply="own", towers="own", stuck="skips"
+    ),
     "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
 }
 ALL = {**FIVE, **{f"random {place}": rules for place, rules in enumerate(RULESETS)}, **MORE}
@@ -50,7 +58,9 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
     for _ in range(steps):
         assert games.to_move.tolist() == [position.to_move for position in positions]
         assert games.legal.tolist() == [position.legal_mask for position in positions]
-        assert games.masks.tolist() == [encoder.unpack_mask(position.legal_mask).tolist() for position in positions]
+        assert games.masks.tolist() == [
+            encoder.unpack_mask(position.legal_mask).tolist() for position in positions
+        ]
         assert [games.position(row) for row in range(number)] == positions
         movers = np.array([encoder.encode(position, position.to_move) for position in positions])
         assert np.array_equal(games.observations(), movers)
@@ -59,7 +69,9 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
         actions = games.random_actions()
         for row in range(number):
             if rng.random() < illegal:
-                actions[row] = rng.choice((-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**63), 2**63)))
+                actions[row] = rng.choice(
+                    (-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**63), 2**63))
+                )
         rewards, ended = games.step(actions)
         for row, (action, before) in enumerate(zip(actions.tolist(), positions, strict=True)):
             block = rules.blocks[action] if 0 <= action < encoder.actions else -1
@@ -111,12 +123,17 @@ def test_each_kind_of_ending_and_refusal_was_seen() -> None:
 
 
 def test_sixty_five_blocks_and_towers_beyond_64_bits_are_refused_in_words() -> None:
-    with pytest.raises(RulesError, match=r"at most 64 .* got 65; one game at a time, gymnasium.make takes any rules"):
+    with pytest.raises(
+        RulesError,
+        match=r"at most 64 .* got 65; one game at a time, gymnasium.make takes any rules",
+    ):
         Games(Rules(blocks=range(1, 66)), 2)
     with pytest.raises(RulesError, match="towers below 2\\*\\*63"):
         Games(Rules(blocks=range(LARGEST - 20, LARGEST)), 2)
     for number, threads in ((0, 1), (4.0, 1), (True, 1), ("4", 1), (4, -1), (4, 0)):
-        with pytest.raises(ValueError, match=r"(number|threads): expected a whole number from 1; got"):
+        with pytest.raises(
+            ValueError, match=r"(number|threads): expected a whole number from 1; got"
+        ):
             Games("draft", number, threads=threads)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='first: expected 0, 1, "alternating" or "random"; got 2'):
         Games("draft", 2, first=2)
@@ -178,7 +195,8 @@ def test_a_coin_says_who_starts_and_choices_do_not_change_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "actions", [[10**30, -(10**30), 3], np.array([255, 254, 3], np.uint8), [2**64 - 1, 9, np.int8(3)]]
+    "actions",
+    [[10**30, -(10**30), 3], np.array([255, 254, 3], np.uint8), [2**64 - 1, 9, np.int8(3)]],
 )
 def test_whole_numbers_of_any_size_and_kind_are_actions(actions: Any) -> None:
     games = Games("draft", 3, seed=0)
@@ -202,7 +220,9 @@ def test_what_is_no_action_for_each_game_is_an_error_in_words() -> None:
 def test_which_games_are_meant_must_be_said_of_each(some: Any) -> None:
     games = Games("draft", 3, seed=0)
     for meant in (games.random_actions, games.begin, lambda some: games.act([0] * 3, some)):
-        with pytest.raises(ValueError, match=r"expected True or False for each of 3 games; got the shape"):
+        with pytest.raises(
+            ValueError, match=r"expected True or False for each of 3 games; got the shape"
+        ):
             meant(some)
     for see in (games.observations, games.last_observations):
         with pytest.raises(ValueError, match=r"expected True or False for each of 3 games"):
@@ -213,7 +233,10 @@ def test_which_games_are_meant_must_be_said_of_each(some: Any) -> None:
 def test_only_0_and_1_are_players(players: Any) -> None:
     games = Games("draft", 3, seed=0)
     for call in (games.observations, games.last_observations, games.answer):
-        with pytest.raises(ValueError, match=r"expected (players 0 and 1|a player, or one for each of 3 games); got"):
+        with pytest.raises(
+            ValueError,
+            match=r"expected (players 0 and 1|a player, or one for each of 3 games); got",
+        ):
             call(players)
 
 
@@ -278,7 +301,9 @@ def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> No
     assert np.isnan(Games(NO_OPENING, 2, seed=0).position_values()).all()
 
 
-def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_positions_are_solved_once_for_worths_and_values_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[Position] = []
 
     def counted(position: Position) -> dict[str, Any]:
@@ -298,7 +323,9 @@ def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypa
 
 
 def test_it_is_made_by_its_id_and_has_gymnasiums_spaces() -> None:
-    envs: Any = gymnasium.make_vec("NumberTower/draft-v0", 5, vectorization_mode="vector_entry_point", target=21)
+    envs: Any = gymnasium.make_vec(
+        "NumberTower/draft-v0", 5, vectorization_mode="vector_entry_point", target=21
+    )
     assert isinstance(envs, NumberTowerVectorEnv)
     assert envs.games.rules.target == 21
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
@@ -317,7 +344,9 @@ def test_it_is_made_by_its_id_and_has_gymnasiums_spaces() -> None:
         NumberTowerVectorEnv(2, "draft").step(np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="render_mode: expected None"):
         NumberTowerVectorEnv(2, "draft", render_mode="ansi")  # type: ignore[arg-type]  # that is the point
-    with pytest.raises(ValueError, match=r"opponent: expected random, a level .gentle.*; got 'nobody'"):
+    with pytest.raises(
+        ValueError, match=r"opponent: expected random, a level .gentle.*; got 'nobody'"
+    ):
         NumberTowerVectorEnv(2, "draft", opponent="nobody")
 
 
@@ -333,9 +362,16 @@ def beyond(games: Games) -> Any:
 def test_each_game_is_what_the_environment_of_one_game_is(name: str) -> None:
     """Against an opponent whose answers follow from the position, both must say the same."""
     rules, number = ALL[name], 4
-    envs = NumberTowerVectorEnv(number, rules, opponent=lowest, seat="alternating", values=len(rules.blocks) < 10)
+    envs = NumberTowerVectorEnv(
+        number, rules, opponent=lowest, seat="alternating", values=len(rules.blocks) < 10
+    )
     each = [
-        NumberTowerEnv(rules, opponent=lambda game: game.legal[0], seat="alternating", values=len(rules.blocks) < 10)
+        NumberTowerEnv(
+            rules,
+            opponent=lambda game: game.legal[0],
+            seat="alternating",
+            values=len(rules.blocks) < 10,
+        )
         for _ in range(number)
     ]
     seen, info = envs.reset(seed=1)
@@ -350,7 +386,10 @@ def test_each_game_is_what_the_environment_of_one_game_is(name: str) -> None:
                     assert info[key][row] == told[key]
                 elif key in told and told[key] is not None:
                     assert np.array_equal(info[key][row], told[key], equal_nan=True)
-        actions = [rng.choice([*np.flatnonzero(mask), *range(0, len(mask), 5)]) for mask in info["action_mask"]]
+        actions = [
+            rng.choice([*np.flatnonzero(mask), *range(0, len(mask), 5)])
+            for mask in info["action_mask"]
+        ]
         seen, rewards, terminated, _, info = envs.step(np.array(actions))
         for row, env in enumerate(each):
             vector, reward, over, _, told = env.step(actions[row])
@@ -388,7 +427,8 @@ def same(ours: Any, theirs: Any) -> None:
 def test_its_infos_are_those_of_gymnasiums_own_vector_environment(name: str) -> None:
     ours = NumberTowerVectorEnv(5, ALL[name], opponent=lowest, seat="alternating")
     theirs = SyncVectorEnv(
-        [lambda: NumberTowerEnv(ALL[name], opponent=lambda game: game.legal[0], seat="alternating")] * 5,
+        [lambda: NumberTowerEnv(ALL[name], opponent=lambda game: game.legal[0], seat="alternating")]
+        * 5,
         autoreset_mode=AutoresetMode.SAME_STEP,
     )
     (seen, info), (also, told) = ours.reset(seed=4), theirs.reset(seed=4)
@@ -401,7 +441,9 @@ def test_its_infos_are_those_of_gymnasiums_own_vector_environment(name: str) -> 
         (seen, *brought, info), (also, *gave, told) = ours.step(actions), theirs.step(actions)
         assert all(np.array_equal(one, other) for one, other in zip(brought, gave, strict=True))
         if "final_obs" in info:
-            assert [row is None for row in info["final_obs"]] == [row is None for row in told["final_obs"]]
+            assert [row is None for row in info["final_obs"]] == [
+                row is None for row in told["final_obs"]
+            ]
 
 
 @pytest.mark.parametrize("seat", [0, 1, "alternating", "random"])
@@ -410,7 +452,9 @@ def test_chance_answers_within_the_loop_as_it_does_from_outside(name: str, seat:
     def chance(games: Games) -> Any:
         return games.random_actions((games.now.endings == 0) & (games.to_move != outside.seats))
 
-    within, outside = (NumberTowerVectorEnv(30, ALL[name], opponent=who, seat=seat) for who in ("random", chance))
+    within, outside = (
+        NumberTowerVectorEnv(30, ALL[name], opponent=who, seat=seat) for who in ("random", chance)
+    )
     (seen, info), (also, told) = within.reset(seed=4), outside.reset(seed=4)
     for step in range(12):
         assert np.array_equal(seen, also)
@@ -435,7 +479,9 @@ def test_names_of_opponents_are_taken_in_any_case_and_functions_must_answer_for_
         NumberTowerVectorEnv(2, "draft", opponent=name).reset(seed=0)
     envs = NumberTowerVectorEnv(3, "draft", opponent=lambda games: games.legal[0], seat=1)
     takes = "opponent: the function is given Games and returns an action for each: "
-    with pytest.raises(ValueError, match=rf"{takes}expected an action for each of 3 games; got the shape \(\)"):
+    with pytest.raises(
+        ValueError, match=rf"{takes}expected an action for each of 3 games; got the shape \(\)"
+    ):
         envs.reset(seed=0)
     with pytest.raises(TypeError, match=f"{takes}expected whole numbers"):
         NumberTowerVectorEnv(3, "draft", opponent=lambda _: np.zeros(3), seat=1).reset(seed=0)  # type: ignore[arg-type,return-value]  # that is the point

@@ -42,11 +42,18 @@ from support.clocks import SLOW
 from support.command import ROOT
 from support.forking import Forked
 
-SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions": 6, "patience": 20.0}
+SMALL: dict[str, Any] = {
+    "games": ["factor", "draft"],
+    "number": 4,
+    "positions": 6,
+    "patience": 20.0,
+}
 
 
 PLAYERS = ("random", "support.replies:at_the_second_try", "support.replies:raising")
-HERE = RespondentFactory(dict(zip(PLAYERS[1:], (replies.at_the_second_try, replies.raising), strict=True)))
+HERE = RespondentFactory(
+    dict(zip(PLAYERS[1:], (replies.at_the_second_try, replies.raising), strict=True))
+)
 """Functions that need no process of their own, though they are called as if they had one."""
 
 
@@ -55,7 +62,9 @@ def made_here(players: Iterable[str]) -> RespondentFactory | None:
 
 
 def small(*players: str, **settings: Any) -> Suite:
-    return arrange_suite(players or ("random",), **{**SMALL, "make": made_here(players), **settings})
+    return arrange_suite(
+        players or ("random",), **{**SMALL, "make": made_here(players), **settings}
+    )
 
 
 def evaluated(*players: Any, **settings: Any) -> Evaluation:
@@ -100,11 +109,17 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
 
 
 def test_variants_are_balanced_by_the_solver(twenty: tuple[Rules, ...]) -> None:
-    assert Counter(nt.solve(Game(rules).position).value for rules in twenty) == {"win": 8, "loss": 8, "draw": 4}
+    assert Counter(nt.solve(Game(rules).position).value for rules in twenty) == {
+        "win": 8,
+        "loss": 8,
+        "draw": 4,
+    }
 
 
 @pytest.mark.parametrize("number", range(1, 60))
-def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_number(number: int) -> None:
+def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_number(
+    number: int,
+) -> None:
     wanted = compute_quotas(number)
     assert wanted["win"] == wanted["loss"]
     assert wanted.total() == number
@@ -112,7 +127,10 @@ def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_num
 
 
 def test_variants_are_all_different_and_none_is_in_the_catalogue(twenty: tuple[Rules, ...]) -> None:
-    texts = [json.dumps(rules.written()) for rules in (*twenty, *(book.rules for book in catalogue.load_all()))]
+    texts = [
+        json.dumps(rules.written())
+        for rules in (*twenty, *(book.rules for book in catalogue.load_all()))
+    ]
     assert len(set(texts)) == 20 + len(catalogue.list_names())
     assert not set(texts[:20]) & {json.dumps(rules.written()) for rules in make_variants(3, 2)}
 
@@ -120,7 +138,11 @@ def test_variants_are_all_different_and_none_is_in_the_catalogue(twenty: tuple[R
 def test_variants_come_from_the_whole_space_of_rules(twenty: tuple[Rules, ...]) -> None:
     for key, words in (("supply", Supply), ("towers", Towers), ("fit", Fit), ("stuck", Stuck)):
         assert {getattr(rules, key) for rules in twenty} == set(words.__args__)  # type: ignore[attr-defined]  # literals
-    assert {rules.target is None for rules in twenty} == {rules.opening is None for rules in twenty} == {False, True}
+    assert (
+        {rules.target is None for rules in twenty}
+        == {rules.opening is None for rules in twenty}
+        == {False, True}
+    )
 
 
 @pytest.mark.parametrize("number", [0, -1, 201])
@@ -138,7 +160,9 @@ def suite() -> Suite:
 
 
 def test_positions_matter_and_are_all_different_and_evenly_spread(suite: Suite) -> None:
-    tables = [(spot, suite.games[spot.game].table.game.rules, spot.moves) for spot in suite.position_specs]
+    tables = [
+        (spot, suite.games[spot.game].table.game.rules, spot.moves) for spot in suite.position_specs
+    ]
     at = [(rules, Game(rules, moves=moves)) for _, rules, moves in tables]
     assert len({(id(rules), reduce_position(game.position)) for rules, game in at}) == 60
     assert all(values_differ(value_moves(game)) for _, game in at)
@@ -151,7 +175,9 @@ def test_positions_matter_and_are_all_different_and_evenly_spread(suite: Suite) 
 def test_where_there_are_not_so_many_positions_there_are_fewer() -> None:
     found = small(games=["factor"], positions=1000).position_specs
     assert 30 < len(found) < 100
-    assert len({reduce_position(Game(nt.rules("factor"), moves=spot.moves).position) for spot in found}) == len(found)
+    assert len(
+        {reduce_position(Game(nt.rules("factor"), moves=spot.moves).position) for spot in found}
+    ) == len(found)
 
 
 def test_what_is_not_known_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +190,10 @@ def test_what_is_not_known_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -
     done = evaluated("random").done
     unknown = [decision for each in done for decision in each.decisions]
     assert unknown
-    assert all((found.values, found.regret, found.best, found.counts) == (None, None, None, False) for found in unknown)
+    assert all(
+        (found.values, found.regret, found.best, found.counts) == (None, None, None, False)
+        for found in unknown
+    )
 
 
 def test_every_game_is_played_from_both_seats_with_one_seed_by_every_player(suite: Suite) -> None:
@@ -176,7 +205,9 @@ def test_every_game_is_played_from_both_seats_with_one_seed_by_every_player(suit
             (entry.text, derive_seed(1, entry.text, 0), "fair"): 2 for entry in suite.games
         }
         assert Counter(task.seat for task in games) == {0: 6, 1: 6}
-    mine, theirs = ([replace(task, index=0, player="") for task in tasks[start::2]] for start in (0, 1))
+    mine, theirs = (
+        [replace(task, index=0, player="") for task in tasks[start::2]] for start in (0, 1)
+    )
     assert mine == theirs
 
 
@@ -211,7 +242,10 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
         ({"positions": 2.5}, "positions: expected a whole number from 0; got 2.5"),
         ({"patience": 0}, "patience: expected a number of seconds above 0; got 0"),
         ({"patience": "long"}, "patience: expected a number of seconds above 0; got 'long'"),
-        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which the choice is known to matter"),
+        (
+            {"games": [Rules(blocks=[1])], "number": 0},
+            "no position was found in which the choice is known to matter",
+        ),
         ({"games": ["summit(hidden=yes)"]}, "blocks are hidden from people only"),
         ({"number": 0, "positions": 0}, "expected games or positions, or both"),
         ({"tries": 0}, "tries: expected a whole number from 1; got 0"),
@@ -236,7 +270,10 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
         ("nobody", "there is no level 'nobody'; the levels are random, gentle"),
         ("Nobody", "and a function is module:function"),
         ("./nobody", "cannot be started"),
-        ("nothing_here:answer", "ModuleNotFoundError: No module named 'nothing_here'; expected module:function"),
+        (
+            "nothing_here:answer",
+            "ModuleNotFoundError: No module named 'nothing_here'; expected module:function",
+        ),
         ("support.replies:answer", "has no attribute 'answer'"),
         ("support.replies:GOOD", "it is not a function, but ('largest'"),
         ("replies.py:largest", "write it without .py, as in replies:largest"),
@@ -255,7 +292,9 @@ def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem:
 def test_functions_are_players_and_no_opponents() -> None:
     with pytest.raises(UnknownPlayerError):
         small("random", against="nobody")
-    with pytest.raises(UnknownPlayerError, match=r"support\.replies:largest cannot be the opponent"):
+    with pytest.raises(
+        UnknownPlayerError, match=r"support\.replies:largest cannot be the opponent"
+    ):
         small("random", against="support.replies:largest")
 
 
@@ -273,7 +312,9 @@ def test_the_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -
     regrets: dict[str, list[float]] = {"random": [], "perfect": []}
     with closing(run_tasks(suite, jobs=1)) as done:
         for each in done:
-            regrets[each.task.player] += [found.regret for found in each.decisions if found.regret is not None]
+            regrets[each.task.player] += [
+                found.regret for found in each.decisions if found.regret is not None
+            ]
     assert set(regrets["perfect"]) == {0.0}
     assert mean(regrets["random"]) > 0.3
     assert min(map(len, regrets.values())) > 60
@@ -342,7 +383,9 @@ def test_a_function_may_answer_in_many_ways(
 ) -> None:
     here = () if name == "loud" else evaluated(getattr(replies, name), number=2, positions=2).done
     assert not any(each.forfeit or decision.illegal for each in here for decision in each.decisions)
-    assert not any(each.forfeit or decision.illegal for each in named[name] for decision in each.decisions)
+    assert not any(
+        each.forfeit or decision.illegal for each in named[name] for decision in each.decisions
+    )
     assert not capfd.readouterr().out
     if here:
         assert [each.decisions for each in here] == [each.decisions for each in named[name]]
@@ -351,7 +394,9 @@ def test_a_function_may_answer_in_many_ways(
 @pytest.mark.parametrize("name", replies.LOST)
 def test_a_named_function_that_hangs_or_dies_is_one_that_gives_no_answer(name: str) -> None:
     patience = 0.3 if "within" in replies.LOST[name] else SLOW
-    (done,) = evaluated(f"support.replies:{name}", number=0, positions=1, tries=2, patience=patience).done
+    (done,) = evaluated(
+        f"support.replies:{name}", number=0, positions=1, tries=2, patience=patience
+    ).done
     no_block(done, replies.LOST[name])
     assert [attempt.reason for attempt in done.decisions[0].attempts] == ["failed", "failed"]
 
@@ -364,7 +409,9 @@ def test_a_named_function_stays_in_one_process_and_leaves_with_the_evaluation() 
         os.kill(int(answers.pop().split()[1]), 0)
 
 
-def test_a_named_function_that_died_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_function_that_died_is_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
     first, *others = evaluated("support.replies:dying_now_and_then", number=0, positions=3).done
     assert [attempt.reason for attempt in first.decisions[0].attempts] == ["failed", None]
@@ -378,11 +425,14 @@ def test_an_answer_that_fails_to_come_may_stop_it_all_and_is_asked_for_again(
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
     settings: dict[str, Any] = {"number": 2, "jobs": jobs, "out": tmp_path / "a.jsonl"}
     with pytest.raises(
-        StoppedError, match=r"support\.replies:failing_once gave no answer: it raised ConnectionError: no connection"
+        StoppedError,
+        match=r"support\.replies:failing_once gave no answer: it raised ConnectionError: no connection",
     ):
         evaluated("support.replies:failing_once", stop=True, **settings)
     again = evaluated("support.replies:failing_once", stop=True, resume=True, **settings)
-    assert not any(each.forfeit or decision.illegal for each in again.done for decision in each.decisions)
+    assert not any(
+        each.forfeit or decision.illegal for each in again.done for decision in each.decisions
+    )
     (tmp_path / "count").write_text("..")
     counted = evaluated(replies.failing_once, number=2, tries=1)
     assert sum(each.forfeit is not None for each in counted.done) == 1
@@ -407,20 +457,38 @@ def test_a_player_and_an_opponent_that_is_its_equal_have_a_chance_of_their_own()
 
 def test_who_answers_at_the_second_try_goes_on_and_the_first_is_counted() -> None:
     done = evaluated("support.replies:at_the_second_try").done
-    assert all(decision.illegal == 1 and len(decision.attempts) == 2 for each in done for decision in each.decisions)
-    assert all(decision.block is not None and each.forfeit is None for each in done for decision in each.decisions)
+    assert all(
+        decision.illegal == 1 and len(decision.attempts) == 2
+        for each in done
+        for decision in each.decisions
+    )
+    assert all(
+        decision.block is not None and each.forfeit is None
+        for each in done
+        for decision in each.decisions
+    )
     one_try = evaluated("support.replies:at_the_second_try", tries=1).done
     assert all(each.forfeit for each in one_try)
 
 
-def test_the_beginning_of_a_very_long_answer_is_left_out_and_what_is_kept_is_judged_the_same() -> None:
+def test_the_beginning_of_a_very_long_answer_is_left_out_and_what_is_kept_is_judged_the_same() -> (
+    None
+):
     table = small().make_table(small().get_task(0))
     block = table.game.legal[0]
     early, late = f"[{block}] " + "hmm " * 20_000, "hmm 3 " * 50_000 + f"[{block}]"
     assert truncate_answer(early) == early
-    assert truncate_answer(late).startswith("[... the beginning of a very long answer is left out ...]")
+    assert truncate_answer(late).startswith(
+        "[... the beginning of a very long answer is left out ...]"
+    )
     assert truncate_answer(late).endswith(f"[{block}]")
-    for answer in (early, late, f"[{block}]" + "hmm " * 50_000, "3 " * 100_000, f"{block}" * 100_001):
+    for answer in (
+        early,
+        late,
+        f"[{block}]" + "hmm " * 50_000,
+        "3 " * 100_000,
+        f"{block}" * 100_001,
+    ):
         assert len(truncate_answer(answer)) <= 100_100
         assert check_answer(table, truncate_answer(answer)) == check_answer(table, answer)
 
@@ -448,7 +516,10 @@ def test_a_command_that_gives_no_block_is_asked_so_often_and_never_dropped(scrip
     for each in done:
         (decision,) = each.decisions
         assert decision.block is None
-        assert [COMMANDS[script] in str(attempt.problem) for attempt in decision.attempts] == [True, True]
+        assert [COMMANDS[script] in str(attempt.problem) for attempt in decision.attempts] == [
+            True,
+            True,
+        ]
         assert each.forfeit
 
 
@@ -456,7 +527,9 @@ def test_a_command_that_died_is_started_anew_for_the_next_try(tmp_path: Path) ->
     script = 'read line; if mkdir here; then exit 1; fi; rmdir here; legal=${line#*legal*[}; echo "[${legal%%[],]*}]"'
     spec = SH.format(shlex.quote(f"cd {tmp_path}; {script}"))
     done = evaluated(spec, number=0, positions=2).done
-    assert [[attempt.problem is None for attempt in each.decisions[0].attempts] for each in done] == [[False, True]] * 2
+    assert [
+        [attempt.problem is None for attempt in each.decisions[0].attempts] for each in done
+    ] == [[False, True]] * 2
 
 
 def test_a_bot_that_knows_nothing_of_prompts_can_be_evaluated() -> None:
@@ -465,11 +538,16 @@ def test_a_bot_that_knows_nothing_of_prompts_can_be_evaluated() -> None:
         assert not any(each.forfeit for each in done)
 
 
-def test_the_example_plays_with_a_list_of_legal_blocks_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_plays_with_a_list_of_legal_blocks_and_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # examples are nothing but examples
-    asked, told = (evaluated(spec, number=2, positions=2).done for spec in ("eval_player:answer", "./eval_player.py"))
+    asked, told = (
+        evaluated(spec, number=2, positions=2).done
+        for spec in ("eval_player:answer", "./eval_player.py")
+    )
     assert not any(each.forfeit for each in asked)
     assert [each.decisions for each in asked] == [each.decisions for each in told]
     assert any(each.forfeit for each in evaluated("eval_player:answer", legal=False, number=8).done)
@@ -501,8 +579,12 @@ def test_functions_themselves_can_be_evaluated() -> None:
 def test_players_and_games_may_be_given_in_many_ways() -> None:
     settings: dict[str, Any] = {"number": 2, "positions": 0, "jobs": 1}
     assert evaluate("random", "factor", **settings).suite.players == ("random",)
-    assert evaluate(replies.largest, nt.rules("factor"), **settings).suite.players == ("support.replies:largest",)
-    named = evaluate({"My Player": replies.largest, "perfect": replies.number}, ["factor"], **settings)
+    assert evaluate(replies.largest, nt.rules("factor"), **settings).suite.players == (
+        "support.replies:largest",
+    )
+    named = evaluate(
+        {"My Player": replies.largest, "perfect": replies.number}, ["factor"], **settings
+    )
     assert named.suite.players == ("My Player", "perfect")
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
     for wrong in (replies.later, replies.Text):
@@ -534,7 +616,11 @@ def test_every_line_tells_its_task(whole: bytes) -> None:
     for index, line in enumerate(lines):
         task = suite.get_task(index)
         assert (line["index"], line["player"], line["seat"]) == (index, task.player, task.seat + 1)
-        assert (line["start"], line["seed"], line["cluster"]) == (list(task.start), task.seed, task.cluster)
+        assert (line["start"], line["seed"], line["cluster"]) == (
+            list(task.start),
+            task.seed,
+            task.cluster,
+        )
         assert list(from_line(line["record"]).game.moves) == line["moves"]
         for decision in line["decisions"]:
             legal = Game(nt.rules(task.game), moves=tuple(decision["moves"])).legal
@@ -549,7 +635,9 @@ def places_to_cut(content: bytes) -> Iterator[int]:
     yield from range(0, len(content), 7919)
 
 
-def test_an_evaluation_cut_off_anywhere_is_resumed_to_the_same_bytes(whole: bytes, tmp_path: Path) -> None:
+def test_an_evaluation_cut_off_anywhere_is_resumed_to_the_same_bytes(
+    whole: bytes, tmp_path: Path
+) -> None:
     suite, path = small(*PLAYERS), tmp_path / "a.jsonl"
     for place in places_to_cut(whole):
         path.write_bytes(whole[:place])
@@ -590,12 +678,16 @@ def test_a_file_is_read_as_what_was_done(whole: bytes, tmp_path: Path) -> None:
         (b'{"index"', b'["index"'),
     ],
 )
-def test_a_line_that_is_not_what_was_done_is_refused(before: bytes, after: bytes, whole: bytes, tmp_path: Path) -> None:
+def test_a_line_that_is_not_what_was_done_is_refused(
+    before: bytes, after: bytes, whole: bytes, tmp_path: Path
+) -> None:
     lines = whole.splitlines(keepends=True)
     wrong = next(number for number, line in enumerate(lines) if before in line and number)
     lines[wrong] = lines[wrong].replace(before, after, 1)
     (path := tmp_path / "a.jsonl").write_bytes(b"".join(lines))
-    with pytest.raises(JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a task of this evaluation"):
+    with pytest.raises(
+        JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a task of this evaluation"
+    ):
         file_of(small(*PLAYERS), path, resume=True)
 
 
@@ -657,7 +749,9 @@ def test_an_empty_answer_is_kept_as_one_and_none_as_none(tmp_path: Path) -> None
     players = ("sh -c 'while read line; do echo; done'", "sh -c 'exit 3'")
     suite, path = small(*players, number=0, positions=1, tries=1), tmp_path / "a.jsonl"
     kept = file_of(suite, path)
-    assert [json.loads(line)["decisions"][0]["attempts"][0]["reason"] for line in kept.splitlines()[1:]] == [
+    assert [
+        json.loads(line)["decisions"][0]["attempts"][0]["reason"] for line in kept.splitlines()[1:]
+    ] == [
         "empty",
         "failed",
     ]
@@ -666,7 +760,15 @@ def test_an_empty_answer_is_kept_as_one_and_none_as_none(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("games", [["factor", "draft(target=21)"], []])
 def test_a_file_says_all_that_is_needed_to_go_on_with_it(games: list[str], tmp_path: Path) -> None:
-    wanted = {"games": games, "variants": 3, "tries": 2, "legal": False, "seed": 4, "positions": 90, "against": "easy"}
+    wanted = {
+        "games": games,
+        "variants": 3,
+        "tries": 2,
+        "legal": False,
+        "seed": 4,
+        "positions": 90,
+        "against": "easy",
+    }
     suite = small("random", "gentle", **wanted)
     with EvaluationJournal(tmp_path / "a.jsonl", suite):
         found = restore_suite(read_settings(tmp_path / "a.jsonl"))
@@ -706,7 +808,10 @@ if __name__ == "__main__":
 
 
 def run(folder: Path, jobs: int, **environment: str) -> int:
-    paths = {"PYTHONPATH": str(Path(replies.__file__).parent.parent), replies.COUNT: str(folder / "count")}
+    paths = {
+        "PYTHONPATH": str(Path(replies.__file__).parent.parent),
+        replies.COUNT: str(folder / "count"),
+    }
     call = [sys.executable, "-c", RUN.format(jobs=jobs)]
     with Forked(call, cwd=folder, env={**os.environ, **paths, **environment}) as running:
         return running.wait(SLOW)
@@ -725,7 +830,9 @@ def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody
     jobs: int, points: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "needed"))
-    expected = file_of(small("random", "support.replies:counted", positions=12), tmp_path / "expected.jsonl")
+    expected = file_of(
+        small("random", "support.replies:counted", positions=12), tmp_path / "expected.jsonl"
+    )
     for point in points:
         assert run(tmp_path, jobs, **{replies.KILL_AT: str(point)}) == -9
         left = [int(pid) for pid in (tmp_path / "count.pids").read_text().split()]
@@ -743,7 +850,9 @@ def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody
         assert needed + len(points) <= asked <= needed + 5 * len(points)
 
 
-def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(whole: bytes, tmp_path: Path) -> None:
+def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(
+    whole: bytes, tmp_path: Path
+) -> None:
     header, *lines = whole.splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_bytes(header + b"".join(reversed(lines)))
     (tmp_path / ".a.jsonl.123.part").write_bytes(header)
@@ -756,15 +865,24 @@ def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:
         "from number_tower.evaluation import evaluate\nevaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
     )
     done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=SLOW, check=False
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=False,
     )
     assert done.returncode == 1
-    told = [line for line in done.stderr.splitlines() if "resource_tracker" not in line]  # Python may add its own
+    told = [
+        line for line in done.stderr.splitlines() if "resource_tracker" not in line
+    ]  # Python may add its own
     assert 'needs `if __name__ == "__main__":` before what it does, or jobs=1' in told[-1]
 
 
 def test_a_function_in_a_file_of_the_current_folder_is_found_by_workers(tmp_path: Path) -> None:
-    (tmp_path / "my_player.py").write_text("def answer(question):\n    return question['legal'][-1]\n")
+    (tmp_path / "my_player.py").write_text(
+        "def answer(question):\n    return question['legal'][-1]\n"
+    )
     code = (
         "from number_tower.evaluation import evaluate\n"
         "found = evaluate(['my_player:answer'], ['factor'], number=4, positions=4, jobs=2)\n"
@@ -780,7 +898,9 @@ DIGEST = 3515248972621
 @pytest.mark.parametrize("answer", ["hello" + " " * 200_000, " " * 200_000, "[9]" + "x" * 200_000])
 def test_an_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> None:
     file = tmp_path / "eval.jsonl"
-    call = partial(evaluate, {"long": lambda _: answer}, ["draft"], number=2, positions=2, tries=1, out=file)
+    call = partial(
+        evaluate, {"long": lambda _: answer}, ["draft"], number=2, positions=2, tries=1, out=file
+    )
     first = call()
     before = file.read_bytes()
     assert call(resume=True).done == first.done

@@ -49,21 +49,36 @@ from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
 from support.report_pages import Page, assert_is_accessible, assert_loads_nothing
 
-CALL = ("--player", "random", "--player", "perfect", "--games", "8", "--positions", "16", "--variants", "4")
+CALL = (
+    "--player",
+    "random",
+    "--player",
+    "perfect",
+    "--games",
+    "8",
+    "--positions",
+    "16",
+    "--variants",
+    "4",
+)
 HOSTILE = "./bot --say '<script>alert(1)</script>' --and \"a|b\" `c` [x](y) & *d* __e__ <!-- \u202e\n\x00 ]]>"
 LOUD = "</code></table><script>alert('x')</script> | `` ` [click](http://example.org) \x07"
 
 
 @pytest.fixture(scope="module")
 def small() -> Evaluation:
-    return evaluate(["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=5, jobs=1)
+    return evaluate(
+        ["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=5, jobs=1
+    )
 
 
 @pytest.fixture(scope="module")
 def hostile(small: Evaluation) -> Scores:
     """The same, but the weakest has a terrible name, and says terrible things, a third of which are illegal."""
     suite = replace(small.suite, players=(HOSTILE, *small.suite.players[1:]))
-    return compute_scores(suite, [_spoilt(done) if done.task.player == "random" else done for done in small.done])
+    return compute_scores(
+        suite, [_spoilt(done) if done.task.player == "random" else done for done in small.done]
+    )
 
 
 def _spoilt(done: CompletedTask) -> CompletedTask:
@@ -75,7 +90,9 @@ def _spoilt(done: CompletedTask) -> CompletedTask:
             return replace(decision, attempts=tuple(attempts))
         failed = AnswerAttempt("?", "", None, LOUD, "failed")
         return replace(
-            decision, attempts=(AnswerAttempt("?", LOUD, None, LOUD, "no_number"), failed, failed), block=None
+            decision,
+            attempts=(AnswerAttempt("?", LOUD, None, LOUD, "no_number"), failed, failed),
+            block=None,
         )
 
     task = replace(done.task, player=HOSTILE)
@@ -91,13 +108,24 @@ def _spoilt(done: CompletedTask) -> CompletedTask:
 # The report -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_evaluation_makes_the_same_report_in_whatever_order_tasks_come(small: Evaluation) -> None:
+def test_the_same_evaluation_makes_the_same_report_in_whatever_order_tasks_come(
+    small: Evaluation,
+) -> None:
     files = build_report(small.scores, "tower eval")
-    assert set(files) == {"report.md", "report.html", "regret.svg", "results.svg", "games.svg", "plies.svg"}
+    assert set(files) == {
+        "report.md",
+        "report.html",
+        "regret.svg",
+        "results.svg",
+        "games.svg",
+        "plies.svg",
+    }
     shuffled = list(small.done)
     Random(2).shuffle(shuffled)  # noqa: S311 - play, not secrets
     assert build_report(compute_scores(small.suite, shuffled), "tower eval") == files
-    again = evaluate(["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=5, jobs=2)
+    again = evaluate(
+        ["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=5, jobs=2
+    )
     assert build_report(again.scores, "tower eval") == files
 
 
@@ -152,9 +180,15 @@ def test_a_report_says_what_was_asked_and_what_it_means(small: Evaluation) -> No
     assert "```sh\ntower eval --seed=5\n```" in text
     assert "16 games against fair, half of them in each seat, and moved in 32 positions" in text
     assert "4 games made from the seed. Random seed 5" in text
-    assert "A decision loses the difference between the best block and the one that was placed" in text
+    assert (
+        "A decision loses the difference between the best block and the one that was placed" in text
+    )
     assert "Nobody gave an illegal answer." in text
-    assert text.count("**The player who starts wins") == text.count("**The player who starts loses") > 0
+    assert (
+        text.count("**The player who starts wins")
+        == text.count("**The player who starts loses")
+        > 0
+    )
     for score in small.scores.players:
         mean, low, high, _ = score.overall.regret
         assert f"{mean:.3f} ({low:.3f} to {high:.3f})" in text
@@ -173,7 +207,9 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
         done = command.tower(*shlex.split(call)[1:], "--json")
         assert done.returncode == 0
         document = json.loads(done.stdout)
-        kept = [int(block) for block, worth in document["by_move"].items() if worth["value"] == value]
+        kept = [
+            int(block) for block, worth in document["by_move"].items() if worth["value"] == value
+        ]
         assert document["value"] == value
         assert [int(block) for block in re.findall(r"\d+", blocks)] == sorted(kept)
 
@@ -190,14 +226,23 @@ def test_a_report_says_why_answers_were_illegal_and_what_failed(hostile: Scores)
 def test_a_table_has_every_game_and_players_come_before_baselines(small: Evaluation) -> None:
     suite = replace(small.suite, players=("./my-bot", *small.suite.players[1:]))
     mine = [
-        replace(done, task=replace(done.task, player="./my-bot")) if done.task.player == "random" else done
+        replace(done, task=replace(done.task, player="./my-bot"))
+        if done.task.player == "random"
+        else done
         for done in small.done
     ]
     files = build_report(compute_scores(suite, mine))
-    table = files["report.md"].split("Points lost per decision in every game:\n\n")[1].split("\n\n")[0].splitlines()
+    table = (
+        files["report.md"]
+        .split("Points lost per decision in every game:\n\n")[1]
+        .split("\n\n")[0]
+        .splitlines()
+    )
     assert table[0].split() == ["|", "game", "|", "./my-bot", "|", "perfect", "|", "gentle", "|"]
     assert [row.split()[1] for row in table[2:]] == [f"`{place}`" for place in range(1, 5)]
-    assert files["games.svg"].index(">./my-bot</text>") < files["games.svg"].index(">perfect</text>")
+    assert files["games.svg"].index(">./my-bot</text>") < files["games.svg"].index(
+        ">perfect</text>"
+    )
 
 
 def test_of_a_tie_nobody_is_said_to_have_lost_the_least(small: Evaluation) -> None:
@@ -234,7 +279,8 @@ def test_named_games_are_called_by_their_names() -> None:
 
 def test_code_ends_where_it_ends() -> None:
     text = render_markdown(
-        "*T*", (ShellCommand("a\n```\nb"), (CodeText("`a``b"), " & ", StrongText("x_y"), CodeText(" ")))
+        "*T*",
+        (ShellCommand("a\n```\nb"), (CodeText("`a``b"), " & ", StrongText("x_y"), CodeText(" "))),
     )
     assert text == "# \\*T\\*\n\n````sh\na\n```\nb\n````\n\n``` `a``b ``` &amp; **x\\_y**`   `\n"
 
@@ -243,7 +289,10 @@ def test_players_with_long_names_are_told_apart(small: Evaluation) -> None:
     long = [f"python3 {'very/' * 12}long{number}{'/path' * 12}/bot.py" for number in range(3)]
     named = replace(
         small.scores,
-        players=tuple(replace(score, player=name) for score, name in zip(small.scores.players, long, strict=True)),
+        players=tuple(
+            replace(score, player=name)
+            for score, name in zip(small.scores.players, long, strict=True)
+        ),
     )
     names = [name for name, _ in label_players(named)]
     assert len(set(names)) == 3
@@ -262,14 +311,27 @@ def test_an_evaluation_without_decisions_has_a_report_too() -> None:
 
 
 @pytest.mark.parametrize("wide", [WIDE, NARROW])
-def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: Evaluation, hostile: Scores) -> None:
+def test_pictures_are_well_formed_and_nothing_lies_outside(
+    wide: float, small: Evaluation, hostile: Scores
+) -> None:
     for found in (small.scores, hostile):
         for plot in make_charts(found, label_players(found)):
             root = ET.fromstring(plot.render(wide))  # noqa: S314 - our own
             high = float(root.attrib["height"])
-            assert [child.tag.rpartition("}")[2] for child in root][:3] == ["title", "desc", "style"]
+            assert [child.tag.rpartition("}")[2] for child in root][:3] == [
+                "title",
+                "desc",
+                "style",
+            ]
             for each in root.iter():
-                for name, most in (("x", wide), ("x1", wide), ("x2", wide), ("cx", wide), ("y", high), ("cy", high)):
+                for name, most in (
+                    ("x", wide),
+                    ("x1", wide),
+                    ("x2", wide),
+                    ("cx", wide),
+                    ("y", high),
+                    ("cy", high),
+                ):
                     assert 0 <= float(each.attrib.get(name, 0)) <= most, (plot.name, each.attrib)
             told = plot.description
             assert all(name in told for name, _ in label_players(found)) or plot.name == "plies"
@@ -300,7 +362,12 @@ def test_the_command_keeps_everything_and_prints_the_scores(
     path = Path("cut.jsonl")
     for place in (len(kept) // 3, kept.index(b"\n") // 2):
         path.write_bytes(kept[:place])
-        assert tower(*CALL, "--out", "cut.jsonl", "--resume", "--report", f"out-{place}", "--jobs", "1") == 0
+        assert (
+            tower(
+                *CALL, "--out", "cut.jsonl", "--resume", "--report", f"out-{place}", "--jobs", "1"
+            )
+            == 0
+        )
         assert path.read_bytes() == kept
         for file in Path("out").iterdir():
             assert (Path(f"out-{place}") / file.name).read_bytes() == file.read_bytes()
@@ -324,7 +391,10 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
     task = json.loads(path.read_text().splitlines()[1])
     for key in (*task, *task["decisions"][0]):
         assert f"| `{key}` |" in text
-    for key in (*task["decisions"][0]["attempts"][0], *found.scores.players[0].overall.to_document()):
+    for key in (
+        *task["decisions"][0]["attempts"][0],
+        *found.scores.players[0].overall.to_document(),
+    ):
         assert f"`{key}`" in text
 
 
@@ -332,7 +402,11 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
     ("call", "code", "problem"),
     [
         ("", 2, "--player: expected a command, module:function or a level; or --baselines"),
-        ("draft --player nobody", 2, "the levels are random, gentle, easy, fair, strong, perfect; a program needs a"),
+        (
+            "draft --player nobody",
+            2,
+            "the levels are random, gentle, easy, fair, strong, perfect; a program needs a",
+        ),
         ("draft --player json.py:loads", 2, "write it without .py, as in json:loads"),
         ("draft --player random --against json:loads", 2, "json:loads cannot be the opponent"),
         ("--resume", 2, "there is nothing to resume in eval.jsonl: No such file"),
@@ -347,10 +421,18 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player random --variants 3", 2, "--variants makes new games"),
         ("--player random --variants 1000", 2, "variants; got 1000"),
         ("draft --player random --against nobody", 2, "there is no level 'nobody'"),
-        ("draft --player random --games -1", 2, "--games: expected a whole number from 0 to 1,000,000; got '-1'"),
+        (
+            "draft --player random --games -1",
+            2,
+            "--games: expected a whole number from 0 to 1,000,000; got '-1'",
+        ),
         ("draft --player random --positions x", 2, "--positions: expected a whole number"),
         ("draft --player random --games 0 --positions 0", 2, "expected games or positions"),
-        ("'rules(blocks=1)' --player random --games 0", 2, "known to matter; add games with --games"),
+        (
+            "'rules(blocks=1)' --player random --games 0",
+            2,
+            "known to matter; add games with --games",
+        ),
         ("draft --player random --tries 0", 2, "--tries: expected a whole number"),
         ("draft --player random --report text", 2, "--report: expected a folder"),
         ("draft --player random --report ''", 2, "--report: expected a folder"),
@@ -377,7 +459,9 @@ def test_a_wrong_call_is_refused_before_anybody_is_asked(
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
-def test_a_pipe_is_no_file_to_keep_things_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_is_no_file_to_keep_things_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     assert tower("factor", "--player", "random", "--positions", "0", "--out", str(pipe)) == 2
     assert capsys.readouterr().err.endswith("pipe is not a file that tasks can be saved to\n")
@@ -418,7 +502,17 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
-    call = ["factor", "--player", "support.replies:failing_once", "--games", "2", "--positions", "6", "--jobs", "1"]
+    call = [
+        "factor",
+        "--player",
+        "support.replies:failing_once",
+        "--games",
+        "2",
+        "--positions",
+        "6",
+        "--jobs",
+        "1",
+    ]
     assert tower(*call, "--stop", "--report", "out", "--json") == 130
     said = capfd.readouterr()
     assert said.out == ""
@@ -430,12 +524,20 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     assert found is not None
     assert main(shlex.split(found[2])) == 0
     assert json.loads(capfd.readouterr().out)["players"][0]["reasons"] == {}
-    assert "tower eval factor --player support.replies:failing_once" in Path("out/report.md").read_text()
+    assert (
+        "tower eval factor --player support.replies:failing_once"
+        in Path("out/report.md").read_text()
+    )
     assert tower(*call, "--games", "0", "--positions", "900") == 0
     said = capfd.readouterr()
     assert "Every prompt, answer and value is saved in eval-2.jsonl" in said.out
-    assert "For a report with plots: tower eval --resume --out eval-2.jsonl --report FOLDER\n" in said.out
-    assert re.search(r"Only \d+ of 900 positions were found in which the choice is known to matter", said.out)
+    assert (
+        "For a report with plots: tower eval --resume --out eval-2.jsonl --report FOLDER\n"
+        in said.out
+    )
+    assert re.search(
+        r"Only \d+ of 900 positions were found in which the choice is known to matter", said.out
+    )
     Path("count").write_text("...")
     assert tower(*call, "--tries", "1", "--out", os.devnull) == 0
     said = capfd.readouterr()
@@ -460,19 +562,47 @@ def test_baselines_are_asked_besides_and_nobody_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call = ("factor", "--player", "PERFECT", "--baselines", "--games", "2", "--positions", "2", "--out", os.devnull)
+    call = (
+        "factor",
+        "--player",
+        "PERFECT",
+        "--baselines",
+        "--games",
+        "2",
+        "--positions",
+        "2",
+        "--out",
+        os.devnull,
+    )
     assert tower(*call, "--json", "--jobs", "1") == 0
     players = [player["player"] for player in json.loads(capsys.readouterr().out)["players"]]
     assert sorted(players) == ["easy", "fair", "gentle", "perfect", "random", "strong"]
     assert tower(*call, "--jobs", "1") == 0
-    assert capsys.readouterr().out.endswith("\nNothing is saved; --report FOLDER writes a report with plots.\n")
+    assert capsys.readouterr().out.endswith(
+        "\nNothing is saved; --report FOLDER writes a report with plots.\n"
+    )
 
 
-def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_report(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_report(
+    tmp_path: Path,
+) -> None:
     bot = tmp_path / "bot.sh"
-    bot.write_text("#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n")
+    bot.write_text(
+        "#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n"
+    )
     bot.chmod(0o755)
-    call = ["eval", "draft", "--player", "random", "--player", "./bot.sh", "--games", "20", "--positions", "10"]
+    call = [
+        "eval",
+        "draft",
+        "--player",
+        "random",
+        "--player",
+        "./bot.sh",
+        "--games",
+        "20",
+        "--positions",
+        "10",
+    ]
     call += ["--report", "out", "--jobs"]
 
     def start(*words: str) -> subprocess.Popen[str]:
@@ -490,7 +620,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert (running.returncode, output) == (130, "")
     assert not (tmp_path / "out").exists()
     found = re.fullmatch(
-        r"tower: stopped\. ([\d,]+) of 60 tasks are saved in eval\.jsonl\. Resume with: (.+)\n", complaint
+        r"tower: stopped\. ([\d,]+) of 60 tasks are saved in eval\.jsonl\. Resume with: (.+)\n",
+        complaint,
     )
     assert found is not None
     assert 4 <= int(found[1]) < 60
@@ -527,7 +658,10 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.py").write_text("def answer(question):\n    return question['legal'][0]\n")
-    assert tower("draft", "--player", "here:answer", "--games", "2", "--positions", "2", "--jobs", "1") == 0
+    assert (
+        tower("draft", "--player", "here:answer", "--games", "2", "--positions", "2", "--jobs", "1")
+        == 0
+    )
     lines = Path("eval.jsonl").read_bytes().splitlines(keepends=True)
     Path("eval.jsonl").write_bytes(b"".join(lines[:-1]))
     Path("here.py").unlink()
@@ -535,7 +669,10 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
     assert tower("--resume", "--out", "eval.jsonl", "--jobs", "1") == 2
     complaint = capsys.readouterr().err
     assert "here:answer cannot be used: ModuleNotFoundError" in complaint
-    assert "3 of 4 tasks are saved in eval.jsonl. Resume with: tower eval --resume --out eval.jsonl" in complaint
+    assert (
+        "3 of 4 tasks are saved in eval.jsonl. Resume with: tower eval --resume --out eval.jsonl"
+        in complaint
+    )
 
 
 # The baselines --------------------------------------------------------------------------------------------------------
@@ -550,7 +687,9 @@ def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
     assert asked.baselines
     assert "eval:" in (ROOT / "Makefile").read_text()
     assert commands[0] in (ROOT / "Makefile").read_text()
-    assert {name for _, name in re.findall(r"!\[(.+)\]\((.+)\)", text)} == {path.name for path in folder.glob("*.svg")}
+    assert {name for _, name in re.findall(r"!\[(.+)\]\((.+)\)", text)} == {
+        path.name for path in folder.glob("*.svg")
+    }
 
 
 def test_the_baselines_were_asked_the_games_that_their_seed_makes() -> None:
@@ -571,12 +710,20 @@ def test_without_the_extra_a_report_is_refused_before_any_work_and_the_scores_ca
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         call = [sys.executable, "-c", script, *CALL, "--jobs", "1", *words]
         return subprocess.run(
-            call, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=SLOW, check=False
+            call,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=plain_environment(),
+            timeout=SLOW,
+            check=False,
         )
 
     done = run("--report", "out")
     assert done.returncode == 1
-    assert re.fullmatch(r"tower: a report with charts needs a few more packages: .+\[lab\]'\n", done.stderr)
+    assert re.fullmatch(
+        r"tower: a report with charts needs a few more packages: .+\[lab\]'\n", done.stderr
+    )
     assert list(tmp_path.iterdir()) == []
     done = run()
     assert done.returncode == 0

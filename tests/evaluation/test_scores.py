@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from number_tower.arena.ratings import Z_95, compute_interval
 from number_tower.arena.schedule import parse_game
 from number_tower.evaluation import evaluate
-from number_tower.evaluation.intervals import Estimate, compute_quantile, estimate_difference, estimate_mean
+from number_tower.evaluation.intervals import (
+    Estimate,
+    compute_quantile,
+    estimate_difference,
+    estimate_mean,
+)
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import (
@@ -58,7 +63,9 @@ def test_students_quantiles_are_those_of_the_tables(freedom: int, value: float) 
 
 
 @given(CLUSTERS, st.randoms(use_true_random=False))
-def test_an_interval_holds_its_mean_and_stays_within_what_can_be(clusters: list[list[float]], rng: Random) -> None:
+def test_an_interval_holds_its_mean_and_stays_within_what_can_be(
+    clusters: list[list[float]], rng: Random
+) -> None:
     found = estimate_mean(summed(clusters))
     values = [value for cluster in clusters for value in cluster]
     assert found.number == len(values)
@@ -71,7 +78,9 @@ def test_an_interval_holds_its_mean_and_stays_within_what_can_be(clusters: list[
 
 
 @given(CLUSTERS)
-def test_an_interval_is_never_narrower_than_if_all_were_independent(clusters: list[list[float]]) -> None:
+def test_an_interval_is_never_narrower_than_if_all_were_independent(
+    clusters: list[list[float]],
+) -> None:
     values = [value for cluster in clusters for value in cluster]
     low, high = compute_interval(sum(values), len(values))
     found = estimate_mean(summed(clusters))
@@ -83,7 +92,10 @@ def test_an_interval_is_never_narrower_than_if_all_were_independent(clusters: li
 def test_differences_lie_between_minus_one_and_one_and_turn_with_the_players(
     ours: list[list[float]], theirs: list[list[float]]
 ) -> None:
-    pairs = [[one - other for one, other in zip(*each, strict=False)] for each in zip(ours, theirs, strict=False)]
+    pairs = [
+        [one - other for one, other in zip(*each, strict=False)]
+        for each in zip(ours, theirs, strict=False)
+    ]
     found, turned = (
         estimate_difference(summed(pairs)),
         estimate_difference(summed([[-value for value in each] for each in pairs])),
@@ -144,7 +156,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(world: str) -> None
 
     def holds() -> bool:
         chances = [chance(rng) for _ in range(20)]
-        found = estimate_mean((sum(rng.random() < chance for _ in range(12)), 12) for chance in chances)
+        found = estimate_mean(
+            (sum(rng.random() < chance for _ in range(12)), 12) for chance in chances
+        )
         return found.low <= truth <= found.high
 
     assert 0.93 <= sum(holds() for _ in range(300)) / 300 <= 0.995
@@ -159,10 +173,14 @@ def test_no_spread_between_players_is_no_certainty() -> None:
 
 # What counts ----------------------------------------------------------------------------------------------------------
 
-SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, position_specs=())
+SUITE = Suite(
+    ("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, position_specs=()
+)
 
 
-def decided(block: int | None, values: dict[int, float] | None, *, illegal: int = 0, moves: int = 0) -> Decision:
+def decided(
+    block: int | None, values: dict[int, float] | None, *, illegal: int = 0, moves: int = 0
+) -> Decision:
     wrong = [AnswerAttempt("?", "x", None, "no number", "no_number")] * illegal
     right = [] if block is None else [AnswerAttempt("?", f"[{block}]", block, None)]
     return Decision(tuple(range(1, moves + 1)), (*wrong, *right), block, values)
@@ -185,7 +203,9 @@ def done(
 
 
 def overall(*tasks: CompletedTask) -> PlayerFigures:
-    return next(score.overall for score in compute_scores(SUITE, tasks).players if score.player == "ann")
+    return next(
+        score.overall for score in compute_scores(SUITE, tasks).players if score.player == "ann"
+    )
 
 
 WON, LOST, DRAWN = {1: 1.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.5, 2: 0.0, 3: 0.5}
@@ -193,7 +213,8 @@ WON, LOST, DRAWN = {1: 1.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.5, 2: 0.0, 3: 0.5}
 
 def test_regret_is_the_best_value_less_that_of_the_block() -> None:
     found = overall(
-        done(decided(1, WON), decided(2, WON), index=0), done(decided(2, DRAWN), decided(3, DRAWN), index=1, cluster=1)
+        done(decided(1, WON), decided(2, WON), index=0),
+        done(decided(2, DRAWN), decided(3, DRAWN), index=1, cluster=1),
     )
     assert found.regret.mean == (0 + 1 + 0.5 + 0) / 4
     assert found.kept.mean == 0.5
@@ -208,7 +229,14 @@ def test_what_makes_no_difference_or_is_not_known_does_not_count_but_is_a_decisi
 def test_no_legal_answer_loses_all_and_stays_in_every_denominator() -> None:
     found = overall(
         done(decided(None, WON, illegal=3), forfeit="no number"),
-        done(decided(None, DRAWN, illegal=3), index=1, cluster=1, kind="game", points=0.0, forfeit="no number"),
+        done(
+            decided(None, DRAWN, illegal=3),
+            index=1,
+            cluster=1,
+            kind="game",
+            points=0.0,
+            forfeit="no number",
+        ),
         done(decided(1, WON, illegal=1), index=2, cluster=2),
         done(decided(1, WON), index=3, cluster=3),
     )
@@ -235,24 +263,47 @@ def test_giving_up_counts_where_something_could_be_had_and_only_there() -> None:
 
 
 def test_of_those_who_lost_the_same_more_points_come_first_and_then_fewer_forfeits() -> None:
-    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, position_specs=())
+    suite = Suite(
+        ("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, position_specs=()
+    )
     tasks = [
         done(decided(1, WON), index=0, player="ann", kind="game", points=0.0),
         done(decided(1, WON), index=1, player="ben", kind="game", points=1.0),
-        done(decided(1, WON), decided(None, LOST), index=2, player="cas", kind="game", points=0.5, forfeit="no"),
+        done(
+            decided(1, WON),
+            decided(None, LOST),
+            index=2,
+            player="cas",
+            kind="game",
+            points=0.5,
+            forfeit="no",
+        ),
         done(decided(1, WON), index=3, player="dan", kind="game", points=0.5),
     ]
-    assert [score.player for score in compute_scores(suite, tasks).players] == ["ben", "dan", "cas", "ann"]
+    assert [score.player for score in compute_scores(suite, tasks).players] == [
+        "ben",
+        "dan",
+        "cas",
+        "ann",
+    ]
 
 
 def test_it_is_said_why_answers_were_illegal_and_what_failed_first() -> None:
     failed = Decision(
-        (), (AnswerAttempt("?", "", None, "the end", "failed"), AnswerAttempt("?", "[9]", None, "x", "fit")), None, WON
+        (),
+        (
+            AnswerAttempt("?", "", None, "the end", "failed"),
+            AnswerAttempt("?", "[9]", None, "x", "fit"),
+        ),
+        None,
+        WON,
     )
     first = Decision((), (AnswerAttempt("?", "", None, "no connection", "failed"),), None, WON)
     tasks = [done(failed, index=5), done(decided(1, WON, illegal=2), index=1), done(first, index=3)]
     for order in (tasks, tasks[::-1]):
-        score = next(score for score in compute_scores(SUITE, order).players if score.player == "ann")
+        score = next(
+            score for score in compute_scores(SUITE, order).players if score.player == "ann"
+        )
         assert dict(score.reasons) == {"fit": 1, "no_number": 2, "failed": 2}
         assert score.failure == "no connection"
         assert set(REASONS) == set(REASON_WORDS)
@@ -262,7 +313,8 @@ def test_it_is_said_why_answers_were_illegal_and_what_failed_first() -> None:
 
 def test_points_are_those_of_games_alone() -> None:
     tasks = [
-        done(index=place, kind="game", cluster=place, points=points) for place, points in enumerate((1, 0.5, 0, 1))
+        done(index=place, kind="game", cluster=place, points=points)
+        for place, points in enumerate((1, 0.5, 0, 1))
     ]
     found = overall(*tasks, done(decided(1, WON), index=4))
     assert (found.won, found.drawn, found.lost, found.games, found.tasks) == (2, 1, 1, 4, 5)
@@ -310,7 +362,9 @@ def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> 
         done(decided(1, WON, moves=5), index=5),
     ]
     for order in (tasks, tasks[::-1]):
-        worst = next(score.worst for score in compute_scores(SUITE, order).players if score.player == "ann")
+        worst = next(
+            score.worst for score in compute_scores(SUITE, order).players if score.player == "ann"
+        )
         assert [blunder.task.index for blunder in worst] == [2, 0, 4]
         assert len(worst) == MAX_EXAMPLES
 
@@ -320,11 +374,15 @@ def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> 
 
 @pytest.fixture(scope="module")
 def real() -> tuple[Suite, tuple[CompletedTask, ...]]:
-    found = evaluate(["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=3, jobs=1)
+    found = evaluate(
+        ["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=3, jobs=1
+    )
     return found.suite, found.done
 
 
-def test_the_order_in_which_tasks_arrive_changes_nothing(real: tuple[Suite, tuple[CompletedTask, ...]]) -> None:
+def test_the_order_in_which_tasks_arrive_changes_nothing(
+    real: tuple[Suite, tuple[CompletedTask, ...]],
+) -> None:
     suite, tasks = real
     shuffled = list(tasks)
     Random(1).shuffle(shuffled)  # noqa: S311 - likewise
@@ -366,17 +424,25 @@ def test_the_perfect_player_loses_nothing_and_a_random_one_what_a_guess_does(
 def test_the_json_document_has_it_all(real: tuple[Suite, tuple[CompletedTask, ...]]) -> None:
     found: Scores = compute_scores(*real)
     document = json.loads(found.to_json())
-    assert [player["player"] for player in document["players"]] == [score.player for score in found.players]
+    assert [player["player"] for player in document["players"]] == [
+        score.player for score in found.players
+    ]
     assert (document["number"], document["positions"], document["seed"]) == (16, 32, 3)
     first = document["players"][0]
-    assert first["regret"] == {"mean": 0.0, "interval": first["regret"]["interval"], "number": first["kept"]["number"]}
+    assert first["regret"] == {
+        "mean": 0.0,
+        "interval": first["regret"]["interval"],
+        "number": first["kept"]["number"],
+    }
     assert list(first["by_kind"]) == ["game", "position"]
     assert len(first["by_seat"]) == 2
     assert list(first["by_game"]) == document["games"]
     assert len(document["pairs"]) == 3
 
 
-def test_clusters_that_do_not_differ_count_as_one_value_each_whatever_rounding_makes_of_them() -> None:
+def test_clusters_that_do_not_differ_count_as_one_value_each_whatever_rounding_makes_of_them() -> (
+    None
+):
     sevens = estimate_mean([(0.1 * 7 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
     halves = estimate_mean([(0.5 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
     assert sevens.high - sevens.low > 0.4

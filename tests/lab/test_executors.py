@@ -23,7 +23,10 @@ from support.lab_spaces import AXES, make_deadly_space
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[ClusterExecutor]:
-    with start_cluster(2, processes=True) as started, ClusterExecutor(started.scheduler_address) as connected:
+    with (
+        start_cluster(2, processes=True) as started,
+        ClusterExecutor(started.scheduler_address) as connected,
+    ):
         yield connected
 
 
@@ -34,7 +37,9 @@ def write_rows(path: Path, space: Space, *executor: Any, **options: Any) -> byte
     return path.read_bytes()
 
 
-def test_the_rows_are_the_same_whichever_executor_measured_them(cluster: ClusterExecutor, tmp_path: Path) -> None:
+def test_the_rows_are_the_same_whichever_executor_measured_them(
+    cluster: ClusterExecutor, tmp_path: Path
+) -> None:
     space = make_space("draft", AXES)
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(1) as own:
         files = {
@@ -52,8 +57,12 @@ def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else(
     where: str, cluster: ClusterExecutor
 ) -> None:
     space = make_deadly_space()
-    rows = sorted(sweep(space, cluster if where == "cluster" else None, jobs=2), key=lambda row: row.index)
-    assert [row.status for row in rows] == ["crashed" if index == space.deadly else "measured" for index in range(25)]
+    rows = sorted(
+        sweep(space, cluster if where == "cluster" else None, jobs=2), key=lambda row: row.index
+    )
+    assert [row.status for row in rows] == [
+        "crashed" if index == space.deadly else "measured" for index in range(25)
+    ]
     assert rows[space.deadly] == LabRow(
         space.deadly,
         "draft",
@@ -68,7 +77,10 @@ def test_a_sweep_whose_process_was_killed_is_resumed_to_the_same_rows(tmp_path: 
     call = ["lab", "climb", "--blocks", "1-5..1-40", "--opening", "none;1-2..1-9", "--jobs", "1"]
     file = tmp_path / "killed.jsonl"
     with subprocess.Popen(
-        [TOWER, *call, "--out", str(file)], env=plain_environment(), stdout=subprocess.DEVNULL, start_new_session=True
+        [TOWER, *call, "--out", str(file)],
+        env=plain_environment(),
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     ) as killed:
         wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 20)
         os.killpg(killed.pid, signal.SIGKILL)

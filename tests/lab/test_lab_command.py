@@ -16,7 +16,18 @@ def read_rows(path: Path) -> list[LabRow]:
 
 
 def test_a_grid_is_measured_and_its_rows_are_saved(tmp_path: Path) -> None:
-    call = ["lab", "draft", "--blocks", "1-5..1-7", "--target", "8,10", "--opening", "none;1-6", "--jobs", "1"]
+    call = [
+        "lab",
+        "draft",
+        "--blocks",
+        "1-5..1-7",
+        "--target",
+        "8,10",
+        "--opening",
+        "none;1-6",
+        "--jobs",
+        "1",
+    ]
     done = tower(*call, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
@@ -28,7 +39,20 @@ def test_a_grid_is_measured_and_its_rows_are_saved(tmp_path: Path) -> None:
 
 
 def test_the_same_seed_draws_the_same_rows(tmp_path: Path) -> None:
-    call = ["lab", "race", "--blocks", "1-3..1-7", "--target", "5..12", "--sample", "6", "--seed", "4", "--jobs", "1"]
+    call = [
+        "lab",
+        "race",
+        "--blocks",
+        "1-3..1-7",
+        "--target",
+        "5..12",
+        "--sample",
+        "6",
+        "--seed",
+        "4",
+        "--jobs",
+        "1",
+    ]
     tower(*call, "--out", "one.jsonl", cwd=tmp_path)
     tower(*call, "--out", "two.jsonl", cwd=tmp_path)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
@@ -36,20 +60,35 @@ def test_the_same_seed_draws_the_same_rows(tmp_path: Path) -> None:
 
 
 def test_a_table_is_written_if_the_file_is_named_so(tmp_path: Path) -> None:
-    done = tower("lab", "factor", "--blocks", "1-3..1-5", "--out", "rows.csv", "--jobs", "1", cwd=tmp_path)
+    done = tower(
+        "lab", "factor", "--blocks", "1-3..1-5", "--out", "rows.csv", "--jobs", "1", cwd=tmp_path
+    )
     assert "The rows are in rows.csv and rows.jsonl." in done.stdout
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == 4
 
 
 def test_a_rule_file_has_a_lab_too(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[rules]\nblocks = "1-6"\nfit = "related"\n')
-    done = tower("lab", "mine.toml", "--blocks", "1-4..1-6", "--stuck", "loses,skips", "--jobs", "1", cwd=tmp_path)
+    done = tower(
+        "lab",
+        "mine.toml",
+        "--blocks",
+        "1-4..1-6",
+        "--stuck",
+        "loses,skips",
+        "--jobs",
+        "1",
+        cwd=tmp_path,
+    )
     assert "6 settings measured." in done.stdout
 
 
 def test_what_is_too_large_is_counted_or_estimated(tmp_path: Path) -> None:
     call = ["lab", "race", "--target", "15", "--positions", "100", "--jobs", "1"]
-    assert "0 settings measured.\n1 setting too large, not measured; --positions" in tower(*call, cwd=tmp_path).stdout
+    assert (
+        "0 settings measured.\n1 setting too large, not measured; --positions"
+        in tower(*call, cwd=tmp_path).stdout
+    )
     estimated = tower(*call, "--estimate", "2", "--out", "estimates.jsonl", cwd=tmp_path)
     assert "1 setting too large: estimated from sampled games.\n" in estimated.stdout
     assert [row.status for row in read_rows(tmp_path / "estimates.jsonl")] == ["estimated"]
@@ -72,17 +111,25 @@ def test_an_experiment_in_the_file_is_resumed_or_left_as_it_is(tmp_path: Path) -
     [
         ([], "expected a game, such as draft, or a rule file"),
         (["drfat"], "there is no game called 'drfat'"),
-        (["draft", "--target", "9..5"], "--target: expected the smaller value first, such as 5..60; got '9..5'"),
+        (
+            ["draft", "--target", "9..5"],
+            "--target: expected the smaller value first, such as 5..60; got '9..5'",
+        ),
         (["draft", "--fit", "up"], "--fit: expected one of any, descending"),
         (
             ["draft", "--opening", "50"],
             "none of these combinations are rules that can be played; the first: opening: expected blocks of this game",
         ),
         (["draft", "--sample", "0"], "--sample: expected a whole number from 1"),
-        (["draft", "--out", "/nowhere/rows.jsonl"], "settings cannot be saved to /nowhere/rows.jsonl"),
+        (
+            ["draft", "--out", "/nowhere/rows.jsonl"],
+            "settings cannot be saved to /nowhere/rows.jsonl",
+        ),
     ],
 )
-def test_a_wrong_call_is_refused_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_a_wrong_call_is_refused_in_one_line(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
     done = tower("lab", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

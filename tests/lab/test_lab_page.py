@@ -17,7 +17,9 @@ WINNERS = {"win": "first", "draw": "nobody", "loss": "second"}
 def read_table(heading: str) -> Iterator[dict[str, str]]:
     """Yield the lines of the first table below a heading."""
     lines = iter(PAGE.partition(f"# {heading}\n")[2].splitlines())
-    table = takewhile(lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines))
+    table = takewhile(
+        lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines)
+    )
     heads, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     for row in rows:
         yield dict(zip(heads, row, strict=True))

@@ -33,7 +33,9 @@ def assert_equal_games(found: Study, plain: PlainStudy) -> None:
         assert games.draws == pytest.approx(expected.draws, abs=CLOSE)
         assert games.length == pytest.approx(expected.length, abs=CLOSE)
         assert games.swings == pytest.approx(expected.swings, abs=CLOSE)
-        assert games.endings == pytest.approx({reason: expected.endings[reason] for reason in ENDINGS}, abs=CLOSE)
+        assert games.endings == pytest.approx(
+            {reason: expected.endings[reason] for reason in ENDINGS}, abs=CLOSE
+        )
 
 
 @settings(max_examples=examples(300))
@@ -63,7 +65,10 @@ def test_equal_positions_are_counted_once_and_nothing_else_is_left_out(rules: Ru
     found, plain = study(rules), PlainStudy(rules)
     assert found.longest == plain.longest
     assert min(1, len(plain.positions)) <= found.positions <= len(plain.positions)
-    differ = [len({plain.move_value(each, block, None) for block in each.legal}) > 1 for each in plain.positions]
+    differ = [
+        len({plain.move_value(each, block, None) for block in each.legal}) > 1
+        for each in plain.positions
+    ]
     assert (found.decisions > 0) == any(differ)
     assert (found.decisions == 1) == (differ != [] and all(differ))
 
@@ -80,7 +85,9 @@ def test_compiled_and_interpreted_studies_are_the_same_to_the_last_bit(rules: Ru
 def test_measures_follow_from_the_games_of_equal_players_by_their_formulas(rules: Rules) -> None:
     found = study(rules)
     equal = [found.get_games(sight, sight) for sight in (0, 1, 2, 3, 4, 6, 8)]
-    assert found.fairness == pytest.approx(1 - 2 * sum(abs(games.result - 1 / 2) for games in equal) / 7)
+    assert found.fairness == pytest.approx(
+        1 - 2 * sum(abs(games.result - 1 / 2) for games in equal) / 7
+    )
     assert found.length == pytest.approx(sum(games.length for games in equal) / 7)
     assert found.drama == pytest.approx(sum(games.swings for games in equal) / 7)
     assert found.draws == pytest.approx(found.endings["level"], abs=CLOSE)
@@ -88,7 +95,8 @@ def test_measures_follow_from_the_games_of_equal_players_by_their_formulas(rules
     assert sum(found.endings.values()) == pytest.approx(1)
     ladder = zip(SIGHTS[1:], SIGHTS, strict=False)
     steps = [
-        (found.get_games(above, below).result + 1 - found.get_games(below, above).result) / 2 for above, below in ladder
+        (found.get_games(above, below).result + 1 - found.get_games(below, above).result) / 2
+        for above, below in ladder
     ]
     assert found.depth == sum(step >= 0.55 for step in steps)
 
@@ -126,11 +134,17 @@ def test_played_games_agree_with_the_expected_ones(name: str) -> None:
         games = [plain.play(first, second, rng) for _ in range(number)]
         expected = found.get_games(first, second)
         outcomes = [positions[-1].outcome for positions in games]
-        results = [0.5 if each.winner is None else float(each.winner == 0) for each in outcomes if each is not None]
+        results = [
+            0.5 if each.winner is None else float(each.winner == 0)
+            for each in outcomes
+            if each is not None
+        ]
         reasons = Counter[str](each.reason for each in outcomes if each is not None)
         assert abs(sum(results) / number - expected.result) < 5 * sqrt(0.25 / number)
         for reason in ENDINGS:
-            assert abs(reasons[reason] / number - expected.endings[reason]) < 5 * sqrt(0.25 / number)
+            assert abs(reasons[reason] / number - expected.endings[reason]) < 5 * sqrt(
+                0.25 / number
+            )
         length = sum(len(positions) - 1 for positions in games) / number
         assert abs(length - expected.length) < 5 * found.longest / 2 / sqrt(number)
 
@@ -144,7 +158,13 @@ def test_a_rule_file_is_measured_like_a_game(tmp_path: Path) -> None:
 
 def test_a_game_that_is_over_before_it_begins_is_lost_by_the_first_player() -> None:
     found = study(Rules(blocks=[5], target=3))
-    assert (found.value, found.plies, found.openings, found.positions, found.length) == ("loss", 0, 0, 0, 0)
+    assert (found.value, found.plies, found.openings, found.positions, found.length) == (
+        "loss",
+        0,
+        0,
+        0,
+        0,
+    )
     assert (found.fairness, found.depth, found.endings["stuck"], found.reach) == (0, 0, 1, 0)
     assert study(Rules(blocks=[5], target=3, stuck="skips")).value == "draw"
 
@@ -161,9 +181,13 @@ def test_what_is_too_large_is_not_measured(compiled: bool) -> None:  # noqa: FBT
     rules = nt.rules("race")
     exact = study(rules, compiled=compiled).positions
     assert study(rules, positions=exact, compiled=compiled).positions == exact
-    with pytest.raises(NotMeasuredError, match=f"too large, not measured: more than {exact - 1:,} positions"):
+    with pytest.raises(
+        NotMeasuredError, match=f"too large, not measured: more than {exact - 1:,} positions"
+    ):
         study(rules, positions=exact - 1, compiled=compiled)
-    with pytest.raises(NotMeasuredError, match="too large, not measured: more than 1 MiB of memory"):
+    with pytest.raises(
+        NotMeasuredError, match="too large, not measured: more than 1 MiB of memory"
+    ):
         study(rules.changed({"target": 30}), memory=1, compiled=compiled)
 
 
@@ -192,7 +216,9 @@ def test_a_limit_of_positions_never_changes_a_result(name: str, limit: int) -> N
 
 
 @pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
-def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(book: catalogue.Rulebook) -> None:
+def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(
+    book: catalogue.Rulebook,
+) -> None:
     usual = study(book.rules)
     assert len(book.presets) >= 2
     for preset in book.presets.values():
@@ -205,5 +231,10 @@ def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(book: cata
 def test_shares_and_results_are_never_beyond_0_and_1(rules: Rules) -> None:
     found = study(rules)
     for games in (games for row in found.games for games in row):
-        assert all(0 <= share <= 1 for share in (games.result, games.draws, *games.endings.values()))
-    assert all(0 <= measure <= 1 for measure in (found.fairness, found.decisions, found.draws, found.reach or 0))
+        assert all(
+            0 <= share <= 1 for share in (games.result, games.draws, *games.endings.values())
+        )
+    assert all(
+        0 <= measure <= 1
+        for measure in (found.fairness, found.decisions, found.draws, found.reach or 0)
+    )

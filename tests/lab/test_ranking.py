@@ -38,7 +38,9 @@ FIGURES = st.fixed_dictionaries(
     }
 )
 ROWS = st.lists(FIGURES, max_size=12).map(
-    lambda all_figures: [make_row(index=index, figures=figures) for index, figures in enumerate(all_figures)]
+    lambda all_figures: [
+        make_row(index=index, figures=figures) for index, figures in enumerate(all_figures)
+    ]
 )
 GOAL_SETS = st.lists(st.sampled_from(list(GOALS)), min_size=2, unique=True)
 
@@ -52,9 +54,15 @@ def beats(one: list[float], other: list[float]) -> bool:
 
 
 @given(ROWS, GOAL_SETS)
-def test_the_front_is_exactly_the_settings_that_no_other_one_beats(rows: list[LabRow], goals: list[str]) -> None:
+def test_the_front_is_exactly_the_settings_that_no_other_one_beats(
+    rows: list[LabRow], goals: list[str]
+) -> None:
     points = {row.index: get_goals(row, goals) for row in rows}
-    unbeaten = {index for index, point in points.items() if not any(beats(other, point) for other in points.values())}
+    unbeaten = {
+        index
+        for index, point in points.items()
+        if not any(beats(other, point) for other in points.values())
+    }
     assert find_front(rows, goals) == unbeaten
 
 
@@ -67,12 +75,21 @@ def test_with_one_weight_the_order_is_that_of_its_measure(rows: list[LabRow], go
 
 
 @given(ROWS, st.sampled_from(["fairness", "depth", "decisions"]), st.integers(1, 50))
-def test_more_weight_never_lowers_the_setting_that_is_best_in_it(rows: list[LabRow], goal: str, more: int) -> None:
+def test_more_weight_never_lowers_the_setting_that_is_best_in_it(
+    rows: list[LabRow], goal: str, more: int
+) -> None:
     weights = {"fairness": 1.0, "depth": 1.0, "decisions": 1.0}
     heavier = weights | {goal: weights[goal] + more}
-    for best in (row for row in rows if GOALS[goal](row) == max(GOALS[goal](each) or 0.0 for each in rows)):
-        ahead = sum(compute_score(row, weights) > compute_score(best, weights) + 1e-9 for row in rows)
-        assert sum(compute_score(row, heavier) > compute_score(best, heavier) + 1e-9 for row in rows) <= ahead
+    for best in (
+        row for row in rows if GOALS[goal](row) == max(GOALS[goal](each) or 0.0 for each in rows)
+    ):
+        ahead = sum(
+            compute_score(row, weights) > compute_score(best, weights) + 1e-9 for row in rows
+        )
+        assert (
+            sum(compute_score(row, heavier) > compute_score(best, heavier) + 1e-9 for row in rows)
+            <= ahead
+        )
 
 
 @given(ROWS)
@@ -87,9 +104,15 @@ def test_scores_are_from_0_to_1_and_equal_settings_keep_their_order(rows: list[L
 def test_reach_does_not_count_without_a_target_and_what_is_not_known_counts_as_nothing() -> None:
     figures = {"fairness": 0.8, "drama": 1.0, "reach": None}
     weights = {"fairness": 1.0, "drama": 1.0, "reach": 1.0}
-    assert compute_score(make_row("climb", figures=figures), weights) == pytest.approx((0.8 + 0.5) / 2)
-    assert compute_score(make_row("draft", figures=figures), weights) == pytest.approx((0.8 + 0.5) / 3)
-    assert compute_score(make_row("climb", figures=figures | {"drama": None}), weights) == pytest.approx(0.8 / 2)
+    assert compute_score(make_row("climb", figures=figures), weights) == pytest.approx(
+        (0.8 + 0.5) / 2
+    )
+    assert compute_score(make_row("draft", figures=figures), weights) == pytest.approx(
+        (0.8 + 0.5) / 3
+    )
+    assert compute_score(
+        make_row("climb", figures=figures | {"drama": None}), weights
+    ) == pytest.approx(0.8 / 2)
 
 
 @given(ROWS)
@@ -103,7 +126,9 @@ def test_each_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: li
             value = GUARDS[name].measure(row)
             assert (name in problems) == (value is not None and value < least)
     assert ranking.failing == len(rows) - len(listed)
-    assert ranking.left_out == {name: sum(name in find_problems(row) for row in rows) for name in ranking.left_out}
+    assert ranking.left_out == {
+        name: sum(name in find_problems(row) for row in rows) for name in ranking.left_out
+    }
 
 
 @given(ROWS)
@@ -127,7 +152,14 @@ def test_a_setting_on_the_front_passes_the_guards(rows: list[LabRow]) -> None:
 def test_every_kind_of_degenerate_game_is_left_out_unless_its_guard_is_lowered(
     figures: dict[str, Any], problem: str
 ) -> None:
-    good = {"positions": 500, "openings": 9, "length": 8.0, "fairness": 0.8, "reach": 0.5, "decisions": 0.6}
+    good = {
+        "positions": 500,
+        "openings": 9,
+        "length": 8.0,
+        "fairness": 0.8,
+        "reach": 0.5,
+        "decisions": 0.6,
+    }
     assert find_problems(make_row(figures=good)) == []
     row = make_row(figures=good | figures)
     assert find_problems(row) == [problem]
@@ -138,7 +170,9 @@ def test_every_kind_of_degenerate_game_is_left_out_unless_its_guard_is_lowered(
 def test_settings_that_were_not_measured_are_not_ranked_and_unknown_figures_pass() -> None:
     rows = [make_row(index=0, status="too large"), make_row(index=1, status="crashed")]
     estimate = make_row(
-        index=2, status="estimated", figures={"fairness": 0.8, "length": 8.0, "reach": 0.5, "decisions": 0.5}
+        index=2,
+        status="estimated",
+        figures={"fairness": 0.8, "length": 8.0, "reach": 0.5, "decisions": 0.5},
     )
     ranking = rank_rows([*rows, estimate])
     assert [each.row.index for each in ranking.rows] == [2]
@@ -146,7 +180,14 @@ def test_settings_that_were_not_measured_are_not_ranked_and_unknown_figures_pass
 
 
 def test_of_settings_with_the_same_figures_one_stands_for_all() -> None:
-    figures = {"fairness": 0.8, "positions": 500, "length": 8.0, "reach": 0.5, "decisions": 0.5, "value": "win"}
+    figures = {
+        "fairness": 0.8,
+        "positions": 500,
+        "length": 8.0,
+        "reach": 0.5,
+        "decisions": 0.5,
+        "value": "win",
+    }
     figures |= {"plies": 5, "depth": 4}
     rows = [make_row(index=index, figures=figures) for index in range(3)]
     rows.append(make_row(index=3, figures=figures | {"depth": 3}))
@@ -155,7 +196,11 @@ def test_of_settings_with_the_same_figures_one_stands_for_all() -> None:
 
 def test_weights_limits_and_fronts_are_read() -> None:
     assert parse_weights("fairness=2, depth=0.5") == {"fairness": 2.0, "depth": 0.5}
-    assert parse_limits("positions=50,reach=0") == {**DEFAULT_LIMITS, "positions": 50.0, "reach": 0.0}
+    assert parse_limits("positions=50,reach=0") == {
+        **DEFAULT_LIMITS,
+        "positions": 50.0,
+        "reach": 0.0,
+    }
     assert parse_limits("none") == {}
     assert parse_front("fairness, drama") == ("fairness", "drama")
 
@@ -175,11 +220,17 @@ GUARDED = "expected one of positions, openings, length, fairness, reach, decisio
         (parse_weights, "fairness=nan", "expected a number from 0 after fairness=; got 'nan'"),
         (parse_weights, "fairness=0", "expected at least one weight above 0"),
         (parse_limits, "drama=1", f"{GUARDED}'drama'"),
-        (parse_front, "fairness", "expected two measures or more, such as fairness,depth; got 'fairness'"),
+        (
+            parse_front,
+            "fairness",
+            "expected two measures or more, such as fairness,depth; got 'fairness'",
+        ),
         (parse_front, "fairness,fun", f"{MIXED}'fun'"),
     ],
 )
-def test_a_mistake_is_answered_with_what_would_be_right(parse: Any, text: str, problem: str) -> None:
+def test_a_mistake_is_answered_with_what_would_be_right(
+    parse: Any, text: str, problem: str
+) -> None:
     with pytest.raises(RankingError) as caught:
         parse(text)
     assert str(caught.value) == problem

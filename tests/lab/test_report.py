@@ -42,7 +42,9 @@ def results() -> LabResults:
     rows = make_grid(blocks=BLOCKS, target=TARGETS, fit=["descending", "any"])
     return make_results(
         [
-            make_row("draft", row.index, statuses[row.index], None, **row.options) if row.index in statuses else row
+            make_row("draft", row.index, statuses[row.index], None, **row.options)
+            if row.index in statuses
+            else row
             for row in rows
         ]
     )
@@ -62,7 +64,9 @@ def list_maps(page: str) -> dict[str, ET.Element]:
     """Return the maps of a page by their titles."""
     drawings = [ET.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]  # noqa: S314 - our own
     titles = [drawing[0].text or "" for drawing in drawings]
-    return {title: each for title, each in zip(titles, drawings, strict=True) if " and " not in title}
+    return {
+        title: each for title, each in zip(titles, drawings, strict=True) if " and " not in title
+    }
 
 
 def list_tooltips(drawing: ET.Element) -> list[str]:
@@ -70,7 +74,10 @@ def list_tooltips(drawing: ET.Element) -> list[str]:
 
 
 def list_commands(page: str) -> list[str]:
-    return [html.unescape(text) for text in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)]
+    return [
+        html.unescape(text)
+        for text in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    ]
 
 
 def read_rules(command: str) -> Rules:
@@ -80,16 +87,27 @@ def read_rules(command: str) -> Rules:
     return choose_game(args, args.game).rules
 
 
-def test_every_map_has_a_tooltip_with_the_figures_of_every_setting(files: dict[str, str], results: LabResults) -> None:
+def test_every_map_has_a_tooltip_with_the_figures_of_every_setting(
+    files: dict[str, str], results: LabResults
+) -> None:
     maps = list_maps(files[PAGE])
     assert list(maps) == ["Who wins", "Fairness", "Depth", "Length", "Reach"]
-    expected = sorted(f"{label_setting(row, results.values)}: {describe_figures(row)}" for row in results.rows)
+    expected = sorted(
+        f"{label_setting(row, results.values)}: {describe_figures(row)}" for row in results.rows
+    )
     for drawing in maps.values():
         assert sorted(list_tooltips(drawing)) == expected
 
 
 def test_a_tooltip_tells_all_figures() -> None:
-    figures = {"value": "loss", "plies": 6, "fairness": 0.4924, "depth": 3, "drama": 0.71, "decisions": 0.52}
+    figures = {
+        "value": "loss",
+        "plies": 6,
+        "fairness": 0.4924,
+        "depth": 3,
+        "drama": 0.71,
+        "decisions": 0.52,
+    }
     figures |= {"reach": 0.43, "draws": 0.08, "length": 5.12, "positions": 1431}
     assert describe_figures(make_row(target=15, figures=figures)) == (
         "the second player wins in 6 moves with best play; fairness 0.49; depth 3; drama 0.71; decisions 52%; "
@@ -104,7 +122,9 @@ def test_settings_without_figures_are_blank_cells_with_their_reason(files: dict[
         tooltips = list_tooltips(drawing)
         assert "blocks 1-7, target 15, fit any: too large to measure" in tooltips
         assert "blocks 1-7, target 21, fit any: not measured because of an error" in tooltips
-    assert "21 measured exactly, 1 estimated from sampled games, 1 too large to measure" in files[PAGE]
+    assert (
+        "21 measured exactly, 1 estimated from sampled games, 1 too large to measure" in files[PAGE]
+    )
 
 
 def test_estimates_are_marked_everywhere(results: LabResults) -> None:
@@ -150,7 +170,10 @@ def test_any_rules_are_played_by_options_or_by_a_rule_file(mechanics: Rules) -> 
 
 
 def test_options_are_preferred_to_a_rule_file() -> None:
-    assert make_play_command(make_row(blocks="1-7", target=12), 1).text == "tower play draft --target 12 --blocks 1-7"
+    assert (
+        make_play_command(make_row(blocks="1-7", target=12), 1).text
+        == "tower play draft --target 12 --blocks 1-7"
+    )
     assert make_play_command(make_row(), 1).text == "tower play draft"
     assert make_play_command(make_row(fit="any"), 2).text == "tower play draft-2.toml"
 
@@ -164,10 +187,14 @@ def test_the_same_file_makes_the_same_report(files: dict[str, str], results: Lab
     rows = [LabRow.from_document(json.loads(row.to_json())) for row in results.rows]
     again = make_results(rows)
     ranking = rank_rows(again.rows, limits={"fairness": 0.1})
-    assert build_report(again, ranking, folder="report", command="tower lab show lab.jsonl") == files
+    assert (
+        build_report(again, ranking, folder="report", command="tower lab show lab.jsonl") == files
+    )
 
 
-def test_the_table_beside_the_page_has_every_setting(files: dict[str, str], results: LabResults) -> None:
+def test_the_table_beside_the_page_has_every_setting(
+    files: dict[str, str], results: LabResults
+) -> None:
     lines = files[TABLE].splitlines()
     assert lines[0] == ",".join(CSV_COLUMNS)
     assert len(lines) == 1 + len(results.rows)
@@ -203,7 +230,10 @@ def test_a_single_setting_has_a_report_without_maps() -> None:
 
 
 def test_a_sweep_that_measured_nothing_has_a_report_that_says_so() -> None:
-    rows = [make_row(index=place, target=target, status="too large") for place, target in enumerate(TARGETS)]
+    rows = [
+        make_row(index=place, target=target, status="too large")
+        for place, target in enumerate(TARGETS)
+    ]
     page = build_report(make_results(rows), rank_rows(rows))[PAGE]
     assert "4 settings of draft: 0 measured exactly and 4 too large to measure." in page
     assert list_maps(page) == {}
@@ -234,7 +264,9 @@ def test_axes_can_be_chosen_and_the_others_follow(results: LabResults) -> None:
 
 
 def test_further_rules_have_the_value_of_the_best_setting_and_that_is_said() -> None:
-    rows = make_grid(blocks=BLOCKS, target=[12, 15], fit=["descending", "any"], stuck=["skips", "loses"])
+    rows = make_grid(
+        blocks=BLOCKS, target=[12, 15], fit=["descending", "any"], stuck=["skips", "loses"]
+    )
     four = make_results(rows)
     ranking = rank_rows(four.rows, limits={})
     axes = choose_axes(four, ranking.rows[0].row)
@@ -249,7 +281,10 @@ def test_further_rules_have_the_value_of_the_best_setting_and_that_is_said() -> 
 @pytest.mark.parametrize(
     ("chosen", "problem"),
     [
-        (("step", None, None), "lab.jsonl does not vary 'step'; the rules that vary are blocks, target, fit"),
+        (
+            ("step", None, None),
+            "lab.jsonl does not vary 'step'; the rules that vary are blocks, target, fit",
+        ),
         (("fit", "fit", None), "expected three different rules for --x, --y and --by"),
     ],
 )
@@ -262,7 +297,11 @@ def test_axes_that_cannot_be_are_refused(
 
 
 def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
-    rows = make_grid("race", target=list(range(5, 5 + MAX_ROWS + 20)), blocks=[f"1-{most}" for most in range(3, 48)])
+    rows = make_grid(
+        "race",
+        target=list(range(5, 5 + MAX_ROWS + 20)),
+        blocks=[f"1-{most}" for most in range(3, 48)],
+    )
     large = make_results([row for row in rows if row.index % 11 == 0])
     ranking = rank_rows(large.rows, limits={})
     page = build_report(large, ranking)[PAGE]
@@ -278,7 +317,14 @@ def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
 
 def test_a_story_tells_what_it_is_like_to_play() -> None:
     even = [[0.5] * 8 for _ in range(8)]
-    figures = {"value": "win", "plies": 5, "openings": 9, "winning_openings": 3, "fairness": 0.9, "depth": 3}
+    figures = {
+        "value": "win",
+        "plies": 5,
+        "openings": 9,
+        "winning_openings": 3,
+        "fairness": 0.9,
+        "depth": 3,
+    }
     figures |= {"drama": 0.71, "decisions": 0.52, "length": 5.12, "longest": 7, "results": even}
     figures |= {"endings": {"exact": 0.43, "stuck": 0.0, "higher": 0.49, "level": 0.08}}
     assert tell_story(make_row(target=15, figures=figures)) == (

@@ -24,16 +24,24 @@ def describe_mistake(path: Path) -> str:
     return str(caught.value).replace(f"{path.parent}/", "")
 
 
-def test_a_file_is_read_by_index_with_the_rules_that_vary(tmp_path: Path, rows: list[LabRow]) -> None:
+def test_a_file_is_read_by_index_with_the_rules_that_vary(
+    tmp_path: Path, rows: list[LabRow]
+) -> None:
     results = read_results(write_rows(tmp_path / "lab.jsonl", rows[::-1]))
     assert [row.to_json() for row in results.rows] == [row.to_json() for row in rows]
     assert results.game == "draft"
-    assert results.values == {"blocks": ("1-9", "1-10"), "target": (9, 15), "fit": ("descending", "any")}
+    assert results.values == {
+        "blocks": ("1-9", "1-10"),
+        "target": (9, 15),
+        "fit": ("descending", "any"),
+    }
     assert results.settings["version"] == "0.1.0"
 
 
 def test_a_rule_that_has_one_value_does_not_vary(tmp_path: Path) -> None:
-    results = read_results(write_rows(tmp_path / "lab.jsonl", make_grid(blocks=["1-9"], target=[15, 21])))
+    results = read_results(
+        write_rows(tmp_path / "lab.jsonl", make_grid(blocks=["1-9"], target=[15, 21]))
+    )
     assert results.values == {"target": (15, 21)}
 
 
@@ -65,8 +73,14 @@ def test_values_are_in_the_order_of_their_numbers_or_as_they_come() -> None:
     ("content", "problem"),
     [
         ("", "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
-        ("title = 'draft'\n", "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
-        ('{"number_tower_eval": 2}\n', "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
+        (
+            "title = 'draft'\n",
+            "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one",
+        ),
+        (
+            '{"number_tower_eval": 2}\n',
+            "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one",
+        ),
         ("[" * 100_000, "lab.jsonl is not a file of the lab; tower lab GAME --out FILE writes one"),
         (
             ",".join(CSV_COLUMNS),
@@ -78,7 +92,10 @@ def test_values_are_in_the_order_of_their_numbers_or_as_they_come() -> None:
         ),
         (f"{HEADER}\n", "lab.jsonl has no finished settings yet"),
         (f"{HEADER}\nnot json\n", "lab.jsonl, line 2: expected a row as one line of JSON"),
-        (f"{HEADER}\n[1]\n", "lab.jsonl, line 2: row: expected an object with a key for each measure; got [1]"),
+        (
+            f"{HEADER}\n[1]\n",
+            "lab.jsonl, line 2: row: expected an object with a key for each measure; got [1]",
+        ),
         (
             f"{HEADER}\n{make_row(target=15).to_json()}\n{make_row(target=16).to_json()}\n",
             "lab.jsonl, line 3: index 0 is there twice",
@@ -89,7 +106,9 @@ def test_values_are_in_the_order_of_their_numbers_or_as_they_come() -> None:
         ),
     ],
 )
-def test_another_or_a_damaged_file_is_refused_with_a_reason(tmp_path: Path, content: str, problem: str) -> None:
+def test_another_or_a_damaged_file_is_refused_with_a_reason(
+    tmp_path: Path, content: str, problem: str
+) -> None:
     path = tmp_path / "lab.jsonl"
     path.write_text(content)
     assert describe_mistake(path) == problem
@@ -98,12 +117,15 @@ def test_another_or_a_damaged_file_is_refused_with_a_reason(tmp_path: Path, cont
 def test_a_changed_row_is_refused_with_its_line_and_key(tmp_path: Path, rows: list[LabRow]) -> None:
     path = write_rows(tmp_path / "lab.jsonl", rows)
     path.write_text(path.read_text().replace('"status": "measured"', '"status": "guessed"', 1))
-    assert describe_mistake(path).startswith("lab.jsonl, line 2: status: expected one of measured, estimated")
+    assert describe_mistake(path).startswith(
+        "lab.jsonl, line 2: status: expected one of measured, estimated"
+    )
 
 
 def test_a_file_that_is_missing_or_not_text_is_refused(tmp_path: Path) -> None:
     assert (
-        describe_mistake(tmp_path / "none.jsonl") == "there is no file none.jsonl; tower lab GAME --out FILE writes one"
+        describe_mistake(tmp_path / "none.jsonl")
+        == "there is no file none.jsonl; tower lab GAME --out FILE writes one"
     )
     assert describe_mistake(tmp_path).endswith("cannot be read: Is a directory")
     (tmp_path / "image").write_bytes(b"\x89PNG\xff\xfe")

@@ -31,28 +31,46 @@ def test_a_row_knows_its_rules() -> None:
 
 
 def test_each_mistake_is_named_with_what_would_be_right() -> None:
-    assert describe_mistake(fairness=1.5) == "fairness: expected a number from 0 to 1, or null; got 1.5"
-    assert describe_mistake(fairness=float("nan")).startswith("fairness: expected a number from 0 to 1")
+    assert (
+        describe_mistake(fairness=1.5)
+        == "fairness: expected a number from 0 to 1, or null; got 1.5"
+    )
+    assert describe_mistake(fairness=float("nan")).startswith(
+        "fairness: expected a number from 0 to 1"
+    )
     assert describe_mistake(index=True) == "index: expected a whole number from 0; got True"
-    assert describe_mistake(status="done").startswith("status: expected one of measured, estimated, too large, crashed")
-    assert describe_mistake(results=[[0.5]]).startswith("results: expected 8 lists of 8 numbers from 0 to 1")
+    assert describe_mistake(status="done").startswith(
+        "status: expected one of measured, estimated, too large, crashed"
+    )
+    assert describe_mistake(results=[[0.5]]).startswith(
+        "results: expected 8 lists of 8 numbers from 0 to 1"
+    )
     assert describe_mistake(colour="red") == "colour: expected only the keys of a row; got 'red'"
-    assert describe_mistake(rules={"blocks": "1-9", "fit": "sideways"}).startswith("rules: expected rules of a game")
-    assert describe_mistake(options={"target": 16}) == "options.target: expected the rule 15; got 16"
+    assert describe_mistake(rules={"blocks": "1-9", "fit": "sideways"}).startswith(
+        "rules: expected rules of a game"
+    )
+    assert (
+        describe_mistake(options={"target": 16}) == "options.target: expected the rule 15; got 16"
+    )
 
 
 def test_the_measures_follow_from_the_status() -> None:
     assert (
-        describe_mistake(status="too large") == "value: expected null, because the status is \"too large\"; got 'win'"
+        describe_mistake(status="too large")
+        == "value: expected null, because the status is \"too large\"; got 'win'"
     )
-    assert describe_mistake(depth=None).startswith('depth: expected a value, because the status is "measured"')
+    assert describe_mistake(depth=None).startswith(
+        'depth: expected a value, because the status is "measured"'
+    )
     assert describe_mistake(intervals={"fairness": [0.4, 0.5]}).startswith(
         "intervals: expected intervals for estimates"
     )
 
 
 def test_rules_that_are_not_written_in_full_are_refused() -> None:
-    assert describe_mistake(rules={"target": 15}).startswith("rules: expected every rule as a rule file writes it")
+    assert describe_mistake(rules={"target": 15}).startswith(
+        "rules: expected every rule as a rule file writes it"
+    )
 
 
 @pytest.mark.parametrize("status", ["measured", "estimated", "crashed"])
@@ -67,4 +85,6 @@ def test_a_row_of_csv_has_a_cell_for_each_column(status: Any) -> None:
     assert cells["step"] == ""
     assert cells["fairness"] == ("" if row.fairness is None else str(row.fairness))
     assert cells["result_all_0"] == ("" if row.results is None else str(row.results[-1][0]))
-    assert cells["fairness_low"] == ("" if row.intervals is None else str(row.intervals["fairness"][0]))
+    assert cells["fairness_low"] == (
+        "" if row.intervals is None else str(row.intervals["fairness"][0])
+    )

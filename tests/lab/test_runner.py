@@ -52,7 +52,11 @@ def test_each_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]
     assert [row.index for row in rows] == list(range(len(space)))
     for row, setting in zip(rows, space, strict=True):
         found = study(setting.rules)
-        assert (row.options, row.make_rules(), row.status) == (setting.options, setting.rules, "measured")
+        assert (row.options, row.make_rules(), row.status) == (
+            setting.options,
+            setting.rules,
+            "measured",
+        )
         assert (row.value, row.plies, row.depth) == (found.value, found.plies, found.depth)
         assert row.fairness == pytest.approx(found.fairness, abs=1e-6)
         assert row.results is not None
@@ -60,8 +64,13 @@ def test_each_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]
         assert LabRow.from_document(json.loads(row.to_json())) == row
 
 
-def test_a_sweep_that_was_stopped_goes_on_where_it_was(space: Space, rows: list[LabRow], tmp_path: Path) -> None:
-    whole, part = write_rows(tmp_path / "whole", space), write_rows(tmp_path / "part", space, most=7)
+def test_a_sweep_that_was_stopped_goes_on_where_it_was(
+    space: Space, rows: list[LabRow], tmp_path: Path
+) -> None:
+    whole, part = (
+        write_rows(tmp_path / "whole", space),
+        write_rows(tmp_path / "part", space, most=7),
+    )
     assert set(part.splitlines()) < set(whole.splitlines())
     assert len(part.splitlines()) < len(rows)
     (tmp_path / "part").write_bytes(part + b'{"index": 29, "ga')  # as a killed process leaves it

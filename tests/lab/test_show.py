@@ -52,7 +52,9 @@ def show(*words: str) -> None:
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A sweep with settings of every status; its figures are made up."""
     monkeypatch.chdir(tmp_path)
-    rows = make_grid(blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"])
+    rows = make_grid(
+        blocks=["1-7", "1-8", "1-9"], target=list(range(12, 24, 3)), fit=["descending", "any"]
+    )
     rows += [
         make_row(index=24, status="estimated", blocks="1-20", target=30, fit="any"),
         make_row(index=25, status="too large", blocks="1-20", target=33, fit="any"),
@@ -79,7 +81,9 @@ def test_other_weights_make_another_order(file: str, capsys: pytest.CaptureFixtu
     assert fairness == pytest.approx([row["score"] for row in rows])
 
 
-def test_the_ranking_as_json_has_the_whole_rows(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ranking_as_json_has_the_whole_rows(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     show(file, "--json", "--top", "2", "--guards", "none")
     document = json.loads(capsys.readouterr().out)
     assert document["game"] == "draft"
@@ -92,19 +96,40 @@ def test_the_ranking_as_json_has_the_whole_rows(file: str, capsys: pytest.Captur
     assert {"score", "on_front", "rules", "results", "endings"} <= set(document["rows"][0])
 
 
-def test_where_no_setting_passes_the_way_out_is_said(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_no_setting_passes_the_way_out_is_said(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     show(file, "--guards", "length=100")
-    assert capsys.readouterr().out.endswith("\nNo setting passes the guards; --guards none lists them all.\n")
+    assert capsys.readouterr().out.endswith(
+        "\nNo setting passes the guards; --guards none lists them all.\n"
+    )
 
 
-def test_the_report_is_written_and_named(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show(file, "--report", "out", "--x", "fit", "--weights", "fairness=1", "--guards", "none", "--front", "drama,reach")
+def test_the_report_is_written_and_named(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(
+        file,
+        "--report",
+        "out",
+        "--x",
+        "fit",
+        "--weights",
+        "fairness=1",
+        "--guards",
+        "none",
+        "--front",
+        "drama,reach",
+    )
     printed = capsys.readouterr().out
     assert printed.endswith("\nThe report is in out: open index.html in a browser.\n")
     page = (tmp_path / "out" / "index.html").read_text()
-    assert "In each map, fit goes across, target goes down and blocks changes from map to map." in page
     assert (
-        "tower lab show lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit" in page
+        "In each map, fit goes across, target goes down and blocks changes from map to map." in page
+    )
+    assert (
+        "tower lab show lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit"
+        in page
     )
     for line in printed.split("To play the best:\n")[1].splitlines()[:3]:
         command = line.split(maxsplit=1)[1]
@@ -118,15 +143,23 @@ def test_the_report_is_written_and_named(file: str, tmp_path: Path, capsys: pyte
     [
         (("none.jsonl",), "there is no file none.jsonl; tower lab GAME --out FILE writes one"),
         (("lab.jsonl", "--weights", "fun=1"), "--weights: expected one of fairness, depth, drama"),
-        (("lab.jsonl", "--guards", "fairness=-1"), "--guards: expected a number from 0 after fairness=; got '-1'"),
+        (
+            ("lab.jsonl", "--guards", "fairness=-1"),
+            "--guards: expected a number from 0 after fairness=; got '-1'",
+        ),
         (("lab.jsonl", "--front", "depth"), "--front: expected two measures or more"),
         (("lab.jsonl", "--top", "0"), "--top: expected a whole number from 1"),
-        (("lab.jsonl", "--report", "lab.jsonl"), "--report: expected a folder; it is created if needed"),
+        (
+            ("lab.jsonl", "--report", "lab.jsonl"),
+            "--report: expected a folder; it is created if needed",
+        ),
         (("lab.jsonl", "--x", "fit"), "--x is for the maps of a report; add --report FOLDER"),
         (("lab.jsonl", "--report", "out", "--y", "step"), "lab.jsonl does not vary 'step'"),
     ],
 )
-def test_a_wrong_call_is_answered_with_what_would_be_right(file: str, words: tuple[str, ...], problem: str) -> None:
+def test_a_wrong_call_is_answered_with_what_would_be_right(
+    file: str, words: tuple[str, ...], problem: str
+) -> None:
     assert file == "lab.jsonl"
     with pytest.raises(CommandError) as caught:
         show(*words)
@@ -148,7 +181,11 @@ except CommandError as error:
 
 def show_without_packages(*words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_PACKAGES, *words], capture_output=True, text=True, timeout=SLOW, check=True
+        [sys.executable, "-c", WITHOUT_PACKAGES, *words],
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=True,
     )
     return done.stdout
 
@@ -156,14 +193,18 @@ def show_without_packages(*words: str) -> str:
 def test_the_table_needs_no_extra_and_a_report_names_the_one_it_needs(file: str) -> None:
     assert show_without_packages(file, "--top", "6") == TABLE
     said = show_without_packages(file, "--report", "out")
-    assert said == f"a report with maps needs a few more packages: {format_install_command('lab')}\n"
+    assert (
+        said == f"a report with maps needs a few more packages: {format_install_command('lab')}\n"
+    )
     assert not Path("out").exists()
 
 
 def test_a_page_that_is_no_report_is_not_replaced(file: str) -> None:
     Path("out").mkdir()
     Path("out/index.html").write_text("mine")
-    with pytest.raises(CommandError, match=r"out/index\.html is not a report, so it is not replaced"):
+    with pytest.raises(
+        CommandError, match=r"out/index\.html is not a report, so it is not replaced"
+    ):
         show(file, "--report", "out")
     assert Path("out/index.html").read_text() == "mine"
     Path("out/index.html").unlink()

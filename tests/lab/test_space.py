@@ -44,11 +44,20 @@ def test_values_are_read_as_people_write_them(key: str, text: str, values: list[
     [
         ({"target": "9..5"}, "target: expected the smaller value first, such as 5..60; got '9..5'"),
         ({"target": "5..9/0"}, "target: expected a step of 1 or more, such as 5..60; got '5..9/0'"),
-        ({"target": "1.." + 5000 * "9"}, "target: expected two values that differ in the last number only"),
+        (
+            {"target": "1.." + 5000 * "9"},
+            "target: expected two values that differ in the last number only",
+        ),
         ({"target": "1..999999999999999999"}, "target: expected at most 1,000,000 values"),
         ({"target": "1..1000000000"}, "target: expected at most 1,000,000 values"),
-        ({"blocks": "1-5..2-9"}, "blocks: expected two values that differ in the last number only, such as 1-5..1-12"),
-        ({"target": "high"}, "target: expected a whole number from 1 to .*; several: 15,20, a range: 5..60"),
+        (
+            {"blocks": "1-5..2-9"},
+            "blocks: expected two values that differ in the last number only, such as 1-5..1-12",
+        ),
+        (
+            {"target": "high"},
+            "target: expected a whole number from 1 to .*; several: 15,20, a range: 5..60",
+        ),
         ({"target": "0"}, "target: expected a whole number from 1 to"),
         ({"blocks": "9-1"}, "blocks: expected the smaller number first"),
         ({"blocks": ""}, "blocks: expected"),
@@ -56,7 +65,10 @@ def test_values_are_read_as_people_write_them(key: str, text: str, values: list[
         ({"fit": "descending,upwards"}, "fit: expected one of any, descending"),
         ({"fits": "any"}, "fits: unknown; expected one of blocks, supply, .* did you mean fit"),
         ({"target": []}, "target: expected a value; got none"),
-        ({"opening": "10..12"}, "none of these combinations are rules that can be played; the first: opening: "),
+        (
+            {"opening": "10..12"},
+            "none of these combinations are rules that can be played; the first: opening: ",
+        ),
         ({"target": "1..2000", "blocks": "1-1..1-2000"}, "4,000,000 combinations .* --sample"),
     ],
 )
@@ -66,7 +78,9 @@ def test_what_is_wrong_with_a_value_is_said(axes: dict[str, object], message: st
 
 
 def test_a_grid_has_every_combination_that_is_a_game() -> None:
-    space = make_space("climb", {"blocks": "1-3..1-5", "opening": ["none", "1-4", [2, 3]], "step": range(1, 3)})
+    space = make_space(
+        "climb", {"blocks": "1-3..1-5", "opening": ["none", "1-4", [2, 3]], "step": range(1, 3)}
+    )
     expected = [
         {"blocks": blocks, "step": step, "opening": opening}
         for blocks, step, opening in product(("1-3", "1-4", "1-5"), (1, 2), (None, "1-4", "2,3"))
@@ -99,12 +113,21 @@ def test_every_game_has_a_usual_space_with_its_own_setting_in_it(name: str) -> N
 
 
 @given(st.integers(1, 60), st.integers(0, 5))
-def test_a_sample_is_drawn_without_repetition_and_the_same_for_the_same_seed(sample: int, seed: int) -> None:
-    axes = {"blocks": "1-3..1-12", "target": "5..20", "fit": "any,descending", "opening": "none;1-10"}
+def test_a_sample_is_drawn_without_repetition_and_the_same_for_the_same_seed(
+    sample: int, seed: int
+) -> None:
+    axes = {
+        "blocks": "1-3..1-12",
+        "target": "5..20",
+        "fit": "any,descending",
+        "opening": "none;1-10",
+    }
     space = make_space("draft", axes, sample=sample, seed=seed)
     settings = [setting.options for setting in space]
     assert len(settings) == len({str(options) for options in settings}) == sample
-    assert settings == [setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)]
+    assert settings == [
+        setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)
+    ]
 
 
 def test_a_huge_space_can_be_sampled() -> None:
@@ -115,7 +138,9 @@ def test_a_huge_space_can_be_sampled() -> None:
 def test_a_sample_of_more_than_there_is_has_everything() -> None:
     whole = make_space("draft", {"target": "5..9"})
     drawn = make_space("draft", {"target": "5..9"}, sample=50)
-    assert sorted(map(repr, (s.rules for s in drawn))) == sorted(map(repr, (s.rules for s in whole)))
+    assert sorted(map(repr, (s.rules for s in drawn))) == sorted(
+        map(repr, (s.rules for s in whole))
+    )
 
 
 @st.composite
@@ -131,7 +156,10 @@ def some_axes(draw: st.DrawFn) -> dict[str, Sequence[Any]]:
         "opening": st.sampled_from([None, "1", "2,4"]),
     }
     keys = draw(st.sets(st.sampled_from(KEYS), min_size=1, max_size=4))
-    return {key: draw(st.lists(values[key], min_size=1, max_size=3, unique=True)) for key in sorted(keys)}
+    return {
+        key: draw(st.lists(values[key], min_size=1, max_size=3, unique=True))
+        for key in sorted(keys)
+    }
 
 
 @given(st.sampled_from(NAMES), some_axes())

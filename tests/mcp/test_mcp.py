@@ -76,7 +76,9 @@ def text(answer: CallToolResult) -> str:
     return content.text
 
 
-def playing(play: Callable[[Player], Awaitable[None]], made: TowerServer | None = None, **choices: Any) -> None:
+def playing(
+    play: Callable[[Player], Awaitable[None]], made: TowerServer | None = None, **choices: Any
+) -> None:
     """Let a client play at a server in this process."""
 
     async def run() -> None:
@@ -98,7 +100,9 @@ def same(state: dict[str, Any], game: Game) -> None:
         game.rules.numbers(left) for left in game.position.left
     ]
     winner = None if outcome is None or outcome.winner is None else outcome.winner + 1
-    assert state["result"] == (None if outcome is None else {"winner": winner, "reason": outcome.reason})
+    assert state["result"] == (
+        None if outcome is None else {"winner": winner, "reason": outcome.reason}
+    )
     assert record.from_line(state["record"]).game == game
 
 
@@ -111,7 +115,9 @@ def test_every_tool_is_described_and_says_what_it_does_to_games() -> None:
             assert "  " not in tool.description
             assert tool.output_schema
             assert tool.annotations is not None
-            assert tool.annotations.read_only_hint is (tool.name not in {"start_game", "move", "take_back", "resign"})
+            assert tool.annotations.read_only_hint is (
+                tool.name not in {"start_game", "move", "take_back", "resign"}
+            )
             for argument in tool.input_schema["properties"].values():
                 assert argument["description"]
         assert "start_game" in (ask.client.instructions or "")
@@ -130,11 +136,16 @@ def test_presets_are_listed_and_played_and_options_count_before_them() -> None:
             assert [preset["name"] for preset in listed[book.name]] == list(book.presets)
             for name, preset in book.presets.items():
                 assert f"preset {name}: {preset.describe()}" in told
-                same(await ask("start_game", game=book.name, preset=name), Game(book.apply_options(preset.options)))
+                same(
+                    await ask("start_game", game=book.name, preset=name),
+                    Game(book.apply_options(preset.options)),
+                )
                 other = book.apply_options({**preset.options, "blocks": "1-20"})
                 rules = await ask("read_rules", game=book.name, preset=name, blocks="1-20")
                 assert rules["rules"] == other.written()
-        assert "draft has no preset 'depe'" in await ask.refused("start_game", game="draft", preset="depe")
+        assert "draft has no preset 'depe'" in await ask.refused(
+            "start_game", game="draft", preset="depe"
+        )
         assert "preset: expected a name" in await ask.refused("start_game", game="draft", preset=3)
         own = await ask.refused("start_game", rules={"blocks": "1-3"}, preset="deep")
         assert "preset: an option of a named game" in own
@@ -149,7 +160,9 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once() -> No
         going: dict[str, Game] = {}
         for number, rules in enumerate([*FIVE.values(), *RULESETS]):
             game = Game(rules, number % 2)
-            given = {"game": list(FIVE)[number]} if number < len(FIVE) else {"rules": rules.written()}
+            given = (
+                {"game": list(FIVE)[number]} if number < len(FIVE) else {"rules": rules.written()}
+            )
             state = await ask("start_game", **given, first=game.first + 1)
             same(state, game)
             going[state["id"]] = game
@@ -170,12 +183,16 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once() -> No
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_an_opponent_plays_as_its_seed_says_and_moves_are_taken_back_with_its_answers(seat: int) -> None:
+def test_an_opponent_plays_as_its_seed_says_and_moves_are_taken_back_with_its_answers(
+    seat: int,
+) -> None:
     async def play(ask: Player) -> None:
         state = await ask("start_game", game="draft", opponent="fair", seat=seat, seed=5)
         assert "you have made no move in game-1" in await ask.refused("take_back", id="game-1")
         computer, game = Computer(LEVELS["fair"], 5), Game(FIVE["draft"])
-        assert [player["computer"] for player in state["players"]] == (["fair", None] if seat == 2 else [None, "fair"])
+        assert [player["computer"] for player in state["players"]] == (
+            ["fair", None] if seat == 2 else [None, "fair"]
+        )
         before = state
         while game.outcome is None:
             if game.to_move == seat - 1:
@@ -187,16 +204,23 @@ def test_an_opponent_plays_as_its_seed_says_and_moves_are_taken_back_with_its_an
                 game = game.play(computer.choose(game))
         same(state, game)
         assert await ask("take_back", id="game-1") == before
-        same(await ask("move", id="game-1", block=state["moves"][len(before["moves"])]["block"]), game)
+        same(
+            await ask("move", id="game-1", block=state["moves"][len(before["moves"])]["block"]),
+            game,
+        )
 
     playing(play)
 
 
 def test_a_first_player_by_chance_and_a_seed_by_chance_are_told() -> None:
     async def play(ask: Player) -> None:
-        states = [await ask("start_game", game="race", first="random", seed=seed) for seed in range(12)]
+        states = [
+            await ask("start_game", game="race", first="random", seed=seed) for seed in range(12)
+        ]
         assert {state["to_move"] for state in states} == {1, 2}
-        again = [await ask("start_game", game="race", first="random", seed=seed) for seed in range(12)]
+        again = [
+            await ask("start_game", game="race", first="random", seed=seed) for seed in range(12)
+        ]
         assert [state["to_move"] for state in states] == [state["to_move"] for state in again]
         seeds = {(await ask("start_game", game="race"))["seed"] for _ in range(3)}
         assert len(seeds) == 3
@@ -209,13 +233,20 @@ def test_analysis_and_hints_tell_the_truth() -> None:
         for number, name in enumerate(FIVE, 1):
             await ask("start_game", game=name)
             truth, solution = await ask("analyse", id=f"game-{number}"), solve(Game(FIVE[name]))
-            assert (truth["value"], truth["plies"], truth["note"]) == (solution.value, solution.plies, "")
+            assert (truth["value"], truth["plies"], truth["note"]) == (
+                solution.value,
+                solution.plies,
+                "",
+            )
             found = {move["block"]: (move["value"], move["plies"]) for move in truth["moves"]}
             assert found == {block: tuple(worth) for block, worth in solution.moves.items()}
             assert all(move["reason"] for move in truth["moves"])
             for line in (await ask.text("analyse", id=f"game-{number}")).splitlines()[1:]:
                 assert not re.search(r"\((?:each )?(\w+) in .*\): (?:it )?\1", line)
-            assert tuple(move["block"] for move in truth["moves"][: len(solution.best)]) == solution.best
+            assert (
+                tuple(move["block"] for move in truth["moves"][: len(solution.best)])
+                == solution.best
+            )
             hints = [await ask("hint", id=f"game-{number}", step=step) for step in (1, 2, 3)]
             assert [len(hint["hints"]) for hint in hints] == [1, 2, 3]
             assert [hint["more"] for hint in hints] == [True, True, False]
@@ -237,8 +268,17 @@ def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> No
             if ending == "by word":
                 await ask("resign", id=which)
             truth = await ask("analyse", id=which)
-            assert await ask.text("analyse", id=which) == truth["verdict"] == "The game is over: Player 1 has won."
-            assert (truth["to_move"], truth["value"], truth["moves"], truth["result"]["winner"]) == (None, None, [], 1)
+            assert (
+                await ask.text("analyse", id=which)
+                == truth["verdict"]
+                == "The game is over: Player 1 has won."
+            )
+            assert (
+                truth["to_move"],
+                truth["value"],
+                truth["moves"],
+                truth["result"]["winner"],
+            ) == (None, None, [], 1)
         listed = await ask.text("open_games")
         assert listed.splitlines()[0] == "- game-1: race, 1 move, over: Player 1 has won"
         assert "game-2 was resigned" in await ask.refused("take_back", id="game-2")
@@ -251,7 +291,9 @@ def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> No
 def test_a_move_tells_what_the_computer_answered_and_nothing_twice() -> None:
     async def play(ask: Player) -> None:
         await ask("start_game", game="draft", opponent="perfect", seat=2, seed=1)
-        assert (await ask.text("move", id="game-1", block=6)).splitlines()[0] == "Player 1 placed 5."
+        assert (await ask.text("move", id="game-1", block=6)).splitlines()[
+            0
+        ] == "Player 1 placed 5."
         await ask("start_game", rules={"blocks": "1-3"})
         said = await ask.text("move", id="game-2", block=2)
         assert said.startswith("game-2, your own rules. You move for both")
@@ -260,9 +302,14 @@ def test_a_move_tells_what_the_computer_answered_and_nothing_twice() -> None:
     playing(play)
 
 
-def test_a_computer_that_cannot_search_in_time_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computer_that_cannot_search_in_time_answers_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def play(ask: Player) -> None:
-        for rules, solved in (({"blocks": "1-5", "target": 9}, False), ({"blocks": "1-6", "target": 11}, True)):
+        for rules, solved in (
+            ({"blocks": "1-5", "target": 9}, False),
+            ({"blocks": "1-6", "target": 11}, True),
+        ):
             monkeypatch.setattr(session, "COMPUTER_SECONDS", 600.0 if solved else -1.0)
             state = await ask("start_game", rules=rules, opponent="perfect", seat=2, seed=1)
             monkeypatch.setattr(session, "COMPUTER_SECONDS", -1.0)
@@ -306,7 +353,9 @@ def test_what_cannot_be_found_out_in_time_is_said_and_nothing_else_waits_for_it(
     playing(play)
 
 
-def test_a_search_is_left_when_nobody_waits_for_it_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_left_when_nobody_waits_for_it_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begun, left = threading.Semaphore(0), threading.Semaphore(0)
 
     def watched(*args: Any, **more: Any) -> analysis.PositionAnalysis:
@@ -338,13 +387,17 @@ def test_without_lists_nothing_lists_what_may_be_placed() -> None:
         said = await ask.text("start_game", game="climb", legal=True)
         await ask("move", id="game-1", block=12)
         state = await ask("see_game", id="game-1")
-        said += await ask.text("see_game", id="game-1") + await ask.refused("move", id="game-1", block=30)
+        said += await ask.text("see_game", id="game-1") + await ask.refused(
+            "move", id="game-1", block=30
+        )
         truth = await ask("analyse", id="game-1")
         said += await ask.text("analyse", id="game-1")
         assert (state["legal"], truth["moves"], truth["value"]) == (None, None, "loss")
         assert "may place" not in said
         assert "13, 14, 15, 16, 17" not in said.replace("13, 14, 15, 16, 17, 18", "the pool")
-        assert [move["block"] for move in (await ask("analyse", id="game-1", block=15))["moves"]] == [15]
+        assert [
+            move["block"] for move in (await ask("analyse", id="game-1", block=15))["moves"]
+        ] == [15]
         assert "does not fit on 12" in await ask.refused("analyse", id="game-1", block=30)
 
     playing(play, lists=False)
@@ -360,7 +413,9 @@ def test_without_help_there_is_none() -> None:
     async def play(ask: Player) -> None:
         assert [tool.name for tool in (await ask.client.list_tools()).tools] == TOOLS[:-2]
         await ask("start_game", game="draft")
-        assert "there is no tool 'hint'; the tools are list_games" in await ask.refused("hint", id="game-1")
+        assert "there is no tool 'hint'; the tools are list_games" in await ask.refused(
+            "hint", id="game-1"
+        )
         assert "hint" not in (ask.client.instructions or "")
 
     playing(play, helps=False)
@@ -372,7 +427,10 @@ def test_hidden_blocks_stay_hidden_until_the_game_is_over() -> None:
         await ask("move", id="game-1", block=9)
         await ask("move", id="game-1", block=8)
         assert (state["legal"], state["players"][0]["left"]) == (None, None)
-        assert await ask.refused("move", id="game-1", block=9) == "9 cannot be placed: it is not available."
+        assert (
+            await ask.refused("move", id="game-1", block=9)
+            == "9 cannot be placed: it is not available."
+        )
         for tool in ("hint", "analyse"):
             assert "hidden in game-1" in await ask.refused(tool, id="game-1")
         assert "may place" not in await ask.text("see_game", id="game-1")
@@ -394,39 +452,115 @@ def test_a_game_that_is_over_before_it_begins_says_so() -> None:
 WRONG: list[tuple[str, dict[str, object], str]] = [
     ("play", {}, "there is no tool 'play'; the tools are list_games, read_rules, start_game"),
     ("move", {"id": "game-1"}, "move needs the argument block: The number"),
-    ("move", {"id": "game-1", "block": 1, "seat": 1}, "move takes no argument 'seat'; it takes id, block."),
-    ("move", {"id": "game-7", "block": 1}, "there is no game with the id 'game-7'; the open games are game-1."),
+    (
+        "move",
+        {"id": "game-1", "block": 1, "seat": 1},
+        "move takes no argument 'seat'; it takes id, block.",
+    ),
+    (
+        "move",
+        {"id": "game-7", "block": 1},
+        "there is no game with the id 'game-7'; the open games are game-1.",
+    ),
     ("see_game", {"id": 1}, "no game with the id 1; the open games are game-1"),
     ("see_game", {"id": None}, "see_game needs the argument id: The id of a game"),
     ("see_game", {"id": "x" * 1_000_000}, "no game with the id 'xxx"),
     ("see_game", {"id": ["game-1"]}, "no game with the id ['game-1']"),
-    ("move", {"id": "game-1", "block": 10}, "10 cannot be placed: it is not a block of this game; the blocks are 1-9"),
-    ("move", {"id": "game-1", "block": 9}, "9 cannot be placed: it has been used already; you may place 1, 2, 3"),
+    (
+        "move",
+        {"id": "game-1", "block": 10},
+        "10 cannot be placed: it is not a block of this game; the blocks are 1-9",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": 9},
+        "9 cannot be placed: it has been used already; you may place 1, 2, 3",
+    ),
     ("move", {"id": "game-1", "block": 0}, "0 cannot be placed"),
     ("move", {"id": "game-1", "block": -3}, "-3 cannot be placed"),
-    ("move", {"id": "game-1", "block": 10**5000}, "cannot be placed: it is not a block of this game"),
-    ("move", {"id": "game-1", "block": "nine"}, "block: expected the number on a block, such as 6; got 'nine'."),
-    ("move", {"id": "game-1", "block": "I place [4]"}, "block: expected the number on a block, such as 6; got 'I pl"),
-    ("move", {"id": "game-1", "block": 1.5}, "block: expected the number on a block, such as 6; got 1.5."),
-    ("move", {"id": "game-1", "block": 1e300}, "block: expected the number on a block, such as 6; got 1e+300."),
-    ("move", {"id": "game-1", "block": "Infinity"}, "block: expected the number on a block, such as 6; got 'Inf"),
-    ("move", {"id": "game-1", "block": True}, "block: expected the number on a block, such as 6; got True."),
+    (
+        "move",
+        {"id": "game-1", "block": 10**5000},
+        "cannot be placed: it is not a block of this game",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": "nine"},
+        "block: expected the number on a block, such as 6; got 'nine'.",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": "I place [4]"},
+        "block: expected the number on a block, such as 6; got 'I pl",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": 1.5},
+        "block: expected the number on a block, such as 6; got 1.5.",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": 1e300},
+        "block: expected the number on a block, such as 6; got 1e+300.",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": "Infinity"},
+        "block: expected the number on a block, such as 6; got 'Inf",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": True},
+        "block: expected the number on a block, such as 6; got True.",
+    ),
     ("move", {"id": "game-1", "block": None}, "move needs the argument block: The number"),
-    ("move", {"id": "game-1", "block": []}, "block: expected the number on a block, such as 6; got []."),
-    ("move", {"id": "game-1", "block": "[1, 2]"}, "block: expected the number on a block, such as 6; got [1, 2]."),
-    ("move", {"id": "game-1", "block": {"block": 1}}, "block: expected the number on a block, such as 6; got {'bl"),
-    ("move", {"id": "game-1", "block": "[" * 100_000}, "block: expected the number on a block, such as 6; got '[[["),
+    (
+        "move",
+        {"id": "game-1", "block": []},
+        "block: expected the number on a block, such as 6; got [].",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": "[1, 2]"},
+        "block: expected the number on a block, such as 6; got [1, 2].",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": {"block": 1}},
+        "block: expected the number on a block, such as 6; got {'bl",
+    ),
+    (
+        "move",
+        {"id": "game-1", "block": "[" * 100_000},
+        "block: expected the number on a block, such as 6; got '[[[",
+    ),
     ("move", {"id": "game-1", "block": "[9]"}, "9 cannot be placed: it has been used already"),
     (
         "move",
         {"id": "game-1", "block": "9" * 1_000_000},
         "so large a number cannot be placed: it is no",
     ),
-    ("analyse", {"id": "game-1", "block": "9" * 30}, "so large a number cannot be placed: it is not a block"),
-    ("analyse", {"id": "game-1", "block": False}, "block: expected the number on a block, such as 6; got False."),
-    ("start_game", {}, "expected either a game (climb, draft, factor, race, summit) or your own rules"),
+    (
+        "analyse",
+        {"id": "game-1", "block": "9" * 30},
+        "so large a number cannot be placed: it is not a block",
+    ),
+    (
+        "analyse",
+        {"id": "game-1", "block": False},
+        "block: expected the number on a block, such as 6; got False.",
+    ),
+    (
+        "start_game",
+        {},
+        "expected either a game (climb, draft, factor, race, summit) or your own rules",
+    ),
     ("start_game", {"game": "draft", "rules": {}}, "not both"),
-    ("start_game", {"game": "chess"}, "there is no game called 'chess'; the games are climb, draft"),
+    (
+        "start_game",
+        {"game": "chess"},
+        "there is no game called 'chess'; the games are climb, draft",
+    ),
     ("start_game", {"game": "/etc/passwd"}, "there is no game called '/etc/passwd'"),
     ("start_game", {"game": "docs/mygame.toml"}, "there is no game called"),
     ("start_game", {"game": 7}, "game: expected one of climb, draft"),
@@ -437,15 +571,39 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
         "climb has no option target; it has blocks, opening; give your own rules",
     ),
     ("start_game", {"game": "draft", "hidden": True}, "draft has no option hidden"),
-    ("start_game", {"game": "draft", "hidden": "perhaps"}, "hidden: expected true or false; got 'perhaps'"),
+    (
+        "start_game",
+        {"game": "draft", "hidden": "perhaps"},
+        "hidden: expected true or false; got 'perhaps'",
+    ),
     ("start_game", {"game": "draft", "target": 0}, "target: expected a whole number, 1 to"),
     ("start_game", {"game": "draft", "target": 10**5000}, "target: expected a whole number"),
-    ("start_game", {"game": "draft", "blocks": "many"}, "blocks: expected positive whole numbers, such as 1-9"),
+    (
+        "start_game",
+        {"game": "draft", "blocks": "many"},
+        "blocks: expected positive whole numbers, such as 1-9",
+    ),
     ("start_game", {"game": "draft", "blocks": []}, "blocks: expected at least one block"),
-    ("start_game", {"game": "draft", "blocks": {"1": 2}}, "blocks: expected positive whole numbers"),
-    ("start_game", {"game": "draft", "opening": [77]}, "opening: expected blocks of this game (1-9); got 77"),
-    ("start_game", {"game": "draft", "opponent": "genius"}, "opponent: expected none or one of random, gentle"),
-    ("start_game", {"game": "draft", "opponent": "/bin/sh -c true"}, "opponent: expected none or one of random"),
+    (
+        "start_game",
+        {"game": "draft", "blocks": {"1": 2}},
+        "blocks: expected positive whole numbers",
+    ),
+    (
+        "start_game",
+        {"game": "draft", "opening": [77]},
+        "opening: expected blocks of this game (1-9); got 77",
+    ),
+    (
+        "start_game",
+        {"game": "draft", "opponent": "genius"},
+        "opponent: expected none or one of random, gentle",
+    ),
+    (
+        "start_game",
+        {"game": "draft", "opponent": "/bin/sh -c true"},
+        "opponent: expected none or one of random",
+    ),
     ("start_game", {"game": "draft", "seat": 3}, "seat: expected a whole number, 1 or 2; got 3"),
     ("start_game", {"game": "draft", "first": "me"}, "first: expected 1, 2 or random; got 'me'"),
     ("start_game", {"game": "draft", "seed": -1}, "seed: expected a whole number, 0 to"),
@@ -456,10 +614,26 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("start_game", {"rules": {"size": 3}}, "size: unknown; expected one of blocks, supply"),
     ("start_game", {"rules": {"supply": "endless"}}, "supply: with endless blocks, no target"),
     ("start_game", {"rules": {"target": "15.5"}}, "target: expected a whole number, 1 to"),
-    ("start_game", {"rules": {"fit": "ascending", "step": True}}, "step: expected a whole number, 1 to"),
-    ("start_game", {"rules": {"blocks": "1-1000000"}}, "blocks: expected at most 1,000 here; got 1,000,000"),
-    ("start_game", {"rules": {"supply": "endless", "target": 10**18}}, "a game of at most 10,000 moves"),
-    ("start_game", {"rules": {}, "target": 9}, "target: an option of a named game; with your own rules"),
+    (
+        "start_game",
+        {"rules": {"fit": "ascending", "step": True}},
+        "step: expected a whole number, 1 to",
+    ),
+    (
+        "start_game",
+        {"rules": {"blocks": "1-1000000"}},
+        "blocks: expected at most 1,000 here; got 1,000,000",
+    ),
+    (
+        "start_game",
+        {"rules": {"supply": "endless", "target": 10**18}},
+        "a game of at most 10,000 moves",
+    ),
+    (
+        "start_game",
+        {"rules": {}, "target": 9},
+        "target: an option of a named game; with your own rules",
+    ),
     ("read_rules", {"game": "../draft"}, "there is no game called"),
     ("hint", {"id": "game-1", "step": 4}, "step: expected a whole number, 1 or 2 or 3; got 4"),
     ("analyse", {"id": "game-1", "seconds": 1e9}, "seconds: expected a number above 0, at most 30"),
@@ -486,18 +660,27 @@ def test_every_error_says_what_was_wrong_and_what_would_be_right() -> None:
         for tool in ("move", "hint", "resign"):
             more = {"block": 1} if tool == "move" else {}
             assert "game-1 is over: " in await ask.refused(tool, id="game-1", **more)
-        assert "no game is open; start one with start_game" in await ask.refused("see_game", id="game-9")
+        assert "no game is open; start one with start_game" in await ask.refused(
+            "see_game", id="game-9"
+        )
 
     playing(play)
 
 
 def test_arguments_that_came_as_text_are_read_all_the_same() -> None:
     async def play(ask: Player) -> None:
-        state = await ask("start_game", game=" Draft ", target="21", seat="1", first="2", seed="3", legal="true")
+        state = await ask(
+            "start_game", game=" Draft ", target="21", seat="1", first="2", seed="3", legal="true"
+        )
         assert (state["rules"]["target"], state["to_move"], state["seed"]) == (21, 2, 3)
-        state = await ask("start_game", rules=json.dumps({"blocks": [1, 2, 4], "target": None}), opponent=None)
+        state = await ask(
+            "start_game", rules=json.dumps({"blocks": [1, 2, 4], "target": None}), opponent=None
+        )
         assert state["rules"]["blocks"] == "1,2,4"
-        state = await ask("start_game", rules={"blocks": ["1", 2.0, 3], "fit": "ascending", "step": "2", "target": "6"})
+        state = await ask(
+            "start_game",
+            rules={"blocks": ["1", 2.0, 3], "fit": "ascending", "step": "2", "target": "6"},
+        )
         assert state["rules"] | {"blocks": "1-3", "step": 2, "target": 6} == state["rules"]
         truth = await ask("analyse", id="game-3", seconds=" 0.5 ", block="1")
         assert [move["block"] for move in truth["moves"]] == [1]
@@ -507,9 +690,13 @@ def test_arguments_that_came_as_text_are_read_all_the_same() -> None:
 
 def test_a_block_is_its_number_however_it_is_written() -> None:
     async def play(ask: Player) -> None:
-        for number, written in enumerate([6, 6.0, "6", " 06 ", "[6]", "[ 06 ]", [6], ["6"], [6.0], ["[6]"]], 1):
+        for number, written in enumerate(
+            [6, 6.0, "6", " 06 ", "[6]", "[ 06 ]", [6], ["6"], [6.0], ["[6]"]], 1
+        ):
             await ask("start_game", game="draft")
-            assert (await ask("move", id=f"game-{number}", block=written))["moves"] == [{"seat": 1, "block": 6}]
+            assert (await ask("move", id=f"game-{number}", block=written))["moves"] == [
+                {"seat": 1, "block": 6}
+            ]
 
     playing(play)
 
@@ -521,7 +708,9 @@ def test_null_is_as_good_as_nothing_for_every_argument_that_may_be_left_out() ->
         for name in ("start_game", "read_rules", "hint", "analyse"):
             needed = {"game": "draft"} if name in {"start_game", "read_rules"} else {"id": "game-1"}
             optional = set(tools[name]["properties"]) - set(needed)
-            assert all({"type": "null"} in tools[name]["properties"][key]["anyOf"] for key in optional)
+            assert all(
+                {"type": "null"} in tools[name]["properties"][key]["anyOf"] for key in optional
+            )
             plain = await ask(name, **needed)
             for null in (None, "null"):
                 answer = await ask(name, **needed, **dict.fromkeys(optional, null))
@@ -530,7 +719,9 @@ def test_null_is_as_good_as_nothing_for_every_argument_that_may_be_left_out() ->
     playing(play)
 
 
-def test_there_are_only_so_many_games_and_finished_ones_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_only_so_many_games_and_finished_ones_make_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(session, "MAX_GAMES", 3)
 
     async def play(ask: Player) -> None:
@@ -542,7 +733,11 @@ def test_there_are_only_so_many_games_and_finished_ones_make_room(monkeypatch: p
         await ask("resign", id="game-2")
         assert (await ask("start_game", game="draft"))["id"] == "game-4"
         assert "no game with the id 'game-2'" in await ask.refused("see_game", id="game-2")
-        assert [each["id"] for each in (await ask("open_games"))["games"]] == ["game-1", "game-3", "game-4"]
+        assert [each["id"] for each in (await ask("open_games"))["games"]] == [
+            "game-1",
+            "game-3",
+            "game-4",
+        ]
 
     playing(play)
 
@@ -558,7 +753,9 @@ def test_two_moves_at_once_never_overwrite_each_other() -> None:
 
 def test_the_command_speaks_nothing_but_the_protocol_and_ends_with_its_client() -> None:
     async def run() -> None:
-        command = StdioServerParameters(command=TOWER, args=["mcp", "--no-legal"], env=plain_environment(), cwd=ROOT)
+        command = StdioServerParameters(
+            command=TOWER, args=["mcp", "--no-legal"], env=plain_environment(), cwd=ROOT
+        )
         async with Client(command, mode="legacy") as client:
             ask = Player(client)
             state = await ask("start_game", game="draft", opponent="perfect", seed=1)
@@ -572,7 +769,11 @@ def test_the_command_speaks_nothing_but_the_protocol_and_ends_with_its_client() 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal on Linux and macOS")
 def test_the_command_bears_nonsense_and_ends_at_once_with_ctrl_c() -> None:
-    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    about = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
     with subprocess.Popen(
         [TOWER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -593,7 +794,9 @@ def test_the_command_bears_nonsense_and_ends_at_once_with_ctrl_c() -> None:
         assert process.stderr.read() == "tower: stopped\n"
 
 
-def test_without_the_extra_there_is_advice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_extra_there_is_advice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in [name for name in sys.modules if name.startswith("number_tower.mcp")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)

@@ -48,8 +48,12 @@ def shown(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("name", "language", "most"), [("bot.py", "python", 10), ("bot.sh", "sh", 10)])
-def test_the_documentation_shows_the_examples_as_they_are(name: str, language: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "language", "most"), [("bot.py", "python", 10), ("bot.sh", "sh", 10)]
+)
+def test_the_documentation_shows_the_examples_as_they_are(
+    name: str, language: str, most: int
+) -> None:
     text = (EXAMPLES / name).read_text()
     assert text in shown(language)
     assert len(text.splitlines()) <= most
@@ -81,7 +85,9 @@ def finished(program: Program, game: Game, seat: int) -> Game:
     chance = random.Random(str(game))  # noqa: S311 - a game is no secret
     try:
         while game.outcome is None:
-            game = game.play(program.choose(game) if game.to_move == seat else chance.choice(game.legal))
+            game = game.play(
+                program.choose(game) if game.to_move == seat else chance.choice(game.legal)
+            )
     finally:
         program.close()
     return game
@@ -125,7 +131,9 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                server.asked.append(
+                    json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                )
                 server.keys.append(self.headers["Authorization"])
                 answer = server.answers.pop(0)
                 message = {"choices": [{"message": {"role": "assistant", "content": answer}}]}
@@ -147,7 +155,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server = Server()
     thread = threading.Thread(target=server.http.serve_forever, args=(0.01,))
     thread.start()
-    for name, value in {"LLM_URL": server.url, "LLM_MODEL": "wise", "LLM_KEY": KEY, "NO_PROXY": "*"}.items():
+    for name, value in {
+        "LLM_URL": server.url,
+        "LLM_MODEL": "wise",
+        "LLM_KEY": KEY,
+        "NO_PROXY": "*",
+    }.items():
         monkeypatch.setenv(name, value)
     yield server
     server.http.shutdown()
@@ -193,7 +206,9 @@ def test_a_language_model_plays(server: Server) -> None:
         assert words in told
 
 
-def test_a_model_without_a_key_is_sent_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_a_key_is_sent_none(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("LLM_KEY")
     server.answers = ["MOVE: 9"]
     program = Program(LLM_BOT, patience=SLOW)
@@ -209,7 +224,9 @@ def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
     program.close()
     roles = [message["role"] for message in server.asked[1]["messages"]]
     assert roles == ["user", "assistant", "user"]
-    assert server.asked[1]["messages"][2]["content"].startswith("12 cannot be placed now. You can place: 1, 2, 3,")
+    assert server.asked[1]["messages"][2]["content"].startswith(
+        "12 cannot be placed now. You can place: 1, 2, 3,"
+    )
 
 
 def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
@@ -231,20 +248,30 @@ def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
         ((200, '{"choices": []}'), "127.0.0.1 answered with something that is no chat completion"),
     ],
 )
-def test_an_error_of_the_server_forfeits_with_its_words(server: Server, answer: tuple[int, str], told: str) -> None:
+def test_an_error_of_the_server_forfeits_with_its_words(
+    server: Server, answer: tuple[int, str], told: str
+) -> None:
     server.answers = [answer]
-    assert refused(Game()) == f"it ended (exit code 1) instead of answering: llm_bot: {told}".strip()
+    assert (
+        refused(Game()) == f"it ended (exit code 1) instead of answering: llm_bot: {told}".strip()
+    )
 
 
-def test_a_server_that_is_not_there_forfeits(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_forfeits(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    monkeypatch.setenv("LLM_URL", server.url.replace(str(server.http.server_port), str(closed.server_port)))
+    monkeypatch.setenv(
+        "LLM_URL", server.url.replace(str(server.http.server_port), str(closed.server_port))
+    )
     closed.server_close()
     assert "llm_bot: 127.0.0.1 gave no answer: [Errno" in refused(Game())
 
 
 @pytest.mark.parametrize("name", ["LLM_URL", "LLM_MODEL"])
-def test_a_setting_that_is_missing_forfeits(server: Server, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_setting_that_is_missing_forfeits(
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv(name, "")
     assert "llm_bot: set LLM_URL to a chat-completions address" in refused(Game())
     assert server.asked == []
@@ -274,14 +301,18 @@ def test_a_setting_that_is_missing_forfeits(server: Server, monkeypatch: pytest.
         ("9" * 5000, None),
     ],
 )
-def test_a_move_is_read_out_of_many_replies(llm_bot: ModuleType, reply: str, number: int | None) -> None:
+def test_a_move_is_read_out_of_many_replies(
+    llm_bot: ModuleType, reply: str, number: int | None
+) -> None:
     assert llm_bot.chosen(reply) == number
 
 
 @pytest.mark.parametrize(
     ("content", "text"), [("7", "7"), ([{"type": "text", "text": "7"}], "7"), (None, ""), (8, "8")]
 )
-def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType, content: object, text: str) -> None:
+def test_the_text_of_a_message_may_come_in_parts(
+    llm_bot: ModuleType, content: object, text: str
+) -> None:
     assert llm_bot.said(content) == text
 
 

@@ -14,7 +14,13 @@ from number_tower import Game, Position, Rules
 from number_tower.arena import arena
 from number_tower.players import LEVELS, UnknownPlayerError, is_command, make_player
 from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
-from number_tower.players.levels import MAX_MOVES, Computer, evaluate_moves, select_moves, select_promising
+from number_tower.players.levels import (
+    MAX_MOVES,
+    Computer,
+    evaluate_moves,
+    select_moves,
+    select_promising,
+)
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -24,7 +30,12 @@ from support.plain_solver import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_game, any_rules
 
-ONE_POOL: dict[str, object] = {"towers": "shared", "supply": "shared", "target": None, "stuck": "loses"}
+ONE_POOL: dict[str, object] = {
+    "towers": "shared",
+    "supply": "shared",
+    "target": None,
+    "stuck": "loses",
+}
 METHODS: dict[str, tuple[type[Solver], dict[str, object]]] = {
     "top": (TopSolver, ONE_POOL | {"fit": "ascending"}),
     "towers": (SeparateTowersSolver, {"towers": "own", "supply": "own", "stuck": "loses"}),
@@ -42,7 +53,9 @@ def positions(draw: st.DrawFn, method: str) -> Game:
     """Some position by random rules that are solved by a method, with either player to move."""
     rules = draw(any_rules(most_blocks=6))
     changes = METHODS[method][1]
-    rules = rules.changed({"step": None, **changes} if changes.get("fit", "ascending") != "ascending" else changes)
+    rules = rules.changed(
+        {"step": None, **changes} if changes.get("fit", "ascending") != "ascending" else changes
+    )
     game = Game(rules, draw(st.integers(0, 1)))
     for _ in range(draw(st.integers(0, 4))):
         if game.outcome is None:
@@ -93,13 +106,17 @@ def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
         if game.outcome is not None or plain.evaluate(position).value != "loss":
             continue
         longest = [
-            block for block in position.legal if plain.evaluate_move(position, block) == plain.evaluate(position)
+            block
+            for block in position.legal
+            if plain.evaluate_move(position, block) == plain.evaluate(position)
         ]
         chosen = find_hardest_moves(nt.solve(game))
         assert set(chosen) <= set(longest)
         if all(position.place(block).to_move != position.to_move for block in longest):
             fewest = min(replies(position, block) for block in longest)
-            assert list(chosen) == [block for block in longest if replies(position, block) == fewest]
+            assert list(chosen) == [
+                block for block in longest if replies(position, block) == fewest
+            ]
 
 
 @settings(max_examples=examples(80))
@@ -118,14 +135,19 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
 
 @settings(max_examples=examples(50))
 @given(any_game(), st.integers(1, 4))
-def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
+def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(
+    game: Game, plies: int
+) -> None:
     assume(game.outcome is None)
     plain = PlainSolver()
     for block, look in evaluate_moves(game.position, plies, game.legal).items():
         worth = plain.evaluate_move(game.position, block)
         assert worth.plies is not None
         known = worth.value != "draw" and worth.plies <= plies
-        assert (look > 0, look < 0) == (known and worth.value == "win", known and worth.value == "loss")
+        assert (look > 0, look < 0) == (
+            known and worth.value == "win",
+            known and worth.value == "loss",
+        )
 
 
 def test_sooner_wins_and_later_losses_look_better() -> None:
@@ -144,7 +166,9 @@ def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always(
 
 @settings(max_examples=examples(30))
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
-def test_a_choice_follows_from_the_seed_and_the_game_alone(game: Game, level: str, seed: int) -> None:
+def test_a_choice_follows_from_the_seed_and_the_game_alone(
+    game: Game, level: str, seed: int
+) -> None:
     assume(game.outcome is None)
     once = make_player(level, seed=seed)
     once.choose(Game(game.rules)) if Game(game.rules).legal else None
@@ -192,7 +216,9 @@ def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> N
 
 @pytest.mark.parametrize("word", ["impossible", "", "perfekt", "Gentle!"])
 def test_an_unknown_level_is_an_error_that_lists_the_levels(word: str) -> None:
-    with pytest.raises(UnknownPlayerError, match="the levels are gentle, easy, fair, strong, perfect"):
+    with pytest.raises(
+        UnknownPlayerError, match="the levels are gentle, easy, fair, strong, perfect"
+    ):
         make_player(word)
 
 
@@ -222,7 +248,9 @@ def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -
 @pytest.mark.slow
 def test_each_level_beats_the_one_below_it() -> None:
     for weaker, stronger in pairwise(LEVELS):
-        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1)
+        results = arena(
+            games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1
+        )
         assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
 
 

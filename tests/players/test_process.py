@@ -19,7 +19,9 @@ from number_tower.players import process as command
 from number_tower.players.program import Program
 from support.clocks import SLOW
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hidden processes can be found on Linux only")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="hidden processes can be found on Linux only"
+)
 
 GAME = Game(Rules(supply="own", towers="own", fit="descending", target=15), moves=(8, 9))
 
@@ -142,8 +144,13 @@ def test_no_child_outlives_a_forfeit(bot: Callable[[str], str], marker: str) -> 
     assert not running(marker)
 
 
-def test_a_child_that_outlives_its_bot_is_ended_with_the_game(bot: Callable[[str], str], marker: str) -> None:
-    program = Program(f"sh -c {shlex.quote(bot('cleared daemon session') + ' & read line; echo 5')}", patience=SLOW)
+def test_a_child_that_outlives_its_bot_is_ended_with_the_game(
+    bot: Callable[[str], str], marker: str
+) -> None:
+    program = Program(
+        f"sh -c {shlex.quote(bot('cleared daemon session') + ' & read line; echo 5')}",
+        patience=SLOW,
+    )
     assert program.choose(GAME) == 5
     until(lambda: len(running(f"{marker}-child")) == 1)
     with pytest.raises(ForfeitError, match="it ended"):
@@ -178,15 +185,30 @@ def tower(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         process.communicate()
 
 
-ENDS = {"killed": signal.SIGKILL, "interrupted": signal.SIGINT, "told to end": signal.SIGTERM, "hung up": signal.SIGHUP}
+ENDS = {
+    "killed": signal.SIGKILL,
+    "interrupted": signal.SIGINT,
+    "told to end": signal.SIGTERM,
+    "hung up": signal.SIGHUP,
+}
 
 
 @pytest.mark.parametrize("how", ENDS.values(), ids=ENDS)
 def test_no_bot_outlives_the_command(
-    bot: Callable[[str], str], marker: str, tower: Callable[..., subprocess.Popen[bytes]], how: signal.Signals
+    bot: Callable[[str], str],
+    marker: str,
+    tower: Callable[..., subprocess.Popen[bytes]],
+    how: signal.Signals,
 ) -> None:
     playing = tower(
-        "play", "draft", "--vs", bot("silent cleared daemon session"), "--vs", "perfect", "--patience", "3600"
+        "play",
+        "draft",
+        "--vs",
+        bot("silent cleared daemon session"),
+        "--vs",
+        "perfect",
+        "--patience",
+        "3600",
     )
     until(lambda: len(running(f"{marker}-child")) == 1)
     playing.send_signal(how)
@@ -198,7 +220,14 @@ def test_no_bot_outlives_an_arena_that_is_killed(
     bot: Callable[[str], str], marker: str, tower: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     contest = tower(
-        "arena", "draft", "--players", f"random,{bot('silent cleared session')}", "--jobs", "2", "--patience", "3600"
+        "arena",
+        "draft",
+        "--players",
+        f"random,{bot('silent cleared session')}",
+        "--jobs",
+        "2",
+        "--patience",
+        "3600",
     )
     until(lambda: len(running(f"{marker}-child")) == 2)
     contest.kill()
@@ -217,7 +246,9 @@ def test_a_bot_that_ends_its_supervisor_forfeits_and_is_ended(tmp_path: Path, ma
     until(lambda: not running(marker))
 
 
-def test_a_supervisor_that_is_told_to_end_takes_the_bot_with_it(bot: Callable[[str], str], marker: str) -> None:
+def test_a_supervisor_that_is_told_to_end_takes_the_bot_with_it(
+    bot: Callable[[str], str], marker: str
+) -> None:
     running_bot = command.SupervisedCommand(shlex.split(bot("cleared daemon session")))
     until(lambda: len(running(f"{marker}-child")) == 1)
     status = Path(f"/proc/{running_bot.pid}/stat").read_text()
@@ -231,7 +262,9 @@ def test_where_orphans_cannot_be_adopted_marks_and_the_group_are_used(
 ) -> None:
     source = command.SUPERVISOR.read_text()
     assert "\n_SUBREAPER = 36\n" in source
-    (tmp_path / "supervisor.py").write_text(source.replace("\n_SUBREAPER = 36\n", "\n_SUBREAPER = -1\n"))
+    (tmp_path / "supervisor.py").write_text(
+        source.replace("\n_SUBREAPER = 36\n", "\n_SUBREAPER = -1\n")
+    )
     monkeypatch.setattr(command, "SUPERVISOR", tmp_path / "supervisor.py")
     for way in ("cleared", "daemon session"):
         program = Program(bot(way), patience=SLOW)
@@ -273,4 +306,6 @@ def test_a_command_sees_its_own_signals_directory_and_environment(
         running_command.end()
         return said
 
-    assert seen_by(supervised) == seen_by(lambda words: subprocess.run(words, capture_output=True, check=True).stdout)
+    assert seen_by(supervised) == seen_by(
+        lambda words: subprocess.run(words, capture_output=True, check=True).stdout
+    )

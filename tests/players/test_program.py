@@ -22,7 +22,13 @@ from number_tower import Game, Rules
 from number_tower.blocks import parse_blocks
 from number_tower.players import ForfeitError
 from number_tower.players.process import MARK_VARIABLE
-from number_tower.players.program import MAX_ANSWER_BYTES, PROTOCOL, Program, format_question, shorten_command
+from number_tower.players.program import (
+    MAX_ANSWER_BYTES,
+    PROTOCOL,
+    Program,
+    format_question,
+    shorten_command,
+)
 from number_tower.table import check_player_names
 from support.clocks import SLOW, wait_until
 from support.strategies import any_game
@@ -87,7 +93,9 @@ def python(tmp_path: Path) -> Bot:
 
     def write(body: str) -> str:
         path = tmp_path / "bot.py"
-        path.write_text(f"import json, os, signal, sys, time\nos.chdir({str(tmp_path)!r})\n{body}\n")
+        path.write_text(
+            f"import json, os, signal, sys, time\nos.chdir({str(tmp_path)!r})\n{body}\n"
+        )
         return f"{shlex.quote(sys.executable)} -IS {path}"
 
     return write
@@ -109,7 +117,9 @@ def reason(command: str, game: Game = GAME, patience: float = SLOW) -> str:
 
 def test_a_program_plays_a_whole_game_in_one_run(shell: Bot, tmp_path: Path) -> None:
     program = Program(
-        shell('echo run >>runs; while read -r line; do echo "$line" >>asked; echo $((9 - n)); n=$((n + 1)); done')
+        shell(
+            'echo run >>runs; while read -r line; do echo "$line" >>asked; echo $((9 - n)); n=$((n + 1)); done'
+        )
     )
     game = Game(Rules(supply="own"))
     while game.outcome is None:
@@ -133,7 +143,9 @@ def test_a_program_that_was_closed_starts_anew(shell: Bot, tmp_path: Path) -> No
 
 
 def test_a_program_may_leave_by_itself_when_its_input_ends(shell: Bot, tmp_path: Path) -> None:
-    program = Program(shell("while read -r line; do echo 5; done; yes bye | head -c 200000; echo left >left"))
+    program = Program(
+        shell("while read -r line; do echo 5; done; yes bye | head -c 200000; echo left >left")
+    )
     assert program.choose(GAME) == 5
     program.close()
     assert (tmp_path / "left").read_text() == "left\n"
@@ -148,7 +160,9 @@ def test_space_around_a_number_does_no_harm(shell: Bot, answer: str) -> None:
 
 def test_complaints_between_and_before_answers_do_no_harm(shell: Bot) -> None:
     program = Program(
-        shell("while read -r line; do yes no | head -c 300000 >&2; echo 5; yes no | head -c 300000 >&2; done")
+        shell(
+            "while read -r line; do yes no | head -c 300000 >&2; echo 5; yes no | head -c 300000 >&2; done"
+        )
     )
     assert [program.choose(GAME), program.choose(GAME), program.choose(GAME)] == [5, 5, 5]
     program.close()
@@ -178,7 +192,9 @@ def test_a_program_gets_its_own_session_its_mark_and_none_of_our_files(
     own_session, files, mark = json.loads((tmp_path / "about").read_text())
     assert own_session
     assert files == 4, "stdin, stdout, stderr and the listing itself"
-    assert mark.startswith(f"{nothing_stays}:"), "bots that are run by a bot carry the marks of both"
+    assert mark.startswith(f"{nothing_stays}:"), (
+        "bots that are run by a bot carry the marks of both"
+    )
     program.close()
     os.close(ours)
 
@@ -220,7 +236,10 @@ def test_an_answer_that_is_no_number_forfeits(shell: Bot, answer: str, shown: st
 
 @pytest.mark.parametrize("answer", ["", "   ", "\\r", "\\t"])
 def test_an_empty_line_forfeits(shell: Bot, answer: str) -> None:
-    assert reason(shell(f"read -r line; printf -- '{answer}\\n'; sleep 60")) == "it answered with an empty line"
+    assert (
+        reason(shell(f"read -r line; printf -- '{answer}\\n'; sleep 60"))
+        == "it answered with an empty line"
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,13 +266,17 @@ def test_an_empty_line_forfeits(shell: Bot, answer: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_block_that_cannot_be_placed_forfeits(shell: Bot, game: Game, answer: int, told: str) -> None:
+def test_a_block_that_cannot_be_placed_forfeits(
+    shell: Bot, game: Game, answer: int, told: str
+) -> None:
     assert reason(shell(f"read -r line; echo {answer}; sleep 60"), game) == f"it answered {told}"
 
 
 def test_of_very_many_legal_blocks_only_some_are_named(shell: Bot) -> None:
     told = reason(shell("read -r line; echo 1; sleep 60"), Game(Rules(blocks=range(2, 2000, 2))))
-    assert told.startswith("it answered 1, which is not a block of this game; the blocks are 2,4,6,")
+    assert told.startswith(
+        "it answered 1, which is not a block of this game; the blocks are 2,4,6,"
+    )
     assert told.endswith(",1994,1996,1998 (999 in all)")
 
 
@@ -273,21 +296,29 @@ def test_a_number_of_a_million_digits_forfeits(python: Bot) -> None:
 
 @pytest.mark.parametrize("what", ["tr '\\0' 5 </dev/zero", "cat /dev/zero"])
 def test_a_flood_without_an_end_of_line_forfeits(shell: Bot, what: str) -> None:
-    assert reason(shell(f"read -r line; {what}")).startswith("it wrote 64 KiB without an end of line: '")
+    assert reason(shell(f"read -r line; {what}")).startswith(
+        "it wrote 64 KiB without an end of line: '"
+    )
 
 
 def test_a_flood_of_lines_forfeits(shell: Bot) -> None:
-    assert reason(shell("read -r line; yes 5")) == "it answered with more than one line: '5', then '5'"
+    assert (
+        reason(shell("read -r line; yes 5")) == "it answered with more than one line: '5', then '5'"
+    )
 
 
 def test_two_lines_at_once_forfeit(shell: Bot) -> None:
     assert (
-        reason(shell("read -r line; printf '5\\n\\n'; sleep 60")) == "it answered with more than one line: '5', then ''"
+        reason(shell("read -r line; printf '5\\n\\n'; sleep 60"))
+        == "it answered with more than one line: '5', then ''"
     )
 
 
 def test_a_line_that_nobody_asked_for_forfeits(shell: Bot, tmp_path: Path) -> None:
-    program = Program(shell("read -r line; echo 5; read -r go <fifo; echo 'I won!'; : >said; sleep 60"), patience=SLOW)
+    program = Program(
+        shell("read -r line; echo 5; read -r go <fifo; echo 'I won!'; : >said; sleep 60"),
+        patience=SLOW,
+    )
     os.mkfifo(tmp_path / "fifo")
     assert program.choose(GAME) == 5
     (tmp_path / "fifo").write_text("go\n")
@@ -358,7 +389,9 @@ def test_an_answer_counts_that_came_while_we_were_asleep(
         return 1e9
 
     program = Program(shell("while read -r line; do echo 5; : >answered; done"))
-    monkeypatch.setattr("number_tower.players.program.time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
+    monkeypatch.setattr(
+        "number_tower.players.program.time", SimpleNamespace(monotonic=clock, sleep=time.sleep)
+    )
     assert program.choose(GAME) == 5
     program.close()
 
@@ -373,7 +406,10 @@ HUGE = Game(Rules(blocks=range(1, 1_000_001)))
 
 
 def test_a_program_that_never_reads_a_huge_question_forfeits(shell: Bot) -> None:
-    assert reason(shell("sleep 60"), HUGE, patience=IMPATIENT) == "it gave no answer within 0.2 seconds"
+    assert (
+        reason(shell("sleep 60"), HUGE, patience=IMPATIENT)
+        == "it gave no answer within 0.2 seconds"
+    )
 
 
 def test_an_answer_to_a_question_that_was_not_read_forfeits(shell: Bot) -> None:
@@ -381,7 +417,10 @@ def test_an_answer_to_a_question_that_was_not_read_forfeits(shell: Bot) -> None:
 
 
 def test_a_huge_question_can_be_answered(python: Bot) -> None:
-    program = Program(python("for line in sys.stdin: print(json.loads(line)['legal'][-1], flush=True)"), patience=SLOW)
+    program = Program(
+        python("for line in sys.stdin: print(json.loads(line)['legal'][-1], flush=True)"),
+        patience=SLOW,
+    )
     assert program.choose(HUGE) == 1_000_000
     program.close()
 
@@ -409,7 +448,8 @@ def test_death_forfeits_with_its_last_words(shell: Bot, body: str, told: str) ->
 
 def test_an_exception_is_shown_by_its_last_line(python: Bot) -> None:
     assert (
-        reason(python("json.loads(input())['mine']")) == "it ended (exit code 1) instead of answering: KeyError: 'mine'"
+        reason(python("json.loads(input())['mine']"))
+        == "it ended (exit code 1) instead of answering: KeyError: 'mine'"
     )
 
 
@@ -427,9 +467,13 @@ def test_one_answer_is_not_enough(shell: Bot) -> None:
 
 
 def test_a_program_that_closes_its_input_forfeits(python: Bot) -> None:
-    program = Program(python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=SLOW)
+    program = Program(
+        python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=SLOW
+    )
     assert program.choose(GAME) == 5
-    with pytest.raises(ForfeitError, match=r"^it closed its input before it had read the question$"):
+    with pytest.raises(
+        ForfeitError, match=r"^it closed its input before it had read the question$"
+    ):
         program.choose(GAME)
 
 
@@ -439,7 +483,11 @@ def test_a_program_that_reads_only_some_of_a_question_forfeits(python: Bot) -> N
 
 
 def test_a_program_that_closes_its_output_forfeits(python: Bot) -> None:
-    told = reason(python("input(); print('cannot go on', file=sys.stderr, flush=True); os.close(1); time.sleep(60)"))
+    told = reason(
+        python(
+            "input(); print('cannot go on', file=sys.stderr, flush=True); os.close(1); time.sleep(60)"
+        )
+    )
     assert told == "it closed its output instead of answering: cannot go on"
 
 
@@ -456,8 +504,12 @@ WAIT = "while ! [ -s child ]; do sleep 0.01; done"
 
 
 @pytest.mark.parametrize("sleeper", SLEEPERS.values(), ids=SLEEPERS)
-def test_children_are_gone_after_the_game(shell: Bot, tmp_path: Path, nothing_stays: str, sleeper: str) -> None:
-    program = Program(shell(f"{sleeper} {WAIT}\nwhile read -r line; do echo 5; done"), patience=SLOW)
+def test_children_are_gone_after_the_game(
+    shell: Bot, tmp_path: Path, nothing_stays: str, sleeper: str
+) -> None:
+    program = Program(
+        shell(f"{sleeper} {WAIT}\nwhile read -r line; do echo 5; done"), patience=SLOW
+    )
     assert program.choose(GAME) == 5
     assert len(carrying(nothing_stays)) >= 2
     os.kill(int((tmp_path / "child").read_text()), 0)
@@ -467,7 +519,9 @@ def test_children_are_gone_after_the_game(shell: Bot, tmp_path: Path, nothing_st
 
 @pytest.mark.parametrize("sleeper", SLEEPERS.values(), ids=SLEEPERS)
 def test_children_are_gone_after_a_forfeit(shell: Bot, nothing_stays: str, sleeper: str) -> None:
-    assert reason(shell(f"read -r line; {sleeper} {WAIT}\necho x; sleep 60")).startswith("it answered 'x'")
+    assert reason(shell(f"read -r line; {sleeper} {WAIT}\necho x; sleep 60")).startswith(
+        "it answered 'x'"
+    )
     assert carrying(nothing_stays) == []
 
 
@@ -502,7 +556,10 @@ def test_a_child_that_holds_the_output_open_does_not_hide_a_death(shell: Bot) ->
 
 def test_a_child_that_talks_after_a_death_does_not_hide_it(shell: Bot) -> None:
     told = reason(shell("read -r line; yes no >&2 & exit 3"))
-    assert told in {"it ended (exit code 3) instead of answering", "it ended (exit code 3) instead of answering: no"}
+    assert told in {
+        "it ended (exit code 3) instead of answering",
+        "it ended (exit code 3) instead of answering: no",
+    }
 
 
 def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(shell: Bot) -> None:
@@ -512,9 +569,13 @@ def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(sh
         program.choose(GAME)
 
 
-@pytest.mark.parametrize("body", ["trap '' TERM INT HUP", "exec >&- 2>&-", "exec 2>&-", "yes >&2 &"])
+@pytest.mark.parametrize(
+    "body", ["trap '' TERM INT HUP", "exec >&- 2>&-", "exec 2>&-", "yes >&2 &"]
+)
 def test_a_program_that_does_not_leave_is_ended(shell: Bot, nothing_stays: str, body: str) -> None:
-    program = Program(shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW)
+    program = Program(
+        shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW
+    )
     assert program.choose(GAME) == 5
     program.end(grace=0.1)
     assert carrying(nothing_stays) == []
@@ -523,7 +584,9 @@ def test_a_program_that_does_not_leave_is_ended(shell: Bot, nothing_stays: str, 
 def test_a_game_that_is_interrupted_leaves_nothing(shell: Bot, nothing_stays: str) -> None:
     program = Program(shell("read -r line; sleep 600"), patience=SLOW)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    interrupting = threading.Thread(target=_interrupt_once_it_runs, args=(nothing_stays,), daemon=True)
+    interrupting = threading.Thread(
+        target=_interrupt_once_it_runs, args=(nothing_stays,), daemon=True
+    )
     interrupting.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -577,11 +640,15 @@ def test_a_program_that_cannot_be_started_forfeits(
     assert reason(command) == f"it cannot be started: {told}"
 
 
-def test_elsewhere_it_is_said_where_programs_can_play(shell: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_it_is_said_where_programs_can_play(
+    shell: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = shell("read -r line; echo 5")
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(os, "name", "nt")
-        with pytest.raises(ForfeitError, match=r"^it cannot be started: programs can play on Linux and macOS only$"):
+        with pytest.raises(
+            ForfeitError, match=r"^it cannot be started: programs can play on Linux and macOS only$"
+        ):
             Program(command).choose(GAME)
 
 
@@ -614,7 +681,14 @@ def test_the_question_tells_all_there_is_to_know(game: Game, seconds: float) -> 
 
 
 def test_a_long_list_of_blocks_left_is_short_in_a_question() -> None:
-    assert len(format_question(Game(Rules(blocks=range(1, 1_000_001), fit="ascending", step=5), moves=(500,)))) < 400
+    assert (
+        len(
+            format_question(
+                Game(Rules(blocks=range(1, 1_000_001), fit="ascending", step=5), moves=(500,))
+            )
+        )
+        < 400
+    )
 
 
 @pytest.mark.parametrize(
@@ -652,7 +726,9 @@ def test_a_program_is_called_by_its_short_name(command: str, name: str) -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from(["python3", "-m", "-c", "./", "a.py", "'", " ", "\u202e", "=", "/"])).map(" ".join)
+    | st.lists(
+        st.sampled_from(["python3", "-m", "-c", "./", "a.py", "'", " ", "\u202e", "=", "/"])
+    ).map(" ".join)
 )
 def test_every_command_has_a_name_that_a_table_takes(command: str) -> None:
     name = Program(command).name

@@ -48,11 +48,17 @@ def test_no_name_is_on_two_pages() -> None:
 
 
 def test_the_section_of_a_function_that_has_the_name_of_a_module_is_its_docstring() -> None:
-    text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition("\n\nExamples:\n")
-    _, _, page = (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
+    text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition(
+        "\n\nExamples:\n"
+    )
+    _, _, page = (
+        (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
+    )
     section, _, _ = page.partition("\n::: ")
     code = f"```pycon\n>>> import number_tower as nt\n{textwrap.dedent(examples)}\n\n```"
-    assert section.strip() == "\n\n".join([f"`number_tower.rules{_make_plain_signature()}`", text, code])
+    assert section.strip() == "\n\n".join(
+        [f"`number_tower.rules{_make_plain_signature()}`", text, code]
+    )
 
 
 def _make_plain_signature() -> inspect.Signature:
@@ -63,24 +69,37 @@ def _make_plain_signature() -> inspect.Signature:
 
 
 IMPORT = re.compile(
-    r"^(?:>>> )?from (number_tower[\w.]*) import ([\w, ]+)|^(?:>>> )?import (number_tower[\w.]*)", re.MULTILINE
+    r"^(?:>>> )?from (number_tower[\w.]*) import ([\w, ]+)|^(?:>>> )?import (number_tower[\w.]*)",
+    re.MULTILINE,
 )
 GUIDES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/how-to/*.md")]
 
 
 def test_the_guides_use_public_names_only() -> None:
     entries = set(list_entries())
-    public = {path for entry in entries - ALONE for each in resolve(entry) for path in (each.path, each.module)}
+    public = {
+        path
+        for entry in entries - ALONE
+        for each in resolve(entry)
+        for path in (each.path, each.module)
+    }
     used = [found for path in GUIDES for found in IMPORT.findall(path.read_text())]
     assert len(used) > 20
     for module, names, whole in used:
         for path in [whole] if whole else [f"{module}.{name.strip()}" for name in names.split(",")]:
-            assert path in public or path in entries or module in ALONE, f"{path} is in no page of the reference"
+            assert path in public or path in entries or module in ALONE, (
+                f"{path} is in no page of the reference"
+            )
 
 
 @pytest.mark.parametrize(
     ("docstring", "fails"),
-    [("None.", False), (">>> nt.Game().to_move\n0", False), (">>> nt.Game().to_move\n1", True), (">>> Game()", True)],
+    [
+        ("None.", False),
+        (">>> nt.Game().to_move\n0", False),
+        (">>> nt.Game().to_move\n1", True),
+        (">>> Game()", True),
+    ],
 )
 def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> None:
     assert bool(run_examples("here", docstring, {"nt": number_tower})) == fails
@@ -129,7 +148,9 @@ class Example:
 
 
 def test_a_member_without_an_example_is_found() -> None:
-    problems = check_name(PublicName("number_tower.example", "Example", Example, {"Example": Example}))
+    problems = check_name(
+        PublicName("number_tower.example", "Example", Example, {"Example": Example})
+    )
     path = "number_tower.example.Example"
     assert list(problems) == [f"{path}.missing has no example", f"{path}.bare has no docstring"]
 
@@ -144,5 +165,7 @@ def test_help_teaches_before_it_lists() -> None:
     assert len(page.split("\n")) < 150, "two minutes to read"
     for name in number_tower.__all__:
         assert re.search(rf"\b{name}\b", page), f"{name} is not on the page"
-        assert re.search(rf"^    (class )?{name}\(", reference, re.MULTILINE), f"{name} is not listed"
+        assert re.search(rf"^    (class )?{name}\(", reference, re.MULTILINE), (
+            f"{name} is not listed"
+        )
     assert "ForwardRef" not in reference, "a signature that nobody can read"

@@ -66,7 +66,9 @@ def download() -> str:
     )
 
 
-def apt_get(place: Place, folder: Path, *, installs: str = SHOWS_A_PAGE, refuses: str = "nothing") -> Path:
+def apt_get(
+    place: Place, folder: Path, *, installs: str = SHOWS_A_PAGE, refuses: str = "nothing"
+) -> Path:
     """Put an apt-get there whose packages are a browser, but for one; return what it is told."""
     calls = folder / "calls"
     chromium = folder / "bin" / "chromium"
@@ -90,7 +92,9 @@ def test_the_system_s_browser_comes_first(place: Place, tmp_path: Path) -> None:
     assert browser.get() == str(shell)
 
 
-def test_the_one_that_is_named_comes_before_the_system_s(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_one_that_is_named_comes_before_the_system_s(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place("chromium", SHOWS_A_PAGE)
     own = place("../my browser", SHOWS_A_PAGE)
     monkeypatch.setenv(browser.VARIABLE, str(own))
@@ -118,7 +122,9 @@ def test_a_browser_that_does_not_start_is_passed_over(
     assert f"{first} is there, but does not start." in capfd.readouterr().err
 
 
-def test_playwright_s_download_comes_second_and_is_found_again(place: Place, tmp_path: Path) -> None:
+def test_playwright_s_download_comes_second_and_is_found_again(
+    place: Place, tmp_path: Path
+) -> None:
     calls = apt_get(place, tmp_path)
     target = playwright(tmp_path, download())
     assert browser.find() is None
@@ -158,7 +164,9 @@ def test_who_is_not_root_installs_with_sudo_or_not_at_all(
     assert calls.exists() == allowed
 
 
-def test_without_any_it_says_what_to_do_and_fails(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_any_it_says_what_to_do_and_fails(
+    place: Place, capfd: pytest.CaptureFixture[str]
+) -> None:
     place("uname", "exit 0")
     assert browser.main() == 1
     out, err = capfd.readouterr()
@@ -169,7 +177,9 @@ def test_without_any_it_says_what_to_do_and_fails(place: Place, capfd: pytest.Ca
     )
 
 
-def test_a_package_that_installs_nothing_that_starts_is_no_browser(place: Place, tmp_path: Path) -> None:
+def test_a_package_that_installs_nothing_that_starts_is_no_browser(
+    place: Place, tmp_path: Path
+) -> None:
     apt_get(place, tmp_path, installs="exit 127")
     with pytest.raises(browser.NoBrowserError):
         browser.get()
@@ -184,13 +194,21 @@ def test_several_at_once_download_it_once(place: Place, tmp_path: Path) -> None:
     )
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join((os.environ["PYTHONPATH"], str(Path(browser.__file__).parent))),
+        "PYTHONPATH": os.pathsep.join(
+            (os.environ["PYTHONPATH"], str(Path(browser.__file__).parent))
+        ),
     }
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", call], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+            [sys.executable, "-c", call],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
         )
         for _ in range(3)
     ]
-    assert [process.communicate(timeout=SLOW)[0].strip() for process in started] == [str(target)] * 3
+    assert [process.communicate(timeout=SLOW)[0].strip() for process in started] == [
+        str(target)
+    ] * 3
     assert (target.parent / "count").read_text() == "."

@@ -31,19 +31,32 @@ CADDY = (ROOT / "deploy/Caddyfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
 COMPOSE_CADDY = (ROOT / "deploy/compose.Caddyfile").read_text()
 SERVICES = COMPOSE["services"]
-HARDENED = ("--read-only --tmpfs /tmp", "--cap-drop all", "--security-opt no-new-privileges", "127.0.0.1:8000:8000")
+HARDENED = (
+    "--read-only --tmpfs /tmp",
+    "--cap-drop all",
+    "--security-opt no-new-privileges",
+    "127.0.0.1:8000:8000",
+)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 CALL = re.compile(r"^(?:ExecStart=)?\S*?tower ((?:serve|db)\b[^#\n]*)", re.MULTILINE)
 
 
 def options_of(command: str) -> set[str]:
-    [sub] = [action for action in create_parser()._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse has no public way
+    [sub] = [
+        action
+        for action in create_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]  # noqa: SLF001 - argparse has no public way
     return {name for action in sub.choices[command]._actions for name in action.option_strings}  # noqa: SLF001 - likewise
 
 
 def directives(unit: str) -> list[tuple[str, str]]:
-    return [(key, value) for key, _, value in (line.partition("=") for line in unit.splitlines()) if key[:1].isupper()]
+    return [
+        (key, value)
+        for key, _, value in (line.partition("=") for line in unit.splitlines())
+        if key[:1].isupper()
+    ]
 
 
 @pytest.mark.parametrize("text", [PAGE, UNIT], ids=["page", "unit"])
@@ -64,12 +77,18 @@ def test_every_option_that_the_page_names_is_one_and_every_one_is_named() -> Non
     assert "tower serve --host 0.0.0.0" in PAGE
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here to check the unit")
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="there is no systemd here to check the unit"
+)
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "number-tower.service"
     unit.write_text(UNIT.replace("/opt/number-tower/bin/tower", TOWER))
     done = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=SLOW, check=False
+        ["systemd-analyze", "verify", str(unit)],
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=False,
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -94,7 +113,9 @@ def test_the_unit_keeps_to_itself() -> None:
 def test_the_unit_is_watched_and_leaves_no_memory_dump() -> None:
     said = dict(directives(UNIT))
     assert said["Type"] == "notify"
-    assert float(said["WatchdogSec"]) > 4 * (health.STUCK_AFTER + health.BEAT_INTERVAL), "a short stall ends no server"
+    assert float(said["WatchdogSec"]) > 4 * (health.STUCK_AFTER + health.BEAT_INTERVAL), (
+        "a short stall ends no server"
+    )
     assert said["Restart"] == "on-failure", "that includes a watchdog that was not told"
     assert said["LimitCORE"] == "0"
 
@@ -109,7 +130,9 @@ def test_what_is_installed_can_be() -> None:
 
 
 def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
-    steps = dict(line.split(" ", 1) for line in CONTAINER.splitlines() if re.match(r"[A-Z]+ ", line))
+    steps = dict(
+        line.split(" ", 1) for line in CONTAINER.splitlines() if re.match(r"[A-Z]+ ", line)
+    )
     entry = re.findall(r'"([^"]+)"', steps["ENTRYPOINT"])
     asked = create_parser().parse_args(entry[1:])
     assert entry[0] in PROJECT["scripts"]
@@ -118,24 +141,40 @@ def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
     assert f"NUMBER_TOWER_DB={steps['VOLUME']}/games.db" in CONTAINER
     assert f"--home-dir {steps['VOLUME']} --create-home {steps['USER']}" in CONTAINER
     assert f"127.0.0.1:{steps['EXPOSE']}/health" in CONTAINER
-    [minor] = {int(found) for found in re.findall(r"^FROM .*python:3\.(\d+)-", CONTAINER, re.MULTILINE)}
+    [minor] = {
+        int(found) for found in re.findall(r"^FROM .*python:3\.(\d+)-", CONTAINER, re.MULTILINE)
+    }
     assert minor >= int(PROJECT["requires-python"].removeprefix(">=3."))
 
 
 def test_the_container_is_built_from_what_it_copies_and_from_locked_versions() -> None:
     copied = [
-        each for line in re.findall(r"^COPY (?!--from)(.*) \S+$", CONTAINER, re.MULTILINE) for each in line.split()
+        each
+        for line in re.findall(r"^COPY (?!--from)(.*) \S+$", CONTAINER, re.MULTILINE)
+        for each in line.split()
     ]
     assert PROJECT["readme"] in copied
-    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    sent = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
     for each in copied:
         assert (ROOT / each).exists()
         assert each in sent or each.partition("/")[0] in sent
     installs = re.findall(r"pip (?:install|wheel) (.*?)(?: \\)?$", CONTAINER, re.MULTILINE)
     assert len(installs) == 4
     for install in installs:
-        assert install.startswith(("--require-hashes --only-binary :all: -r requirements/", "--no-deps "))
-    assert lock.LOCKS["container"].sources == ("pyproject.toml", "--extra", "postgres", "--extra", "web")
+        assert install.startswith(
+            ("--require-hashes --only-binary :all: -r requirements/", "--no-deps ")
+        )
+    assert lock.LOCKS["container"].sources == (
+        "pyproject.toml",
+        "--extra",
+        "postgres",
+        "--extra",
+        "web",
+    )
 
 
 def test_one_service_builds_the_image_of_all() -> None:
@@ -155,8 +194,16 @@ def test_one_command_builds_and_runs_the_container(tmp_path: Path, engine: str) 
     program.write_text(f'#!/bin/sh\necho "{engine} $BUILDAH_FORMAT $*"\n')
     program.chmod(0o755)
     environment = plain_environment(PATH=f"{tmp_path}:/usr/bin:/bin")
-    call = ["make", "-s", "container", "SERVE=--quiet", *(["ENGINE=docker"] if engine == "docker" else [])]
-    done = subprocess.run(call, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SLOW, check=True)
+    call = [
+        "make",
+        "-s",
+        "container",
+        "SERVE=--quiet",
+        *(["ENGINE=docker"] if engine == "docker" else []),
+    ]
+    done = subprocess.run(
+        call, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SLOW, check=True
+    )
     build, run = done.stdout.splitlines()
     assert build == f"{engine} docker build -t number-tower -f deploy/Containerfile ."
     assert run.endswith(" -v number-tower:/data number-tower --quiet")
@@ -215,7 +262,11 @@ def test_two_servers_trust_the_proxy_and_use_the_database() -> None:
 
 
 def test_what_has_to_stay_is_in_a_volume() -> None:
-    used = {each.partition(":")[0] for service in SERVICES.values() for each in service.get("volumes", [])}
+    used = {
+        each.partition(":")[0]
+        for service in SERVICES.values()
+        for each in service.get("volumes", [])
+    }
     assert used - {"./compose.Caddyfile"} == set(COMPOSE["volumes"])
     assert "database:/var/lib/postgresql/data" in SERVICES["database"]["volumes"]
 
@@ -228,18 +279,29 @@ def test_the_password_is_in_no_file_of_the_project() -> None:
         if "PASSWORD" in name
     ]
     assert len(given) == 4
-    assert all(value.startswith("${POSTGRES_PASSWORD:?") for value in given), "compose refuses to start without it"
+    assert all(value.startswith("${POSTGRES_PASSWORD:?") for value in given), (
+        "compose refuses to start without it"
+    )
     assert "deploy/.env" in (ROOT / ".gitignore").read_text().splitlines()
     assert "deploy/.env" in PAGE
 
 
 def test_the_proxies_pass_on_what_the_server_needs() -> None:
     streamed = re.findall(r"location ~ (\S+) \{", NGINX)[0]
-    for path in ("/g/abc/events", "/w/abc/events", "/api/games/abc/events", "/class/abc/wall/events"):
+    for path in (
+        "/g/abc/events",
+        "/w/abc/events",
+        "/api/games/abc/events",
+        "/class/abc/wall/events",
+    ):
         assert re.search(streamed, path)
     assert not re.search(streamed, "/g/abc/table")
     for block in NGINX.split("location ")[1:]:
-        for needed in ("Host $http_host", "X-Forwarded-For $proxy_add_x_forwarded_for", "X-Forwarded-Proto $scheme"):
+        for needed in (
+            "Host $http_host",
+            "X-Forwarded-For $proxy_add_x_forwarded_for",
+            "X-Forwarded-Proto $scheme",
+        ):
             assert f"proxy_set_header {needed};" in block
     assert "proxy_buffering off;" in NGINX.split("location ")[2]
     assert NGINX.count("{") == NGINX.count("}")

@@ -41,7 +41,12 @@ def relative(path: Path) -> str:
 def test_the_python_examples_run(path: Path) -> None:
     if any("import jax" in example for example in blocks(path, "pycon")):
         # JAX starts threads; other tests of this process must not fork with them
-        done = subprocess.run([sys.executable, "-m", "doctest", str(path)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "doctest", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stdout) == (0, "")
         return
     failures, tried = doctest.testfile(str(path), module_relative=False)
@@ -55,7 +60,12 @@ def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -
     for example in blocks(path, "console"):
         command, _, shown = example.removeprefix("$ ").partition("\n")
         done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=environment,
+            check=True,
         )
         assert done.stdout == shown
 
@@ -71,7 +81,15 @@ def test_the_readme_opens_with_a_picture_and_one_command() -> None:
 @pytest.mark.parametrize("reader", ["players", "teachers", "rule makers", "researchers"])
 def test_the_readme_has_a_command_and_a_picture_for_each_reader(reader: str) -> None:
     part = README.read_text().partition(f"## For {reader}\n")[2].partition("\n## ")[0]
-    assert [*map(len, (re.findall("^```sh$", part, re.MULTILINE), re.findall(r"^!\[.+\]", part, re.MULTILINE)))] == [
+    assert [
+        *map(
+            len,
+            (
+                re.findall("^```sh$", part, re.MULTILINE),
+                re.findall(r"^!\[.+\]", part, re.MULTILINE),
+            ),
+        )
+    ] == [
         1,
         1,
     ]
@@ -148,7 +166,10 @@ def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
         ("climb:14", {18}),
         ("factor:", {5, 7}),
         ("factor:5,1", {7}),
-        *((f"factor:{block}", {partner}) for block, partner in {2: 6, 6: 2, 3: 9, 9: 3, 4: 8, 8: 4}.items()),
+        *(
+            (f"factor:{block}", {partner})
+            for block, partner in {2: 6, 6: 2, 3: 9, 9: 3, 4: 8, 8: 4}.items()
+        ),
     ],
 )
 def test_how_to_win_is_true(line: str, best: set[int]) -> None:

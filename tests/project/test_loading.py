@@ -15,7 +15,14 @@ DATABASE = {"sqlite3", "sqlalchemy", "alembic", "platformdirs"}
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--version",), ("play", "draft"), ("play", "climb", "--first", "2"), (), ("solve", "draft"), ("solve", "factor")],
+    [
+        ("--version",),
+        ("play", "draft"),
+        ("play", "climb", "--first", "2"),
+        (),
+        ("solve", "draft"),
+        ("solve", "factor"),
+    ],
 )
 def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
@@ -24,7 +31,8 @@ def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments", [("play", "draft", "--vs", "perfect", "--seat", "2"), ("learn", "draft"), ("levels",)]
+    "arguments",
+    [("play", "draft", "--vs", "perfect", "--seat", "2"), ("learn", "draft"), ("levels",)],
 )
 def test_an_opponent_needs_chance_and_nothing_heavier(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
@@ -39,7 +47,9 @@ def test_an_opponent_needs_chance_and_nothing_heavier(arguments: tuple[str, ...]
         ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
     ],
 )  # fmt: skip
-def test_no_database_is_loaded_or_opened_before_the_first_prompt(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_no_database_is_loaded_or_opened_before_the_first_prompt(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
     file = tmp_path / "games.db"
     assert not loaded(*arguments, database=str(file)) & DATABASE
     assert not file.exists()
@@ -47,7 +57,9 @@ def test_no_database_is_loaded_or_opened_before_the_first_prompt(arguments: tupl
 
 def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    assert "sqlalchemy" in loaded("play", "draft", "--vs", "gentle", "--seat", "2", database=str(file))
+    assert "sqlalchemy" in loaded(
+        "play", "draft", "--vs", "gentle", "--seat", "2", database=str(file)
+    )
     assert file.exists()
 
 
@@ -76,9 +88,16 @@ def test_the_version_needs_no_game() -> None:
 )
 def test_the_engine_needs_nothing_but_the_standard_library(script: str) -> None:
     script = f"{script}; import sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
-    tops = {module.partition(".")[0] for module in done.stdout.split()} - {"number_tower", "__main__"}
-    foreign = {top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")}
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
+    )
+    tops = {module.partition(".")[0] for module in done.stdout.split()} - {
+        "number_tower",
+        "__main__",
+    }
+    foreign = {
+        top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")
+    }
     assert foreign <= {"sitecustomize", "usercustomize"}
 
 
@@ -97,7 +116,9 @@ ENVIRONMENTS = {
 @pytest.mark.parametrize("module", ENVIRONMENTS)
 def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: str) -> None:
     script = f"import number_tower.envs{module}, sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
+    )
     heavy = {
         "numpy",
         "numba",

@@ -44,7 +44,9 @@ def read_pins(name: str) -> dict[str, list[Pin]]:
         wanted = Requirement(head)
         [exact] = wanted.specifier
         assert exact.operator == "==", line
-        pins.setdefault(canonicalize_name(wanted.name), []).append(Pin(exact.version, wanted.marker, hashes))
+        pins.setdefault(canonicalize_name(wanted.name), []).append(
+            Pin(exact.version, wanted.marker, hashes)
+        )
     return pins
 
 
@@ -72,8 +74,16 @@ def list_direct(name: str) -> list[str]:
     sources = lock.LOCKS[name].sources
     found = list(BASE) if lock.PROJECT in sources else []
     for option, value in pairwise(sources):
-        found += EXTRAS[value] if option == "--extra" else list_group(value) if option == "--group" else []
-    return found + [each for extra in EXTRAS.values() for each in extra if "--all-extras" in sources]
+        found += (
+            EXTRAS[value]
+            if option == "--extra"
+            else list_group(value)
+            if option == "--group"
+            else []
+        )
+    return found + [
+        each for extra in EXTRAS.values() for each in extra if "--all-extras" in sources
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,10 +93,16 @@ def test_a_lock_has_what_the_project_asks_for(name: str) -> None:
     for wanted in map(Requirement, direct):
         for place in PLACES:
             if applies(wanted.marker, *place):
-                found = [pin for pin in pins.get(canonicalize_name(wanted.name), []) if applies(pin.marker, *place)]
+                found = [
+                    pin
+                    for pin in pins.get(canonicalize_name(wanted.name), [])
+                    if applies(pin.marker, *place)
+                ]
                 versions = sorted({pin.version for pin in found})
                 assert len(versions) == 1, f"make lock: {wanted.name} has {versions} for {place}"
-                assert wanted.specifier.contains(versions[0]), f"make lock: {wanted} is locked at {versions[0]}"
+                assert wanted.specifier.contains(versions[0]), (
+                    f"make lock: {wanted} is locked at {versions[0]}"
+                )
 
 
 @pytest.mark.parametrize("name", NAMES)

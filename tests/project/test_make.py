@@ -58,7 +58,13 @@ def test_ctrl_c_leaves_no_error_of_make(clone: Path, typed: list[str]) -> None:
 def run_make(clone: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = plain_environment(LC_ALL="C")
     return subprocess.run(
-        ["make", *arguments], cwd=clone, env=environment, capture_output=True, text=True, timeout=SLOW, check=False
+        ["make", *arguments],
+        cwd=clone,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SLOW,
+        check=False,
     )
 
 
@@ -83,7 +89,9 @@ def test_every_environment_is_installed_from_a_lock_with_hashes(clone: Path, tar
     installs = re.findall(r"-m pip .*? install (.*?)(?: &&| ;|$)", shown, re.MULTILINE)
     assert any(f"-r requirements/{target[1:]}.txt" in install for install in installs)
     for install in installs:
-        assert ("--require-hashes" in install) != (install == "--no-deps --no-build-isolation --editable .")
+        assert ("--require-hashes" in install) != (
+            install == "--no-deps --no-build-isolation --editable ."
+        )
 
 
 def read_until(terminal: int, text: str | None) -> str:

@@ -31,7 +31,18 @@ IRREGULAR = {
 }  # fmt: skip
 """Participles without -ed or -ing that are no infinitives as well."""
 
-NO_PARTICIPLES = {"bring", "embed", "exceed", "feed", "need", "ping", "ring", "seed", "speed", "string"}
+NO_PARTICIPLES = {
+    "bring",
+    "embed",
+    "exceed",
+    "feed",
+    "need",
+    "ping",
+    "ring",
+    "seed",
+    "speed",
+    "string",
+}
 
 NOUNS = {"drawing", "encoding", "matching", "pairing", "ranking"}
 """Nouns of the field in -ing that modules are named by."""
@@ -41,12 +52,19 @@ EXCEPTIONS = {"BaseException", "Exception", "KeyboardInterrupt", "SystemExit", "
 
 def is_participle(name: str) -> bool:
     word = name.strip("_")
-    return "_" not in word and word not in NO_PARTICIPLES and (word in IRREGULAR or word.endswith(("ed", "ing")))
+    return (
+        "_" not in word
+        and word not in NO_PARTICIPLES
+        and (word in IRREGULAR or word.endswith(("ed", "ing")))
+    )
 
 
 @cache
 def modules() -> dict[Path, ast.Module]:
-    return {path.relative_to(SOURCE): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
+    return {
+        path.relative_to(SOURCE): ast.parse(path.read_bytes())
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
 
 
 @cache
@@ -60,7 +78,9 @@ def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def comments(path: Path) -> Iterator[str]:
-    for token in tokenize.generate_tokens(io.StringIO((SOURCE / path).read_text(encoding="utf-8")).readline):
+    for token in tokenize.generate_tokens(
+        io.StringIO((SOURCE / path).read_text(encoding="utf-8")).readline
+    ):
         if token.type == tokenize.COMMENT:
             yield token.string
 
@@ -88,7 +108,9 @@ def test_functions_are_named_by_verbs() -> None:
 
 def test_modules_are_few_and_named_by_nouns() -> None:
     assert len(modules()) <= MOST_MODULES
-    assert [str(path) for path in modules() if path.stem not in NOUNS and is_participle(path.stem)] == []
+    assert [
+        str(path) for path in modules() if path.stem not in NOUNS and is_participle(path.stem)
+    ] == []
 
 
 def test_exceptions_end_in_error() -> None:
@@ -117,10 +139,14 @@ def test_docstrings_and_comments_name_the_thing() -> None:
     texts = [
         (path, node.value.value)
         for path, node in nodes()
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
     ]
     texts += [(path, comment) for path in modules() for comment in comments(path)]
-    vague = re.compile(r"\b(whoever|somebody|anybody|so many|one[’']s own|the other[’']s)\b", re.IGNORECASE)
+    vague = re.compile(
+        r"\b(whoever|somebody|anybody|so many|one[’']s own|the other[’']s)\b", re.IGNORECASE
+    )
     assert [f"{path}: {text}" for path, text in texts if vague.search(text)] == []
 
 
@@ -136,7 +162,9 @@ def test_texts_for_people_are_plain_english() -> None:
     texts += [
         (path, node.value)
         for path, node in nodes()
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings(path)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node not in docstrings(path)
     ]
     assert [f"{path}: {found}" for path, text in texts for found in find_stiff(text)] == []
 

@@ -29,7 +29,9 @@ def test_a_smoke_test_loads_only_the_extra_that_it_is_for() -> None:
     for script in ("smoke_tests.py", "fresh.py"):
         tree = ast.parse((ROOT / "tools" / script).read_text())
         loaded = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
-        loaded |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+        loaded |= {
+            alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+        }
         roots = {name.partition(".")[0] for name in loaded if name}
         assert roots <= sys.stdlib_module_names | {"fresh", "number_tower"}
 
@@ -49,7 +51,10 @@ def test_a_check_that_fails_stops_no_other_and_is_told(capsys: pytest.CaptureFix
         raise release.CheckError("it is broken")
 
     ran: list[str] = []
-    steps = [release.Step("web", "3.11", fail), release.Step("tui", "3.11", lambda: ran.append("tui"))]
+    steps = [
+        release.Step("web", "3.11", fail),
+        release.Step("tui", "3.11", lambda: ran.append("tui")),
+    ]
     assert release.run_checks(steps) == 1
     told = capsys.readouterr()
     assert ran == ["tui"]
@@ -63,9 +68,15 @@ def test_a_wheel_must_have_the_files_of_the_package_and_no_other() -> None:
         release.compare_files({"a.py", "b.toml"}, {"a.py", "c.py"})
 
 
-def test_a_python_that_cannot_make_environments_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_cannot_make_environments_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of two Pythons on this machine, one says another version and one fails."""
-    for name, says in (("python3.12", "echo 3.9"), ("python3.13", "exit 1"), ("python3.14", "echo 3.14")):
+    for name, says in (
+        ("python3.12", "echo 3.9"),
+        ("python3.13", "exit 1"),
+        ("python3.14", "echo 3.14"),
+    ):
         (tmp_path / name).write_text(f"#!/bin/sh\n{says}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")

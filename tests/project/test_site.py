@@ -66,7 +66,9 @@ def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
 
 def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
     assert (site / "design.html").read_text().count('class="walk"') == 2
-    drawn = add_drawings("A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n")
+    drawn = add_drawings(
+        "A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n"
+    )
     assert ">read it</text>" in drawn
     assert "cli/&lt;input&gt;.py" in drawn
 
@@ -86,7 +88,11 @@ def write_site(folder: Path, **pages: str) -> Path:
 
 
 def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
-    write_site(tmp_path, index='<h1 id="top">Here</h1><a href="other.html#place">', other='<p id="place"><a href=".">')
+    write_site(
+        tmp_path,
+        index='<h1 id="top">Here</h1><a href="other.html#place">',
+        other='<p id="place"><a href=".">',
+    )
     assert find_faults(tmp_path, ["index.md", "other.md"]) == []
 
 
@@ -96,16 +102,34 @@ def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
         ('<a href="nowhere.html">', "index.html: nowhere.html leads nowhere"),
         ('<a href="#nowhere">', "index.html: #nowhere names a place that index.html does not have"),
         ('<img src="nothing.png">', "index.html: nothing.png leads nowhere"),
-        ('<script src="https://example.org/x.js">', "index.html: loads https://example.org/x.js from elsewhere"),
-        ('<link href="//example.org/x.css">', "index.html: loads //example.org/x.css from elsewhere"),
-        ('<image href="https://example.org/x.png">', "index.html: loads https://example.org/x.png from elsewhere"),
-        ('<video poster="https://example.org/x.png">', "index.html: loads https://example.org/x.png from elsewhere"),
-        ('<img srcset="//example.org/x.png 2x">', "index.html: loads //example.org/x.png from elsewhere"),
+        (
+            '<script src="https://example.org/x.js">',
+            "index.html: loads https://example.org/x.js from elsewhere",
+        ),
+        (
+            '<link href="//example.org/x.css">',
+            "index.html: loads //example.org/x.css from elsewhere",
+        ),
+        (
+            '<image href="https://example.org/x.png">',
+            "index.html: loads https://example.org/x.png from elsewhere",
+        ),
+        (
+            '<video poster="https://example.org/x.png">',
+            "index.html: loads https://example.org/x.png from elsewhere",
+        ),
+        (
+            '<img srcset="//example.org/x.png 2x">',
+            "index.html: loads //example.org/x.png from elsewhere",
+        ),
         (
             '<p style="background: url(https://example.org/x)">',
             "index.html: loads https://example.org/x from elsewhere",
         ),
-        ('<style>@import "//example.org/x.css"</style>', "index.html: loads //example.org/x.css from elsewhere"),
+        (
+            '<style>@import "//example.org/x.css"</style>',
+            "index.html: loads //example.org/x.css from elsewhere",
+        ),
     ],
 )
 def test_a_broken_link_is_a_fault(tmp_path: Path, page: str, fault: str) -> None:

@@ -23,13 +23,19 @@ Finding = tuple[str, int, str]
 @cache
 def check_types() -> tuple[str, frozenset[Finding]]:
     """Check a copy of the project with the installed package; return what mypy says, and the errors in it."""
-    environment = {key: value for key, value in os.environ.items() if key not in {"MYPYPATH", "PYTHONPATH"}}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in {"MYPYPATH", "PYTHONPATH"}
+    }
     with TemporaryDirectory() as folder:
         copy = shutil.copytree(PROJECT, Path(folder) / "project")
         command = [sys.executable, "-m", "mypy", "--cache-dir", folder, "--no-error-summary"]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=copy, env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=copy, env=environment, check=False
+        )
     found = re.findall(r"^(\w+\.py):(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.MULTILINE)
-    return done.stdout + done.stderr, frozenset((file, int(line), code) for file, line, code in found)
+    return done.stdout + done.stderr, frozenset(
+        (file, int(line), code) for file, line, code in found
+    )
 
 
 def list_expected() -> set[Finding]:
@@ -56,6 +62,10 @@ def test_mistakes_are_reported_where_they_are_and_nowhere_else() -> None:
 def test_the_project_of_a_user_runs() -> None:
     script = "import study; study.play(); study.solve(); study.learn(); study.study()"
     done = subprocess.run(
-        [sys.executable, "-B", "-c", script], capture_output=True, text=True, cwd=PROJECT, check=False
+        [sys.executable, "-B", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=PROJECT,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

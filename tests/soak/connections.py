@@ -28,7 +28,9 @@ HELD = {
     "silent": b"",
     "half a head": b"GET /health HTTP/1.1\r\nHost: loc",
     "half a body": post("/api/games", b'{"game":', 1000, JSON),
-    "half a form": post("/new", b"game=dra", 1000, "Content-Type: application/x-www-form-urlencoded"),
+    "half a form": post(
+        "/new", b"game=dra", 1000, "Content-Type: application/x-www-form-urlencoded"
+    ),
     "an unread answer": get("/static/tower.js"),
 }
 
@@ -37,7 +39,9 @@ def hold(port: int, held: bytes, number: int, opened: ExitStack) -> list[socket.
     """Open so many connections, from as few addresses as can have them."""
     lines = []
     for place in range(number):
-        line = opened.enter_context(closing(connect(port, f"127.0.1.{1 + place * 4 // number}", buffer=4096)))
+        line = opened.enter_context(
+            closing(connect(port, f"127.0.1.{1 + place * 4 // number}", buffer=4096))
+        )
         try:
             line.sendall(held)
         except OSError:
@@ -102,7 +106,10 @@ def main(number: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     for name in HELD:
-        with TemporaryDirectory() as folder, running([TOWER, "serve", "--port", "0"], Path(folder)) as (process, port):
+        with (
+            TemporaryDirectory() as folder,
+            running([TOWER, "serve", "--port", "0"], Path(folder)) as (process, port),
+        ):
             attack(process, port, name, number)
             log = Path(folder, "log").read_text()
             assert "Traceback" not in log, log[:3000]

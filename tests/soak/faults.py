@@ -88,12 +88,18 @@ class Scenario:
         ben = await self._sit(room)
         await self._move(room, 0, ann, 9)
         await self._move(room, 1, ben, 8)
-        await self._act(room, 0, ann, MakeOffer("takeback"), lambda known: known.room.offer is not None)
+        await self._act(
+            room, 0, ann, MakeOffer("takeback"), lambda known: known.room.offer is not None
+        )
         await self._act(room, 1, ben, Decline(), lambda known: known.room.offer is None)
-        await self._act(room, 1, ben, MakeOffer("takeback"), lambda known: known.room.offer is not None)
+        await self._act(
+            room, 1, ben, MakeOffer("takeback"), lambda known: known.room.offer is not None
+        )
         await self._act(room, 0, ann, Accept(), lambda known: known.room.table.game.moves == (9,))
         await self._act(room, 1, ben, Resign(), lambda known: known.room.over)
-        await self._act(room, 0, ann, MakeOffer("rematch"), lambda known: known.room.offer is not None)
+        await self._act(
+            room, 0, ann, MakeOffer("rematch"), lambda known: known.room.offer is not None
+        )
         await self._act(room, 1, ben, Accept(), lambda known: known.room.number == 2)
         ann = await self._hand_over(room, ann)
         await self._move(room, 0, ben, 5)
@@ -145,14 +151,21 @@ class Scenario:
 
     async def _until(self, room: Watched, happened: Callable[[CachedRoom], bool]) -> None:
         while True:
-            known = await self._repeat(lambda: self.nodes[1].lobby.find_room(room.address, room.newest))
+            known = await self._repeat(
+                lambda: self.nodes[1].lobby.find_room(room.address, room.newest)
+            )
             room.hear(known)
             if happened(known):
                 return
             await asyncio.sleep(0.005)
 
     async def _act(
-        self, room: Watched, number: int, token: str, action: object, happened: Callable[[CachedRoom], bool]
+        self,
+        room: Watched,
+        number: int,
+        token: str,
+        action: object,
+        happened: Callable[[CachedRoom], bool],
     ) -> None:
         """Do something; if the database fails meanwhile, look whether it was done, and if not, do it again."""
         lobby = self.nodes[number].lobby
@@ -175,7 +188,11 @@ class Scenario:
         version = room.newest[1]
         move = Move(version, block, room.newest[0])
         await self._act(
-            room, number, token, move, lambda known: Change("place", block) in known.room.table.log[version:]
+            room,
+            number,
+            token,
+            move,
+            lambda known: Change("place", block) in known.room.table.log[version:],
         )
 
     async def _sit(self, room: Watched) -> str:
@@ -186,7 +203,9 @@ class Scenario:
 
     async def _hand_over(self, room: Watched, token: str) -> str:
         """Move a seat to another device; neither device may be left without it."""
-        code = await self._repeat(lambda: self.nodes[0].lobby.make_handover_code(room.address, token))
+        code = await self._repeat(
+            lambda: self.nodes[0].lobby.make_handover_code(room.address, token)
+        )
         known, moved = await self._repeat(lambda: self.nodes[1].lobby.take_over(room.address, code))
         assert known.find_seats(moved)
         room.hear(known)
@@ -216,7 +235,11 @@ class Scenario:
         """Wait until a server shows a room as it is stored, to those who ask and to those who follow."""
         while True:
             stored = (await self._stored(room)).revision
-            if (await server.lobby.find_room(room.address)).revision == room.last.get(number) == stored:
+            if (
+                (await server.lobby.find_room(room.address)).revision
+                == room.last.get(number)
+                == stored
+            ):
                 return
             await asyncio.sleep(0.01)
 
@@ -225,7 +248,9 @@ class Scenario:
         for task in self._streams:
             task.cancel()
         ended = await asyncio.gather(*self._streams, return_exceptions=True)
-        assert all(isinstance(each, asyncio.CancelledError) for each in ended), f"streams ended: {ended}"
+        assert all(isinstance(each, asyncio.CancelledError) for each in ended), (
+            f"streams ended: {ended}"
+        )
 
 
 class Injection:
@@ -259,11 +284,16 @@ class Injection:
 async def injection(database: str) -> AsyncIterator[Injection]:
     """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
     with patch("number_tower.web.questions._STORE_RETRY", 0.01):
-        async with node(database, QUICK, patience=SLOW) as first, node(database, QUICK, patience=SLOW) as second:
+        async with (
+            node(database, QUICK, patience=SLOW) as first,
+            node(database, QUICK, patience=SLOW) as second,
+        ):
             yield Injection((first, second))
 
 
-async def inject(database: str, seed: str, *, step: int = 1, most: int | None = None) -> Counter[Kind]:
+async def inject(
+    database: str, seed: str, *, step: int = 1, most: int | None = None
+) -> Counter[Kind]:
     """Let each step-th call of the scenario fail, or so many spread over all; return what failed, by kind."""
     async with injection(database) as injecting:
         calls = await injecting.run()
@@ -280,8 +310,14 @@ def main(step: int, seed: str) -> None:
         for name, place in databases.items():
             failed = asyncio.run(inject(place, seed, step=step))
             kinds = ", ".join(f"{times} {kind}" for kind, times in failed.most_common())
-            print(f"{name}: nothing announced is lost, and both servers agree; failed were {kinds}", flush=True)
+            print(
+                f"{name}: nothing announced is lost, and both servers agree; failed were {kinds}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 1,
+        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
+    )

@@ -64,7 +64,13 @@ class Player:
     """A client that moves and reads at both servers by turns."""
 
     def __init__(
-        self, name: str, number: int, game: Played, servers: list[Server], history: History, seed: str
+        self,
+        name: str,
+        number: int,
+        game: Played,
+        servers: list[Server],
+        history: History,
+        seed: str,
     ) -> None:
         self._name = name
         self._number = number
@@ -130,13 +136,19 @@ def _told(answer: Answer) -> tuple[End, list[int] | None]:
     """Return what an answer means: nobody knows whether something was done that the database did not confirm."""
     if answer.status == 503:
         return "unknown", None
-    return ("ok", answer.content["moves"]) if answer.status == 200 else ("fail", answer.content["state"]["moves"])
+    return (
+        ("ok", answer.content["moves"])
+        if answer.status == 200
+        else ("fail", answer.content["state"]["moves"])
+    )
 
 
 class Follower:
     """A client that follows a game at one server after the other, and names the last state that it got."""
 
-    def __init__(self, name: str, game: Played, servers: list[Server], history: History, seed: str) -> None:
+    def __init__(
+        self, name: str, game: Played, servers: list[Server], history: History, seed: str
+    ) -> None:
         self._name = name
         self._game = game
         self._servers = servers
@@ -150,7 +162,9 @@ class Follower:
             server = self._chance.choice(self._servers)
             with suppress(OSError, RefusedError):
                 async for seen, state in events(server.port, self._game.seats.path, seen=mark):
-                    operation = self._history.invoke(self._name, self._game.seats.path, None, length)
+                    operation = self._history.invoke(
+                        self._name, self._game.seats.path, None, length
+                    )
                     self._history.complete(operation, "ok", state["moves"])
                     mark, length = seen, len(state["moves"])
             await asyncio.sleep(0.02)
@@ -178,7 +192,9 @@ class Trouble:
             kinds["cut off"] = self._cut_off
         while loop.time() < deadline or len(self.happened) < len(kinds):
             await asyncio.sleep(self._chance.uniform(0.05, 0.3))
-            name = self._chance.choice([each for each in kinds if each not in self.happened] or list(kinds))
+            name = self._chance.choice(
+                [each for each in kinds if each not in self.happened] or list(kinds)
+            )
             await kinds[name](self._chance.choice(self._servers))
             self.happened[name] += 1
 
@@ -203,17 +219,23 @@ class Trouble:
         seconds = self._while()
         if on_server(self._database):
             async with await psycopg.AsyncConnection.connect(self._database) as connection:
-                await connection.execute(f"LOCK TABLE {self._chance.choice(TABLES)} IN ACCESS EXCLUSIVE MODE")
+                await connection.execute(
+                    f"LOCK TABLE {self._chance.choice(TABLES)} IN ACCESS EXCLUSIVE MODE"
+                )
                 await asyncio.sleep(seconds)
             return
-        with closing(sqlite3.connect(self._database, isolation_level=None, timeout=SLOW)) as connection:
+        with closing(
+            sqlite3.connect(self._database, isolation_level=None, timeout=SLOW)
+        ) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             await asyncio.sleep(seconds)
             connection.execute("ROLLBACK")
 
     async def _cut_off(self, _: Server) -> None:
         """End some connections to the database, those that listen too."""
-        async with await psycopg.AsyncConnection.connect(self._database, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(
+            self._database, autocommit=True
+        ) as connection:
             await connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
                 " AND pid <> pg_backend_pid() AND application_name LIKE 'number-tower%%' AND random() < %s",
@@ -243,7 +265,10 @@ class Soak:
     @property
     def ends(self) -> Counter[str]:
         """How the operations ended."""
-        return Counter(f"{'read' if each.append is None else 'move'} {each.end}" for each in self.history.operations)
+        return Counter(
+            f"{'read' if each.append is None else 'move'} {each.end}"
+            for each in self.history.operations
+        )
 
     async def _play(self, servers: list[Server], seconds: float) -> None:
         first, second = (Client(server.port) for server in servers)
@@ -252,12 +277,16 @@ class Soak:
             self._games.append(Played(made))
         ended = asyncio.Event()
         players = [
-            Player(f"player {client} of {number}", client, game, servers, self.history, self._seed).play(ended)
+            Player(
+                f"player {client} of {number}", client, game, servers, self.history, self._seed
+            ).play(ended)
             for number, game in enumerate(self._games)
             for client in range(CLIENTS)
         ]
         followers = [
-            asyncio.create_task(Follower(f"follower {number}", game, servers, self.history, self._seed).follow())
+            asyncio.create_task(
+                Follower(f"follower {number}", game, servers, self.history, self._seed).follow()
+            )
             for number, game in enumerate(self._games)
         ]
         playing = asyncio.create_task(_all(players))
@@ -306,10 +335,15 @@ def main(seconds: float, seed: str) -> None:
         for name, place in databases.items():
             soak = Soak(place, seed)
             soak.run(seconds)
-            trouble = ", ".join(f"{kind} {times} times" for kind, times in sorted(soak.happened.items()))
+            trouble = ", ".join(
+                f"{kind} {times} times" for kind, times in sorted(soak.happened.items())
+            )
             ends = ", ".join(f"{times:,} {end}" for end, times in sorted(soak.ends.items()))
             print(f"{name}: {trouble}; {ends}; nothing is lost, and nothing went back", flush=True)
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))
+    main(
+        float(sys.argv[1]) if len(sys.argv) > 1 else 60.0,
+        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
+    )

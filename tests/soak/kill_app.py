@@ -67,8 +67,13 @@ class AppKiller:
             terminal.send_signal(getattr(signal, name))
             terminal.end()
         seen = _ESCAPES.sub("", terminal.seen)
-        players = "|".join(re.escape(get_voice(table.book).get_name(table, seat)) for seat in (0, 1))
-        return [(player, int(block)) for player, block in re.findall(rf"({players}) places (\d+)\.", seen)]
+        players = "|".join(
+            re.escape(get_voice(table.book).get_name(table, seat)) for seat in (0, 1)
+        )
+        return [
+            (player, int(block))
+            for player, block in re.findall(rf"({players}) places (\d+)\.", seen)
+        ]
 
     def _check(self, before: Table, shown: list[tuple[str, int]]) -> None:
         """Check that every move that was shown is in the database."""
@@ -76,7 +81,9 @@ class AppKiller:
         if after is None:
             assert not shown
             return
-        assert after.game.moves[: len(before.game.moves)] == before.game.moves or not before.game.moves
+        assert (
+            after.game.moves[: len(before.game.moves)] == before.game.moves or not before.game.moves
+        )
         voice = get_voice(after.book)
         moves = zip(after.game.movers, after.game.moves, strict=True)
         saved = {(voice.get_name(after, mover), block) for mover, block in moves}
@@ -106,8 +113,12 @@ def main(kills: int = 200, seed: str = "app") -> None:
         for done in range(kills):
             killer.kill(1)
             print(f"\r{done + 1} of {kills}", end="", flush=True)
-    print(f"\nNothing that was shown is lost: {kills} sessions ended; {dict(sorted(killer.moments.items()))}")
+    print(
+        f"\nNothing that was shown is lost: {kills} sessions ended; {dict(sorted(killer.moments.items()))}"
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2] if len(sys.argv) > 2 else "app")
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2] if len(sys.argv) > 2 else "app"
+    )

@@ -35,7 +35,9 @@ class Visitor:
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
-        self._client = httpx2.Client(base_url=lesson.server.url, timeout=SLOW, follow_redirects=True)
+        self._client = httpx2.Client(
+            base_url=lesson.server.url, timeout=SLOW, follow_redirects=True
+        )
 
     def ask(self, path: str, **form: str) -> Any:
         """Get a page, or send a form; whatever is sent twice counts once."""
@@ -91,7 +93,10 @@ class PagePupil:
         """Place a block, if it is this pupil's turn and the last one has arrived."""
         blocks = self._page.locator(".block[name=block]:not([aria-disabled])")
         with suppress(Error):  # the page may be replaced at any moment
-            is_mine = self._page.locator("#status.mine").count() and not self._page.locator(".pending").count()
+            is_mine = (
+                self._page.locator("#status.mine").count()
+                and not self._page.locator(".pending").count()
+            )
             if is_mine and (count := blocks.count()):
                 blocks.nth(chance.randrange(count)).click(timeout=1_000)
 
@@ -155,12 +160,15 @@ class Lesson:
 
     def check(self) -> int:
         """See that every granted move is in the records, and that the standings follow from them; count the games."""
-        results = list(csv.DictReader(self._teacher.ask(f"{self.path}/results.csv").text.splitlines()))
+        results = list(
+            csv.DictReader(self._teacher.ask(f"{self.path}/results.csv").text.splitlines())
+        )
         tables = {row["board"]: record.read(row["records"]) for row in results if row["records"]}
         kept = [table.game.moves for table in tables.values()]
         for told in self._told.values():
             assert any(
-                all(moves[version : version + 1] == (block,) for version, block in told.items()) for moves in kept
+                all(moves[version : version + 1] == (block,) for version, block in told.items())
+                for moves in kept
             )
         points: defaultdict[str, float] = defaultdict(float)
         met: list[tuple[str, str]] = []
@@ -178,7 +186,9 @@ class Lesson:
         buchholz: defaultdict[str, float] = defaultdict(float)
         for player, opponent in met:
             buchholz[player] += points[opponent]
-        shown = list(csv.DictReader(self._teacher.ask(f"{self.path}/standings.csv").text.splitlines()))
+        shown = list(
+            csv.DictReader(self._teacher.ask(f"{self.path}/standings.csv").text.splitlines())
+        )
         assert {row["name"]: float(row["points"]) for row in shown} == {
             row["name"]: points[row["name"]] for row in shown
         }
@@ -200,14 +210,24 @@ def main(pupils: int, seed: str) -> None:
         browser = playwright.chromium.launch(executable_path=browsers.get(), args=[*browsers.FLAGS])
         try:
             lesson = Lesson(server, seed)
-            lesson.hold(pupils, [person(browser, server.url).new_page() for _ in range(6)], rounds=3, kills=2)
+            lesson.hold(
+                pupils,
+                [person(browser, server.url).new_page() for _ in range(6)],
+                rounds=3,
+                kills=2,
+            )
             games = lesson.check()
         finally:
             with suppress(Error):
                 browser.close()
             server.stop()
-    print(f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, the standings are right")
+    print(
+        f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, the standings are right"
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 30,
+        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
+    )

@@ -117,7 +117,9 @@ class Scene:
     def heard(self, seen: str) -> tuple[Change, ...]:
         """Return the changes that a session has shown since it began: what stands after each prompt."""
         answers = [after.partition("\n") for after in seen.split(self.prompt)[1:]]
-        return self.changes([answer for answer, ended, _ in answers[len(self.table.game.moves) :] if ended])
+        return self.changes(
+            [answer for answer, ended, _ in answers[len(self.table.game.moves) :] if ended]
+        )
 
     def after(self, changes: Sequence[Change]) -> Table:
         """Return the table after some changes."""
@@ -158,7 +160,9 @@ class Scene:
 def _taken_back(voice: Voice, earlier: Table, now: Table) -> str:
     moves = earlier.game.moves
     return "".join(
-        voice.tell_undo(replace(now, game=Game(now.game.rules, now.game.first, moves[:kept])), moves[kept]).text
+        voice.tell_undo(
+            replace(now, game=Game(now.game.rules, now.game.first, moves[:kept])), moves[kept]
+        ).text
         for kept in range(len(moves) - 1, len(now.game.moves) - 1, -1)
     )
 
@@ -168,16 +172,27 @@ def _waits(table: Table) -> bool:
     return table.outcome is None and table.automatic[table.game.to_move]
 
 
-def some_game(chance: Random, *, levels: Sequence[str | None] = (None, None, "easy", "random")) -> Scene:
+def some_game(
+    chance: Random, *, levels: Sequence[str | None] = (None, None, "easy", "random")
+) -> Scene:
     """Make up a game to play: any of the catalogue, with some of its options."""
-    name, first, level = chance.choice(catalogue.list_names()), chance.randrange(2), chance.choice(levels)
-    book, given = catalogue.load(name), {option: chance.choice(values) for option, values in OPTIONS[name].items()}
+    name, first, level = (
+        chance.choice(catalogue.list_names()),
+        chance.randrange(2),
+        chance.choice(levels),
+    )
+    book, given = (
+        catalogue.load(name),
+        {option: chance.choice(values) for option, values in OPTIONS[name].items()},
+    )
     hidden = "hidden" in book.options and chance.random() < 0.3
     call = ["play", name, "--first", str(first + 1), "--names", "Ann,Ben", *["--hidden"] * hidden]
     call += [part for option, value in given.items() for part in (f"--{option}", str(value))]
     call += [] if level is None else ["--vs", level, "--seed", str(chance.randrange(1000))]
     game, automatic = Game(book.apply_options(given), first), (False, level is not None)
-    return Scene(tuple(call), Table(game, name, ("Ann", "Ben"), hidden=hidden, automatic=automatic), book)
+    return Scene(
+        tuple(call), Table(game, name, ("Ann", "Ben"), hidden=hidden, automatic=automatic), book
+    )
 
 
 def some_answers(chance: Random, table: Table, count: int, *, undo: bool = True) -> list[str]:
@@ -266,7 +281,9 @@ class Killer:
         kept = self._found(scene)
         changes = () if kept is None else kept.table.log[scene.table.version :]
         told = scene.told(changes)
-        assert told.startswith(seen), f"announced and not kept: shown is {seen!r}, and kept is {told!r}"
+        assert told.startswith(seen), (
+            f"announced and not kept: shown is {seen!r}, and kept is {told!r}"
+        )
         assert seen.startswith(scene.told(changes[:-1], asked=False)) or not changes, (
             "kept long before it was announced"
         )
@@ -290,7 +307,11 @@ class Killer:
         assert len(new) <= (scene.id is None), "there are more games than were played"
         for identity, log in self._logs.items():
             assert identity in found, "a game is lost"
-            same = found[identity].table.log if identity != scene.id else found[identity].table.log[: len(log)]
+            same = (
+                found[identity].table.log
+                if identity != scene.id
+                else found[identity].table.log[: len(log)]
+            )
             assert same == log, "what was kept before is another game now"
         kept = found.get(min(new, default=0) if scene.id is None else scene.id)
         assert kept is None or replace(kept.table, game=scene.table.game) == scene.table
@@ -332,7 +353,10 @@ def games_in(database: str) -> dict[int, StoredGame]:
     store = Store(place_of(database))
     try:
         with store.read() as connection:
-            return {identity: load_game(connection, identity) for identity in connection.scalars(chosen(games.c.id))}
+            return {
+                identity: load_game(connection, identity)
+                for identity in connection.scalars(chosen(games.c.id))
+            }
     finally:
         store.close()
 
@@ -367,7 +391,9 @@ def main(kills: int, seed: str) -> None:
         for _ in range(2):
             databases.append(cleaning.enter_context(fresh(server)))
             brought_up_to_date(databases[-1])
-        killers = [Killer(database, f"{seed} {number}") for number, database in enumerate(databases)]
+        killers = [
+            Killer(database, f"{seed} {number}") for number, database in enumerate(databases)
+        ]
         shares = [len(range(number, kills, len(killers))) for number in range(len(killers))]
         with ThreadPoolExecutor(len(killers)) as pool:
             for _ in pool.map(Killer.kill, killers, shares):
@@ -378,4 +404,7 @@ def main(kills: int, seed: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 200,
+        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
+    )

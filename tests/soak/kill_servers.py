@@ -82,7 +82,9 @@ class Players:
             moves, told = state["moves"], game.told
             assert moves[: len(told)] == told, f"announced was {told}, and kept is {moves}"
             assert len(moves) <= len(told) + 1, "kept, though nobody could have sent it"
-            assert moves == [game.sent[version] for version in range(len(moves))], "kept, but never sent"
+            assert moves == [game.sent[version] for version in range(len(moves))], (
+                "kept, but never sent"
+            )
             moments["kept, but not announced yet" if len(moves) > len(told) else _sent(game)] += 1
             game.hear(moves)
         client.close()
@@ -90,7 +92,12 @@ class Players:
 
     async def play(self) -> None:
         """Play all games until the server is gone."""
-        parts = [part(game, seat) for game in self.games for seat in (0, 1) for part in (self._follow, self._move)]
+        parts = [
+            part(game, seat)
+            for game in self.games
+            for seat in (0, 1)
+            for part in (self._follow, self._move)
+        ]
         await asyncio.gather(*parts)
 
     async def _follow(self, game: Played, seat: int) -> None:
@@ -116,13 +123,19 @@ class Players:
             await asyncio.sleep(0.02)
             return (await client.ask("GET", path)).content
         block = game.sent.setdefault(version, self._chance.randint(1, 3))
-        status, said = await client.post(f"{path}/moves", token, {"block": block, "version": version})
+        status, said = await client.post(
+            f"{path}/moves", token, {"block": block, "version": version}
+        )
         assert status == 200, (status, said)
         return said
 
 
 def _sent(game: Played) -> str:
-    return "sent, but not kept yet" if len(game.sent) > len(game.told) else "while nothing was on its way"
+    return (
+        "sent, but not kept yet"
+        if len(game.sent) > len(game.told)
+        else "while nothing was on its way"
+    )
 
 
 class Massacre:
@@ -185,4 +198,7 @@ def main(kills: int, seed: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 40,
+        sys.argv[2] if len(sys.argv) > 2 else token_hex(4),
+    )

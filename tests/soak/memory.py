@@ -59,9 +59,16 @@ def play(port: int, *, bare: bool) -> list[float]:
 async def attack(port: int) -> None:
     """Send each expensive text, ask for pages, leave in the middle of requests, and open streams and leave them."""
     requests = [f"GET /analysis?game={quote(write(3_000))} HTTP/1.1" for write in TEXTS.values()]
-    requests += ["GET / HTTP/1.1", "GET /new HTTP/1.1", "GET /docs HTTP/1.1", "GET /health/ready HTTP/1.1"]
+    requests += [
+        "GET / HTTP/1.1",
+        "GET /new HTTP/1.1",
+        "GET /docs HTTP/1.1",
+        "GET /health/ready HTTP/1.1",
+    ]
     for line in requests:
-        await _send(port, f"{line}\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), read=True)
+        await _send(
+            port, f"{line}\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), read=True
+        )
     half = f"POST /new HTTP/1.1\r\nHost: {HOST}\r\n{FORM[0]}: {FORM[1]}\r\nContent-Length: 1000\r\n\r\nblocks=1"
     for _ in range(20):
         await _send(port, half.encode(), read=False)
@@ -101,21 +108,31 @@ def main(seconds: float) -> None:
                     times[BARE.name] += play(bare, bare=True)
                 asyncio.run(attack(server.port))
                 seen.append((at, measure_memory(server.pid), settle(server, files)))
-                print(f"{at:6.0f} s  {seen[-1][1]:7.1f} MiB  {seen[-1][2]:4} descriptors", flush=True)
+                print(
+                    f"{at:6.0f} s  {seen[-1][1]:7.1f} MiB  {seen[-1][2]:4} descriptors", flush=True
+                )
         finally:
             server.stop()
     report(times, seen, seconds)
 
 
-def report(times: dict[str, list[float]], seen: list[tuple[float, float, int]], seconds: float) -> None:
+def report(
+    times: dict[str, list[float]], seen: list[tuple[float, float, int]], seconds: float
+) -> None:
     """Print how soon moves arrived, and fail if memory or descriptors have grown."""
     for name, taken in times.items():
         hundredths = quantiles(taken, n=100, method="inclusive")
-        print(f"{name}: {len(taken):,} moves, p50 {hundredths[49] * 1000:.1f} ms, p99 {hundredths[98] * 1000:.1f} ms")
+        print(
+            f"{name}: {len(taken):,} moves, p50 {hundredths[49] * 1000:.1f} ms, p99 {hundredths[98] * 1000:.1f} ms"
+        )
     warm: list[Any] = [each for each in seen if each[0] <= WARM_UP * seconds] or seen[:1]
     memory, files = max(each[1] for each in warm), max(each[2] for each in warm)
-    assert seen[-1][1] <= memory + MORE_MEMORY, f"memory has grown from {memory:.0f} to {seen[-1][1]:.0f} MiB"
-    assert seen[-1][2] <= files + MORE_FILES, f"descriptors have grown from {files} to {seen[-1][2]}"
+    assert seen[-1][1] <= memory + MORE_MEMORY, (
+        f"memory has grown from {memory:.0f} to {seen[-1][1]:.0f} MiB"
+    )
+    assert seen[-1][2] <= files + MORE_FILES, (
+        f"descriptors have grown from {files} to {seen[-1][2]}"
+    )
 
 
 if __name__ == "__main__":

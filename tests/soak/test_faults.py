@@ -46,7 +46,9 @@ def losing_a_commit(database: str, script: Callable[[Node, Faults], Awaitable[No
 def lose_next(faults: Faults, kind: Kind = "after commit") -> None:
     """Let the next call of a kind fail, once, by which something is written."""
     faults.failed.clear()
-    faults.fails = lambda called, _: called == kind and not faults.failed and current_thread().name == "writer"
+    faults.fails = lambda called, _: (
+        called == kind and not faults.failed and current_thread().name == "writer"
+    )
 
 
 def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None:
@@ -61,7 +63,9 @@ def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None
         taken, moved = await server.lobby.take_over(known.address, code)
         assert faults.failed
         assert taken.find_seats(moved) == {0}
-        assert (await server.lobby.act(known.address, moved, Move(0, 9))).room.table.game.moves == (9,)
+        assert (await server.lobby.act(known.address, moved, Move(0, 9))).room.table.game.moves == (
+            9,
+        )
 
     losing_a_commit(database, script)
 

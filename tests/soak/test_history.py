@@ -11,10 +11,14 @@ from soak.history import Soak
 
 pytest_plugins = ["support.postgres"]
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 and SIGSTOP are what Linux and macOS know")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="kill -9 and SIGSTOP are what Linux and macOS know"
+)
 
 
-def test_nothing_is_lost_and_nothing_goes_back_whatever_happens_to_two_servers(database: str) -> None:
+def test_nothing_is_lost_and_nothing_goes_back_whatever_happens_to_two_servers(
+    database: str,
+) -> None:
     seed = os.environ.get("HISTORY_SEED") or token_hex(4)
     print(f"to run the same again: HISTORY_SEED={seed}")
     soak = Soak(database, seed, games=4)

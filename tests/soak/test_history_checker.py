@@ -18,9 +18,17 @@ class Story:
         self.history = History()
 
     def place(
-        self, client: str, ply: int, block: int, moves: Sequence[int] | None, end: End = "ok", seen: int = 0
+        self,
+        client: str,
+        ply: int,
+        block: int,
+        moves: Sequence[int] | None,
+        end: End = "ok",
+        seen: int = 0,
     ) -> Story:
-        self.history.complete(self.history.invoke(client, "game", Append(ply, block), seen), end, moves)
+        self.history.complete(
+            self.history.invoke(client, "game", Append(ply, block), seen), end, moves
+        )
         return self
 
     def read(self, client: str, moves: Sequence[int], seen: int = 0, end: End = "ok") -> Story:
@@ -32,7 +40,13 @@ class Story:
 
 
 def test_moves_in_turn_that_everybody_sees_are_accepted() -> None:
-    story = Story().place("ann", 0, 5, [5]).read("ben", [5]).place("ben", 1, 6, [5, 6]).read("ann", [5, 6], seen=1)
+    story = (
+        Story()
+        .place("ann", 0, 5, [5])
+        .read("ben", [5])
+        .place("ben", 1, 6, [5, 6])
+        .read("ann", [5, 6], seen=1)
+    )
     assert story.violations(5, 6) == []
 
 
@@ -43,7 +57,13 @@ def test_a_move_without_an_answer_may_be_there_or_not() -> None:
 
 
 def test_a_move_without_an_answer_may_be_seen_later_by_others() -> None:
-    story = Story().place("ann", 0, 5, None, "unknown").read("ben", []).read("ben", [5]).place("ann", 0, 5, [5])
+    story = (
+        Story()
+        .place("ann", 0, 5, None, "unknown")
+        .read("ben", [])
+        .read("ben", [5])
+        .place("ann", 0, 5, [5])
+    )
     assert story.violations(5) == []
 
 
@@ -53,8 +73,16 @@ def test_a_move_that_is_acknowledged_twice_counts_once() -> None:
 
 
 def test_a_refused_move_may_be_there_if_an_earlier_attempt_was_not_answered() -> None:
-    story = Story().place("ann", 0, 5, None, "unknown").place("ann", 0, 5, [5, 6], "fail").place("ben", 1, 6, [5, 6])
-    assert Story().place("ann", 0, 5, None, "unknown").place("ann", 0, 5, [5], "fail").violations(5) == []
+    story = (
+        Story()
+        .place("ann", 0, 5, None, "unknown")
+        .place("ann", 0, 5, [5, 6], "fail")
+        .place("ben", 1, 6, [5, 6])
+    )
+    assert (
+        Story().place("ann", 0, 5, None, "unknown").place("ann", 0, 5, [5], "fail").violations(5)
+        == []
+    )
     assert any("seen before it was sent" in each for each in story.violations(5, 6))
 
 
@@ -80,7 +108,11 @@ def test_a_refusal_that_shows_an_earlier_state_is_accepted() -> None:
         (Story().place("ann", 1, 5, None, "unknown"), (5,), "nobody sent it"),
         (Story().place("ann", 0, 5, [], "fail"), (5,), "it was refused"),
         (Story().read("ben", [5]).place("ann", 0, 5, [5]), (5,), "before it was sent"),
-        (Story().place("ann", 0, 5, [5]).read("ben", [], seen=1), (5,), "behind what the client has seen"),
+        (
+            Story().place("ann", 0, 5, [5]).read("ben", [], seen=1),
+            (5,),
+            "behind what the client has seen",
+        ),
         (Story().place("ann", 0, 5, [5]).read("ann", []), (5,), "went back"),
         (Story().place("ann", 0, 5, [5]).read("ben", [5]).read("ben", []), (5,), "went back"),
     ],
@@ -107,8 +139,18 @@ def test_games_are_checked_apart() -> None:
     assert find_violations(history.operations, {"one": (5,)}) == ["two has no end"]
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.sampled_from(["ok", "lost", "read", "stale"]))))
-def test_whatever_one_correct_server_answers_is_accepted(doings: list[tuple[str, int, str]]) -> None:
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.integers(1, 9),
+            st.sampled_from(["ok", "lost", "read", "stale"]),
+        )
+    )
+)
+def test_whatever_one_correct_server_answers_is_accepted(
+    doings: list[tuple[str, int, str]],
+) -> None:
     """One list is changed in the order in which clients ask; some answers are lost, and some moves come too late."""
     story, moves = Story(), list[int]()
     seen: dict[str, int] = {}

@@ -9,7 +9,9 @@ import pytest
 
 from soak.kill_app import AppKiller
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of Linux and macOS")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="signals and terminals of Linux and macOS"
+)
 
 KILLS = 3
 

@@ -19,7 +19,13 @@ from number_tower.rules import Fit
 from number_tower.solve import jit
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily
+from number_tower.solve.max_matching import (
+    Decomposition,
+    Graph,
+    KernelRunner,
+    decompose_graph,
+    match_greedily,
+)
 from support.sizes import examples, size
 
 Edge = tuple[int, int]
@@ -29,7 +35,9 @@ INTERPRETED, COMPILED = KernelRunner(compiled=False), KernelRunner(compiled=True
 
 symmetric_fits = st.sampled_from(SYMMETRIC)
 small_sets = st.sets(st.integers(1, 40), max_size=11).map(sorted)
-far_sets = st.sets(st.sampled_from([*range(1, 9), *range(10**17, 10**18 + 1, 10**17), 6**20]), max_size=11).map(sorted)
+far_sets = st.sets(
+    st.sampled_from([*range(1, 9), *range(10**17, 10**18 + 1, 10**17), 6**20]), max_size=11
+).map(sorted)
 
 
 class Slow(KernelRunner):
@@ -47,7 +55,11 @@ def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
     def fits(lower: int, higher: int) -> bool:
         return fit == "any" or (higher % lower == 0) == (fit == "related")
 
-    return [pair for pair in combinations(range(len(blocks)), 2) if fits(blocks[pair[0]], blocks[pair[1]])]
+    return [
+        pair
+        for pair in combinations(range(len(blocks)), 2)
+        if fits(blocks[pair[0]], blocks[pair[1]])
+    ]
 
 
 def definition(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
@@ -97,7 +109,9 @@ def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int],
 
 
 @given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
-def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(numbers: set[int], fit: Fit) -> None:
+def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(
+    numbers: set[int], fit: Fit
+) -> None:
     rules = Rules(blocks=sorted(numbers), fit=fit)
     found = decompose_blocks(rules.blocks, fit, SearchLimits())
 
@@ -113,12 +127,18 @@ def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(nu
 
 
 def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
-    assert count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits(), compiled=True)) == 8_753
+    assert (
+        count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits(), compiled=True))
+        == 8_753
+    )
 
 
 def test_compiled_or_not_the_pairs_of_very_many_blocks_are_the_same() -> None:
     blocks = range(1, size(2_001, 20_001))
-    one, other = (decompose_blocks(blocks, "related", SearchLimits(), compiled=compiled) for compiled in (False, True))
+    one, other = (
+        decompose_blocks(blocks, "related", SearchLimits(), compiled=compiled)
+        for compiled in (False, True)
+    )
     assert one == other
 
 
@@ -151,12 +171,16 @@ def graph_of(size: int, edges: Iterable[Edge]) -> Graph:
     return Graph(starts, array("i", [other for others in beside for other in sorted(others)]))
 
 
-def decomposed(size: int, edges: Iterable[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
+def decomposed(
+    size: int, edges: Iterable[Edge], runner: KernelRunner = INTERPRETED
+) -> Decomposition:
     graph = graph_of(size, edges)
     return decompose_graph(graph, match_greedily(graph, runner), runner)
 
 
-def from_a_poor_matching(size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
+def from_a_poor_matching(
+    size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED
+) -> Decomposition:
     """Take whatever pair comes first, as long as it can be taken, and begin from there."""
     partner = array("i", [-1]) * size
     for one, other in edges:
@@ -165,7 +189,9 @@ def from_a_poor_matching(size: int, edges: Sequence[Edge], runner: KernelRunner 
     return decompose_graph(graph_of(size, edges), partner, runner)
 
 
-def from_nothing(size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
+def from_nothing(
+    size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED
+) -> Decomposition:
     return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, runner)
 
 
@@ -187,7 +213,9 @@ def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
     edges, begin = draw(st.lists(edge, max_size=3)), 0
     while begin < size - 2:
         around = names[begin : begin + draw(st.sampled_from([3, 5, 7]))]
-        edges += [(around[one], around[other]) for one, other in circle(len(around)) if one != other]
+        edges += [
+            (around[one], around[other]) for one, other in circle(len(around)) if one != other
+        ]
         if begin:
             edges.append((names[draw(st.integers(0, begin - 1))], around[0]))
         begin += len(around) - draw(st.integers(0, 1))
@@ -206,7 +234,9 @@ def test_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> No
 @pytest.mark.parametrize("begin", BEGINNINGS)
 @settings(max_examples=examples(500))
 @given(any_graph())
-def test_any_graph_from_any_beginning(begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]) -> None:
+def test_any_graph_from_any_beginning(
+    begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]
+) -> None:
     check(begin(*graph), *graph)
 
 
@@ -229,13 +259,18 @@ def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str
 @given(st.lists(st.integers(0, 99), max_size=11))
 def test_of_a_tree_the_first_matching_is_a_maximum_already(parents: list[int]) -> None:
     edges = [(parent % child, child) for child, parent in enumerate(parents, start=1)]
-    matched = sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges), INTERPRETED)) // 2
+    matched = (
+        sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges), INTERPRETED))
+        // 2
+    )
     assert matched == definition(len(parents) + 1, edges)[0]
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
 @pytest.mark.parametrize("size", [3, 5, 7, 9, 101])
-def test_of_an_odd_circle_or_clique_any_vertex_can_be_left_out(begin: Callable[..., Decomposition], size: int) -> None:
+def test_of_an_odd_circle_or_clique_any_vertex_can_be_left_out(
+    begin: Callable[..., Decomposition], size: int
+) -> None:
     for edges in (circle(size), list(combinations(range(size), 2))):
         found = begin(size, edges)
         check_matching(found, size, edges)
@@ -244,7 +279,9 @@ def test_of_an_odd_circle_or_clique_any_vertex_can_be_left_out(begin: Callable[.
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
-def test_petersens_graph_leaves_nobody_out_and_without_one_vertex_anybody(begin: Callable[..., Decomposition]) -> None:
+def test_petersens_graph_leaves_nobody_out_and_without_one_vertex_anybody(
+    begin: Callable[..., Decomposition],
+) -> None:
     spokes = [(vertex, vertex + 5) for vertex in range(5)]
     star = [(5 + vertex, 5 + (vertex + 2) % 5) for vertex in range(5)]
     petersen = [*circle(5), *spokes, *star]
@@ -269,7 +306,9 @@ def test_circles_within_circles_open_again() -> None:
 
 
 @pytest.mark.parametrize("fit", ["related", "unrelated"])
-@pytest.mark.parametrize("blocks", [range(1, 401), range(40, 400), range(1, 900, 7), [*range(1, 99), *range(700, 999)]])
+@pytest.mark.parametrize(
+    "blocks", [range(1, 401), range(40, 400), range(1, 900, 7), [*range(1, 99), *range(700, 999)]]
+)
 def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
     """Claude Berge: the groups of missed blocks, less the blocks that they fit on, are exposed in every matching."""
     edges = fitting(blocks, fit)
@@ -286,7 +325,12 @@ def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence
         if found.missed[one] and found.missed[other]:
             group[leader(one)] = leader(other)
     groups = sum(found.missed[place] and leader(place) == place for place in range(len(blocks)))
-    beside = {other for edge in edges for one, other in (edge, edge[::-1]) if found.missed[one] > found.missed[other]}
+    beside = {
+        other
+        for edge in edges
+        for one, other in (edge, edge[::-1])
+        if found.missed[one] > found.missed[other]
+    }
     assert len(blocks) - 2 * count_pairs(found) == groups - len(beside)
 
 
@@ -302,7 +346,9 @@ def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        decompose_blocks(range(1, 3_001), "related", SearchLimits(progress=pause), compiled=compiled)
+        decompose_blocks(
+            range(1, 3_001), "related", SearchLimits(progress=pause), compiled=compiled
+        )
 
 
 def test_more_pairs_than_there_is_room_for_are_refused() -> None:
@@ -310,7 +356,9 @@ def test_more_pairs_than_there_is_room_for_are_refused() -> None:
         decompose_blocks(range(1, 3_001), "unrelated", SearchLimits(memory=20))
 
 
-def test_without_the_compiler_even_many_blocks_can_be_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_compiler_even_many_blocks_can_be_decomposed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(jit, "is_available", lambda: False)
     monkeypatch.setattr(jit, "compile_kernel", None)
     assert count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits())) == 8_753

@@ -83,13 +83,17 @@ def test_the_method_chosen_is_right_on_any_game(positions: list[Position]) -> No
 @pytest.mark.parametrize("name", SEARCHES)
 @given(positions=small_games())
 @thorough
-def test_the_deep_search_is_right_on_any_game_whatever_theory_there_is(name: str, positions: list[Position]) -> None:
+def test_the_deep_search_is_right_on_any_game_whatever_theory_there_is(
+    name: str, positions: list[Position]
+) -> None:
     check(SEARCHES[name](positions[0]), positions)
 
 
 @given(small_games(any_rules(most_blocks=7, largest=20, highest=50)), st.data())
 @settings(max_examples=examples(150))
-def test_values_alone_are_the_same_as_with_plies(positions: list[Position], data: st.DataObject) -> None:
+def test_values_alone_are_the_same_as_with_plies(
+    positions: list[Position], data: st.DataObject
+) -> None:
     position = data.draw(st.sampled_from(positions[-6:]))
     with_plies, alone = nt.solve(position), nt.solve(position, plies=False)
     assert alone.value == with_plies.value
@@ -171,7 +175,14 @@ def test_limits_that_cannot_be_are_refused(limit: dict[str, Any]) -> None:
 
 
 def test_known_plies_come_before_unknown_ones() -> None:
-    worths = [Worth("loss"), Worth("loss", 4), Worth("draw"), Worth("draw", 2), Worth("win"), Worth("win", 9)]
+    worths = [
+        Worth("loss"),
+        Worth("loss", 4),
+        Worth("draw"),
+        Worth("draw", 2),
+        Worth("win"),
+        Worth("win", 9),
+    ]
     assert sorted(worths, key=lambda worth: worth.rank) == worths
 
 
@@ -204,7 +215,9 @@ def every_position(name: str) -> dict[Position, Worth]:
 
 def methods_for(name: str) -> dict[str, Solver]:
     start = Position.start(nt.rules(name))
-    found: dict[str, Solver] = {f"deep search, {how}": search(start) for how, search in SEARCHES.items()}
+    found: dict[str, Solver] = {
+        f"deep search, {how}": search(start) for how, search in SEARCHES.items()
+    }
     if len(start.legal) < 10:
         found[PlainSolver.method] = PlainSolver()
     for theory in THEORIES:
@@ -219,7 +232,11 @@ METHODS = [(name, method) for name in NAMES for method in methods_for(name)]
 @pytest.mark.parametrize(("name", "method"), METHODS)
 def test_every_position_of_the_five_games(name: str, method: str) -> None:
     solver = methods_for(name)[method]
-    wrong = [position for position, worth in every_position(name).items() if solver.evaluate(position) != worth]
+    wrong = [
+        position
+        for position, worth in every_position(name).items()
+        if solver.evaluate(position) != worth
+    ]
     assert not wrong
 
 
@@ -229,7 +246,9 @@ def test_the_start_and_the_openings_are_worth_what_is_known(name: str, method: s
     known = tomllib.loads((DATA / "counts" / f"{name}.toml").read_text())
     worth = solver.evaluate(start)
     assert f"{worth.value} in {worth.plies}" == known["start"]
-    assert [b for b in start.legal if solver.evaluate_move(start, b).value == "win"] == known["winning_openings"]
+    assert [b for b in start.legal if solver.evaluate_move(start, b).value == "win"] == known[
+        "winning_openings"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +277,9 @@ def test_a_solution_says_what_it_knows() -> None:
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
     script = "from number_tower.solve.worth import Worth; import number_tower as nt; print(nt.solve(nt.Game()))"
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 
 
@@ -345,7 +366,10 @@ def test_the_openings_of_a_large_game_are_found_at_once() -> None:
     winning = {block for block, worth in solution.moves.items() if worth.value == "win"}
     assert solution.value == "win"
     assert len(winning) == 12_747
-    assert {10_007, 19_997} <= winning  # primes that only 1 can follow, and 1 is answered with the next of them
+    assert {
+        10_007,
+        19_997,
+    } <= winning  # primes that only 1 can follow, and 1 is answered with the next of them
 
 
 def test_plies_that_take_too_long_to_search_are_not_known() -> None:
@@ -386,7 +410,9 @@ def test_races_of_other_sizes(blocks: str, target: int, value: str, plies: int) 
 
 def test_endless_blocks_and_a_target_far_away() -> None:
     rules = Rules((6, 10, 15), supply="endless", towers="own", target=10**15 + 1)
-    assert nt.solve(Game(rules)).worth == Worth("win", 2 * 66_666_666_666_668 - 1)  # 10, 10, 6, and 15 for the rest
+    assert nt.solve(Game(rules)).worth == Worth(
+        "win", 2 * 66_666_666_666_668 - 1
+    )  # 10, 10, 6, and 15 for the rest
 
 
 @pytest.mark.parametrize(
@@ -396,7 +422,9 @@ def test_endless_blocks_and_a_target_far_away() -> None:
         ("draft", "1-30", 200, "win"), ("draft", "1-20", 100, "win"),
     ],
 )  # fmt: skip
-def test_games_far_beyond_the_rulebooks_sizes(name: str, blocks: str, target: int, value: str) -> None:
+def test_games_far_beyond_the_rulebooks_sizes(
+    name: str, blocks: str, target: int, value: str
+) -> None:
     assert nt.solve(Game(nt.rules(name, blocks=blocks, target=target)), plies=False).value == value
 
 
@@ -430,7 +458,10 @@ def test_huge_numbers_are_no_problem(name: str, rules: Rules) -> None:
 
 
 def test_blocks_that_pass_the_target_cost_nothing() -> None:
-    few, many = (nt.solve(Game(nt.rules("summit", blocks=blocks, target=50))) for blocks in ("1-50", "1-100000"))
+    few, many = (
+        nt.solve(Game(nt.rules("summit", blocks=blocks, target=50)))
+        for blocks in ("1-50", "1-100000")
+    )
     assert many.worth == few.worth
     assert dict(many.moves) == dict(few.moves)
 
@@ -477,13 +508,17 @@ def test_without_any_time_nothing_is_solved_and_nothing_guessed(name: str) -> No
         nt.solve(Game(nt.rules(name)), seconds=0)
 
 
-def test_where_only_the_plies_take_too_long_the_value_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_only_the_plies_take_too_long_the_value_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def give_up(*_: object) -> int:
         raise NotSolvedError
 
     score = Search.score
     monkeypatch.setattr(
-        Search, "score", lambda self, position, value=None: (give_up if value else score)(self, position)
+        Search,
+        "score",
+        lambda self, position, value=None: (give_up if value else score)(self, position),
     )
     solution = nt.solve(Game(nt.rules("draft")))
     assert solution.worth == Worth("win")
@@ -505,7 +540,9 @@ def test_an_interrupt_ends_the_work() -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_full_table_forgets_and_the_result_stays_exact(monkeypatch: pytest.MonkeyPatch, *, compiled: bool) -> None:
+def test_a_full_table_forgets_and_the_result_stays_exact(
+    monkeypatch: pytest.MonkeyPatch, *, compiled: bool
+) -> None:
     start = Position.start(nt.rules("factor", blocks="1-24"))
     roomy = Search(start, SearchLimits(), plies=True, compiled=compiled)
     score = roomy.score(start)

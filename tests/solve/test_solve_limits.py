@@ -77,9 +77,13 @@ class Found(NamedTuple):
     left: float
 
 
-def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:
+def found_by(
+    way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1
+) -> Found:
     """Search a position and then the positions after its moves, all within one limit."""
-    budget = SearchLimits(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
+    budget = SearchLimits(
+        positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None
+    )
     answers, searched = [], []
     solver = DeepSolver(start, budget, plies=plies)
     for position in [start, *map(start.place, start.legal)]:
@@ -166,7 +170,13 @@ def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
 # Levels --------------------------------------------------------------------------------------------------------------
 
 BOTH = ("interpreted", "compiled")
-SIZES = [("summit", 12, 60), ("summit", 14, 80), ("draft", 14, 50), ("draft", 18, 70), ("factor", 20, 0)]
+SIZES = [
+    ("summit", 12, 60),
+    ("summit", 14, 80),
+    ("draft", 14, 50),
+    ("draft", 18, 70),
+    ("factor", 20, 0),
+]
 """Games, their largest blocks and their targets, if any."""
 
 
@@ -185,18 +195,25 @@ def forgetful() -> Iterator[None]:
     get_knowledge.cache_clear()
 
 
-def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> None:
+def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> (
+    None
+):
     start = Position.start(nt.rules("summit", blocks="1-14", target=112))
     found = []
     for name in BOTH:
         with run_in(WAYS[name]):
-            solver = DeepSolver(start, SearchLimits(positions=size(knowing.MAX_POSITIONS // 5, knowing.MAX_POSITIONS)))
+            solver = DeepSolver(
+                start,
+                SearchLimits(positions=size(knowing.MAX_POSITIONS // 5, knowing.MAX_POSITIONS)),
+            )
             found.append((solver.evaluate(start), solver.positions))
     assert found[0] == found[1]
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_levels_play_the_same_whatever_their_limit_lets_them_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     known = set()
 
     @settings(max_examples=examples(25))
@@ -207,7 +224,9 @@ def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: p
         st.lists(st.integers(0, 40), max_size=5),
         st.integers(0, 3),
     )  # fmt: skip
-    def holds(sizes: tuple[str, int, int], positions: int, level: str, moves: list[int], seed: int) -> None:
+    def holds(
+        sizes: tuple[str, int, int], positions: int, level: str, moves: list[int], seed: int
+    ) -> None:
         name, blocks, target = sizes
         game = Game(nt.rules(name, blocks=f"1-{blocks}", **({"target": target} if target else {})))
         for move in moves:
@@ -225,7 +244,9 @@ def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: p
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_a_choice_does_not_depend_on_hints_that_were_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_does_not_depend_on_hints_that_were_given_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     game = Game(nt.rules("draft", blocks="1-18", target=70), moves=(18, 17, 16))
     counts = []
     for positions in (1_000, 2_000, 3_000, 4_000, 6_000, 9_000, 14_000):
@@ -274,6 +295,10 @@ def test_plies_once_known_from_the_start_stay_known_however_many_positions_are_a
     search.score(start, nt.solve(start, plies=False).value)
     monkeypatch.setattr(matching, "_MAX_PLY_POSITIONS", search.positions + 1)
     known = Knowledge(rules)
-    positions = [start.place(first).place(second) for first in start.legal for second in start.place(first).legal]
+    positions = [
+        start.place(first).place(second)
+        for first in start.legal
+        for second in start.place(first).legal
+    ]
     solutions = [known.solve(position) for position in positions]
     assert all(solution is not None and solution.plies is not None for solution in solutions)

@@ -25,7 +25,14 @@ METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
 def try_all(numbers: list[int], total: int) -> int | None:
     """Try every choice of numbers, fewest first."""
     counts = range(1, len(numbers) + 1)
-    return next((count for count in counts if any(sum(some) == total for some in combinations(numbers, count))), None)
+    return next(
+        (
+            count
+            for count in counts
+            if any(sum(some) == total for some in combinations(numbers, count))
+        ),
+        None,
+    )
 
 
 @st.composite
@@ -38,16 +45,23 @@ def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[i
 
 
 @pytest.mark.parametrize("few", METHODS.values(), ids=METHODS)
-def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_methods_find_the_fewest_numbers_with_a_total(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(subset_sum, "_MAX_BY_COUNT", few)
 
     @settings(max_examples=examples(300))
-    @given(sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)), st.sampled_from([1, 7, 10**9]))
+    @given(
+        sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)),
+        st.sampled_from([1, 7, 10**9]),
+    )
     def holds(case: tuple[list[int], int], factor: int) -> None:
         numbers, total = case
         found = SubsetSum([factor * number for number in numbers], factor * total)
         assert found.find_fewest(SearchLimits()) == try_all(numbers, total)
-        assert found.most == sum(sum(numbers[: count + 1]) <= total for count in range(len(numbers)))
+        assert found.most == sum(
+            sum(numbers[: count + 1]) <= total for count in range(len(numbers))
+        )
 
     holds()
 
@@ -67,13 +81,17 @@ def test_runs_find_the_fewest_numbers_with_a_total(
     for count in range(1, len(ranks) + 1):
         total = max(1, count * first + case[1] * step + more)
         assert runs.find_fewest(total, SearchLimits()) == try_all(numbers, total)
-        assert runs.find_most(total) == sum(sum(numbers[: place + 1]) <= total for place in range(len(numbers)))
+        assert runs.find_most(total) == sum(
+            sum(numbers[: place + 1]) <= total for place in range(len(numbers))
+        )
 
 
 @given(st.integers(0, 1 << 40))
 def test_runs_are_the_bits_that_are_set(mask: int) -> None:
     runs = find_runs(mask)
-    assert [rank for run in runs for rank in run] == [rank for rank in range(41) if mask >> rank & 1]
+    assert [rank for run in runs for rank in run] == [
+        rank for rank in range(41) if mask >> rank & 1
+    ]
     assert all(lower.stop < higher.start for lower, higher in pairwise(runs))
 
 
@@ -93,7 +111,9 @@ def test_every_move_of_a_race_with_large_numbers_is_solved() -> None:
     small = Rules(range(1, 10), supply="own", towers="own", target=15)
     solution, equivalent = nt.solve(Game(large)), nt.solve(Game(small))
     assert solution.worth == equivalent.worth
-    assert {block // unit: worth for block, worth in solution.moves.items()} == dict(equivalent.moves)
+    assert {block // unit: worth for block, worth in solution.moves.items()} == dict(
+        equivalent.moves
+    )
 
 
 ENLARGED: dict[str, Callable[[int], int]] = {
@@ -125,7 +145,11 @@ def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
     solution = nt.solve(position, memory=memory)
     while small.legal:
         method = solution.method
-        assert nt.solve(position, memory=memory).worth == solution.of(position).worth == plain.evaluate(small)
+        assert (
+            nt.solve(position, memory=memory).worth
+            == solution.of(position).worth
+            == plain.evaluate(small)
+        )
         assert solution.method == method
         moves = solution.of(position).moves
         assert {block: moves[enlarge(block)] for block in small.legal} == {
@@ -150,7 +174,14 @@ def test_races_in_large_steps_are_solved_to_their_end(
     blocks = range(first, first + step * number, step)
     some = data.draw(st.lists(st.sampled_from(blocks), min_size=1, max_size=4, unique=True))
     rules = Rules.read(
-        {"blocks": list(blocks), "supply": supply, "towers": "own", "fit": fit, "target": sum(some), "stuck": "loses"}
+        {
+            "blocks": list(blocks),
+            "supply": supply,
+            "towers": "own",
+            "fit": fit,
+            "target": sum(some),
+            "stuck": "loses",
+        }
     )
     assume(sum(some) // first < 12)
     plain, position = PlainSolver(), Position.start(rules)
@@ -160,9 +191,13 @@ def test_races_in_large_steps_are_solved_to_their_end(
 
 
 @pytest.mark.parametrize(
-    ("blocks", "target"), [("1-6000", 17_000_000), ("1-9000", 20_000_000), ("7-60000", 10**9 + 1)], ids=str
+    ("blocks", "target"),
+    [("1-6000", 17_000_000), ("1-9000", 20_000_000), ("7-60000", 10**9 + 1)],
+    ids=str,
 )
-def test_races_of_thousands_of_blocks_are_solved_after_their_first_moves_too(blocks: str, target: int) -> None:
+def test_races_of_thousands_of_blocks_are_solved_after_their_first_moves_too(
+    blocks: str, target: int
+) -> None:
     rules = nt.rules("race", blocks=blocks, target=target)
     position = Position.start(rules)
     start = nt.solve(position)
@@ -186,7 +221,11 @@ def test_a_race_with_many_uneven_blocks_is_solved_where_many_of_them_are_needed(
 
 def test_a_limit_of_positions_ends_a_choice_of_runs_too() -> None:
     runs = RunSubsetSum([range(3 * rank, 3 * rank + 1 + rank % 2) for rank in range(40)], 1, 1)
-    totals = [total for total in range(100, 900) if _asked(runs, total, 2) == "not solved within 2 positions"]
+    totals = [
+        total
+        for total in range(100, 900)
+        if _asked(runs, total, 2) == "not solved within 2 positions"
+    ]
     assert totals
     assert all(_asked(runs, total, 10**6) == "solved" for total in totals[:20])
 

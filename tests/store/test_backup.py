@@ -36,7 +36,9 @@ DRAFT = catalogue.load_named("draft")
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+def play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(monkeypatch, capsys)
 
@@ -71,7 +73,9 @@ def names(folder: Path) -> set[str]:
 
 def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> None:
     place = filled(tmp_path / "games.db")
-    with closing(store_in(tmp_path / "games.db")) as store:  # open, and with its newest moves in the log
+    with closing(
+        store_in(tmp_path / "games.db")
+    ) as store:  # open, and with its newest moves in the log
         begin(store)
         summary = create_backup(place, tmp_path / "saved" / "backup.db")
     saved = tmp_path / "saved" / "backup.db"
@@ -81,7 +85,9 @@ def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> N
     assert content(saved) == content(tmp_path / "games.db")
 
 
-def test_a_backup_is_of_one_moment_while_games_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_of_one_moment_while_games_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = filled(tmp_path / "games.db", 40)
     monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
     steps: list[int] = []
@@ -108,7 +114,10 @@ def test_a_backup_that_exists_is_not_replaced_unasked(play: Command, tmp_path: P
     assert refused == (1, "", f"tower: {said}\n")
     assert games_in(tmp_path / "b.db") == 3
     done = play("db", "backup", "b.db", "--force", "--db", "games.db")
-    assert done.out == f"Saved a backup of games.db as b.db: 5 games, 0 matches, 0 puzzles tried (version {NEWEST}).\n"
+    assert (
+        done.out
+        == f"Saved a backup of games.db as b.db: 5 games, 0 matches, 0 puzzles tried (version {NEWEST}).\n"
+    )
     assert games_in(tmp_path / "b.db") == 5
 
 
@@ -117,9 +126,17 @@ def test_the_database_itself_is_never_the_backup(play: Command, tmp_path: Path) 
     (tmp_path / "link.db").symlink_to("games.db")
     for name in ("games.db", "./games.db", "link.db"):
         done = play("db", "backup", name, "--force", "--db", "games.db")
-        assert done == (1, "", f"tower: {Path(name)} is the database itself; choose another file for the backup\n")
+        assert done == (
+            1,
+            "",
+            f"tower: {Path(name)} is the database itself; choose another file for the backup\n",
+        )
         done = play("db", "restore", name, "--db", "games.db")
-        assert done == (1, "", f"tower: {Path(name)} is the database itself; there is nothing to restore\n")
+        assert done == (
+            1,
+            "",
+            f"tower: {Path(name)} is the database itself; there is nothing to restore\n",
+        )
     assert games_in(tmp_path / "games.db") == 3
 
 
@@ -155,9 +172,16 @@ def test_a_device_is_no_place_for_a_backup(play: Command, tmp_path: Path) -> Non
 
 
 def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> None:
-    assert play("db", "backup").err == "tower: which file? For example: tower db backup games-backup.db\n"
+    assert (
+        play("db", "backup").err
+        == "tower: which file? For example: tower db backup games-backup.db\n"
+    )
     assert play("db", "restore").code == 2
-    assert play("db", "backup", "b.db", "--db", "games.db") == (2, "", "tower: there is no database games.db yet\n")
+    assert play("db", "backup", "b.db", "--db", "games.db") == (
+        2,
+        "",
+        "tower: there is no database games.db yet\n",
+    )
     assert play("db", "check", "b.db") == (
         2,
         "",
@@ -169,7 +193,10 @@ def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> 
         "tower: there is no file b.db; expected a backup that tower db backup saved\n",
     )
     assert play("db", "check", "--force").err == "tower: --force is only for backup and restore\n"
-    assert play("db", "backup", "b.db", "--no-backup").err == "tower: --no-backup is only for upgrade\n"
+    assert (
+        play("db", "backup", "b.db", "--no-backup").err
+        == "tower: --no-backup is only for upgrade\n"
+    )
     assert play("db", "upgrade", "b.db", "--no-backup").code == 2
     assert "expected one of" in play("db", "copy", "b.db").err
     assert names(tmp_path) == set()
@@ -194,12 +221,19 @@ def test_every_damaged_game_is_named(play: Command, tmp_path: Path) -> None:
     done = play("db", "check", "--db", "games.db")
     assert done.code == 1
     lines = done.out.splitlines()
-    assert [line.split(" is ")[0] for line in lines] == ["- game 1", "- game 3", "- match m1", "- puzzle 1"]
+    assert [line.split(" is ")[0] for line in lines] == [
+        "- game 1",
+        "- game 3",
+        "- match m1",
+        "- puzzle 1",
+    ]
     assert "games.db has 4 problems, listed above" in done.err
 
 
 @pytest.mark.parametrize("version", HELD)
-def test_a_file_of_an_earlier_version_is_checked_and_left_as_it_is(play: Command, tmp_path: Path, version: str) -> None:
+def test_a_file_of_an_earlier_version_is_checked_and_left_as_it_is(
+    play: Command, tmp_path: Path, version: str
+) -> None:
     file = loaded(version, tmp_path / "old.db")
     before = file.read_bytes()
     done = play("db", "check", "old.db")
@@ -210,7 +244,10 @@ def test_a_file_of_an_earlier_version_is_checked_and_left_as_it_is(play: Command
 
 def test_a_row_that_refers_to_nothing_is_found(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db")
-    by_hand(tmp_path / "games.db", "INSERT INTO changes VALUES (77, 0, '9', '2027-01-01T10:01:00.000000Z')")
+    by_hand(
+        tmp_path / "games.db",
+        "INSERT INTO changes VALUES (77, 0, '9', '2027-01-01T10:01:00.000000Z')",
+    )
     done = play("db", "check", "--db", "games.db")
     assert done.code == 1
     assert "of changes refers to a row of games that is missing" in done.out
@@ -219,7 +256,9 @@ def test_a_row_that_refers_to_nothing_is_found(play: Command, tmp_path: Path) ->
 def test_a_damaged_page_is_found(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db", 30)
     by_hand(tmp_path / "games.db", "PRAGMA journal_mode = DELETE")
-    root = by_hand(tmp_path / "games.db", "SELECT rootpage FROM sqlite_master WHERE name = 'games_changed'")[0][0]
+    root = by_hand(
+        tmp_path / "games.db", "SELECT rootpage FROM sqlite_master WHERE name = 'games_changed'"
+    )[0][0]
     with (tmp_path / "games.db").open("r+b") as stream:
         stream.seek(4096 * (root - 1))
         stream.write(bytes(200))
@@ -240,13 +279,18 @@ def test_a_server_is_checked_too(play: Command, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE games SET moves = '1,2,3' WHERE id = 2")
     damaged = play("db", "check", "--db", database)
-    assert (damaged.code, damaged.out.startswith("- game 2 is damaged in the database")) == (1, True)
+    assert (damaged.code, damaged.out.startswith("- game 2 is damaged in the database")) == (
+        1,
+        True,
+    )
 
 
 # Restoring ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_restored_database_holds_what_the_backup_held_and_the_old_one_is_kept(play: Command, tmp_path: Path) -> None:
+def test_a_restored_database_holds_what_the_backup_held_and_the_old_one_is_kept(
+    play: Command, tmp_path: Path
+) -> None:
     filled(tmp_path / "games.db")
     play("db", "backup", "b.db", "--db", "games.db")
     filled(tmp_path / "games.db", 2)
@@ -255,12 +299,18 @@ def test_a_restored_database_holds_what_the_backup_held_and_the_old_one_is_kept(
     assert done.out.startswith("Restored games.db from b.db: 3 games, 0 matches, 0 puzzles tried")
     kept = tmp_path / next(name for name in names(tmp_path) if "before-restore" in name)
     assert done.out.endswith(f"The database that was there before is saved as {kept}\n")
-    assert (games_in(tmp_path / "games.db"), games_in(kept), games_in(tmp_path / "b.db")) == (3, 5, 3)
+    assert (games_in(tmp_path / "games.db"), games_in(kept), games_in(tmp_path / "b.db")) == (
+        3,
+        5,
+        3,
+    )
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     again = play("db", "restore", str(kept), "--db", "games.db")
     assert again.code == 0
     assert games_in(tmp_path / "games.db") == 5
-    assert len(names(tmp_path)) == 4, "each is kept under a name of its own, and nothing else is left"
+    assert len(names(tmp_path)) == 4, (
+        "each is kept under a name of its own, and nothing else is left"
+    )
 
 
 def test_a_restore_makes_a_database_that_is_not_there(play: Command, tmp_path: Path) -> None:
@@ -284,7 +334,9 @@ def damage_schema(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage_header, damage_schema])
-def test_a_damaged_database_is_replaced_and_kept_with_its_log(play: Command, tmp_path: Path, damage: object) -> None:
+def test_a_damaged_database_is_replaced_and_kept_with_its_log(
+    play: Command, tmp_path: Path, damage: object
+) -> None:
     filled(tmp_path / "games.db")
     play("db", "backup", "b.db", "--db", "games.db")
     with closing(sqlite3.connect(tmp_path / "games.db")) as connection:
@@ -315,11 +367,16 @@ def test_a_file_that_is_no_backup_is_not_restored(play: Command, tmp_path: Path)
     assert games_in(tmp_path / "games.db") == 3
 
 
-def test_a_backup_with_a_damaged_game_is_restored_only_by_force(play: Command, tmp_path: Path) -> None:
+def test_a_backup_with_a_damaged_game_is_restored_only_by_force(
+    play: Command, tmp_path: Path
+) -> None:
     filled(tmp_path / "b.db")
     by_hand(tmp_path / "b.db", "UPDATE games SET moves = '1,2,3' WHERE id = 2")
     refused = play("db", "restore", "b.db", "--db", "games.db")
-    assert (refused.code, "b.db has 1 problem, and nothing was restored" in refused.err) == (1, True)
+    assert (refused.code, "b.db has 1 problem, and nothing was restored" in refused.err) == (
+        1,
+        True,
+    )
     assert not (tmp_path / "games.db").exists()
     assert play("db", "restore", "b.db", "--force", "--db", "games.db").code == 0
 
@@ -355,7 +412,12 @@ def shell(file: Path) -> Iterator[None]:
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM games').fetchall(); "
         "print(flush=True); sys.stdin.read()"
     )
-    child = Forked([sys.executable, "-c", held, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = Forked(
+        [sys.executable, "-c", held, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout is not None
     try:
         child.stdout.readline()
@@ -380,8 +442,12 @@ def test_a_restore_is_refused_while_a_program_has_the_database_open(
     assert games_in(tmp_path / "games.db") == 3
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be replaced there anyway")
-def test_nor_is_a_damaged_database_replaced_while_it_is_in_use(play: Command, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="a file that is open cannot be replaced there anyway"
+)
+def test_nor_is_a_damaged_database_replaced_while_it_is_in_use(
+    play: Command, tmp_path: Path
+) -> None:
     filled(tmp_path / "games.db")
     create_backup(place_of(str(tmp_path / "games.db")), tmp_path / "b.db")
     with shell(tmp_path / "games.db"):
@@ -420,7 +486,9 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
         thread = Thread(target=read)
         thread.start()
         wait.thread = thread  # type: ignore[attr-defined]  # joined below
-        waiting.wait(1)  # long enough that it usually waits for the lock; right however long it takes
+        waiting.wait(
+            1
+        )  # long enough that it usually waits for the lock; right however long it takes
         return set_aside(given)
 
     monkeypatch.setattr(backup, "_keep_replaced", wait)
@@ -454,7 +522,9 @@ def test_a_server_is_backed_up_and_restored_with_the_same_commands(
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_backup_of_a_server_can_be_restored_to_a_file_and_back(play: Command, database: str, tmp_path: Path) -> None:
+def test_a_backup_of_a_server_can_be_restored_to_a_file_and_back(
+    play: Command, database: str, tmp_path: Path
+) -> None:
     with closing(store_in(loaded("0004", tmp_path / "games.db"))):
         pass
     there = play("db", "backup", "b.db", "--db", "games.db")
@@ -465,7 +535,9 @@ def test_a_backup_of_a_server_can_be_restored_to_a_file_and_back(play: Command, 
     first, second = (read_summary(tmp_path / name) for name in ("games.db", "other.db"))
     assert first == second
     tables = [line for line in content(tmp_path / "other.db") if line.startswith("INSERT")]
-    assert sorted(tables) == sorted(line for line in content(tmp_path / "games.db") if line.startswith("INSERT"))
+    assert sorted(tables) == sorted(
+        line for line in content(tmp_path / "games.db") if line.startswith("INSERT")
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -477,7 +549,10 @@ def test_a_restore_is_refused_while_anybody_is_connected_to_the_server(
     filled(database)
     with psycopg.connect(database, autocommit=True) as connection:
         refused = play("db", "restore", "b.db", "--db", database)
-        assert (refused.code, "is in use; stop all servers and games that use it" in refused.err) == (1, True)
+        assert (
+            refused.code,
+            "is in use; stop all servers and games that use it" in refused.err,
+        ) == (1, True)
         assert connection.execute("SELECT count(*) FROM games").fetchone() == (6,)
     assert names(tmp_path) == {"b.db"}
     assert play("db", "restore", "b.db", "--db", database).code == 0
@@ -548,7 +623,9 @@ def test_without_room_for_a_backup_there_is_no_upgrade(play: Command, tmp_path: 
     assert (without.code, version_of(file), names(tmp_path)) == (0, NEWEST, {"games.db"})
 
 
-def test_the_command_says_where_the_backup_is_and_how_to_go_back(play: Command, tmp_path: Path) -> None:
+def test_the_command_says_where_the_backup_is_and_how_to_go_back(
+    play: Command, tmp_path: Path
+) -> None:
     loaded(OLDER[-1], tmp_path / "games.db")
     done = play("db", "upgrade", "mine.db", "--db", "games.db")
     assert done.out.splitlines()[1] == (

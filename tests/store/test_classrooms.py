@@ -56,14 +56,24 @@ def kept(database: str) -> Iterator[Store]:
 
 def make_class(kept: Store, count: int = 4, **changed: Any) -> StoredClassroom:
     with kept.write() as connection:
-        stored, _ = classrooms.insert_classroom(connection, replace(SETTINGS, **changed), "the teacher's browser")
+        stored, _ = classrooms.insert_classroom(
+            connection, replace(SETTINGS, **changed), "the teacher's browser"
+        )
     for name in ("Ann", "Ben", "Cem", "Dan", "Eva")[:count]:
         stored = act(kept, stored, Join(name), browser=f"{name}'s browser").stored
     return stored
 
 
-def act(kept: Store, known: StoredClassroom, action: Action, browser: str | None = None) -> ClassChange:
-    role: Role = "stranger" if isinstance(action, Join) else "pupil" if isinstance(action, Leave) else "teacher"
+def act(
+    kept: Store, known: StoredClassroom, action: Action, browser: str | None = None
+) -> ClassChange:
+    role: Role = (
+        "stranger"
+        if isinstance(action, Join)
+        else "pupil"
+        if isinstance(action, Leave)
+        else "teacher"
+    )
     with kept.write() as connection:
         return classrooms.change_classroom(
             connection,
@@ -92,7 +102,9 @@ def play(kept: Store, known: StoredClassroom, pairing: Pairing, *blocks: int) ->
     for block in blocks:
         with kept.write() as connection:
             mover = room.room.table.game.to_move
-            room = rooms.update_room(connection, room, room.room.apply({mover}, Move(room.room.table.version, block)))
+            room = rooms.update_room(
+                connection, room, room.room.apply({mover}, Move(room.room.table.version, block))
+            )
     return room
 
 
@@ -118,7 +130,9 @@ def test_a_class_is_found_as_it_was_left(kept: Store) -> None:
         SETTINGS, games=games, mode="free", best_of=3, level="easy", hints=True, values=True,
         tie_break="head_to_head", claim_minutes=None,
     )  # fmt: skip
-    known = start(kept, 5, **{field: getattr(chosen, field) for field in chosen.__dataclass_fields__})
+    known = start(
+        kept, 5, **{field: getattr(chosen, field) for field in chosen.__dataclass_fields__}
+    )
     assert known.classroom.settings == chosen
     assert find(kept, known) == known
     assert [pupil.name for pupil in known.classroom.pupils] == ["Ann", "Ben", "Cem", "Dan", "Eva"]
@@ -145,7 +159,10 @@ def test_the_teachers_link_makes_other_browsers_the_teachers(kept: Store) -> Non
             with pytest.raises(ClassroomError, match="not the teacher's link"):
                 classrooms.add_teacher(connection, known.id, wrong, "third")
         renewed = classrooms.add_teacher(connection, known.id, other, "third").stored
-        assert all(renewed.is_teacher(Credentials(browsers=(each,))) for each in ("first", "second", "third"))
+        assert all(
+            renewed.is_teacher(Credentials(browsers=(each,)))
+            for each in ("first", "second", "third")
+        )
 
 
 def test_pairings_are_rooms_whose_seats_the_pupils_hold(kept: Store) -> None:
@@ -187,7 +204,9 @@ def test_a_round_waits_for_the_games_of_the_last(kept: Store) -> None:
         play(kept, known, pairing, 9, 8, 6)
     change = act(kept, known, StartRound(2))
     assert change.stored.classroom.round == 2
-    assert change.tags.keys() == {link.id for link in known.rooms.values()}, "their pages lead to the next game"
+    assert change.tags.keys() == {link.id for link in known.rooms.values()}, (
+        "their pages lead to the next game"
+    )
     assert act(kept, known, StartRound(2)).stored == change.stored, "a repeated start counts once"
 
 
@@ -203,7 +222,9 @@ def test_a_round_waits_for_the_games_of_the_last(kept: Store) -> None:
     ],
     ids=["first forfeits", "second forfeits", "drawn", "cancelled", "removed", "ended"],
 )
-def test_what_the_teacher_rules_ends_the_game(kept: Store, make: Any, reason: str, winner: int | None) -> None:
+def test_what_the_teacher_rules_ends_the_game(
+    kept: Store, make: Any, reason: str, winner: int | None
+) -> None:
     known = start(kept, 2)
     (pairing,) = known.classroom.pairings
     play(kept, known, pairing, 9)
@@ -222,7 +243,9 @@ def test_what_the_teacher_rules_ends_the_game(kept: Store, make: Any, reason: st
     [lambda pairing: Forfeit(pairing.number, pairing.first), lambda _: EndClass()],
     ids=["forfeit", "end of the class"],
 )
-def test_a_game_that_ends_while_the_teacher_rules_is_looked_at_again(kept: Store, make: Any) -> None:
+def test_a_game_that_ends_while_the_teacher_rules_is_looked_at_again(
+    kept: Store, make: Any
+) -> None:
     before = start(kept, 2)
     (pairing,) = before.classroom.pairings
     after = apply_action(before.classroom, "teacher", make(pairing), Random(1))  # noqa: S311 - play, not secrets
@@ -279,7 +302,9 @@ def test_a_pupil_continues_on_another_device(kept: Store) -> None:
         classrooms.take_pupil(connection, known.id, code, "another")
 
 
-def test_a_code_is_for_one_class_and_for_ten_minutes(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_code_is_for_one_class_and_for_ten_minutes(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, other = make_class(kept, 1), make_class(kept, 1)
     with kept.write() as connection:
         code = classrooms.make_pupil_code(connection, one.id, 1)
@@ -334,7 +359,12 @@ def test_a_class_of_an_earlier_form_is_found(tmp_path: Path) -> None:
 
 def set_back(connection: Connection, days: int) -> None:
     at = format_time(datetime.now(UTC) - timedelta(days=days))
-    for table, column in (("games", "changed"), ("games", "started"), ("rooms", "opened"), ("classrooms", "changed")):
+    for table, column in (
+        ("games", "changed"),
+        ("games", "started"),
+        ("rooms", "opened"),
+        ("classrooms", "changed"),
+    ):
         connection.exec_driver_sql(f"UPDATE {table} SET {column} = '{at}'")  # noqa: S608 - our own
 
 
@@ -349,7 +379,9 @@ def test_a_class_is_deleted_with_its_games(kept: Store) -> None:
     start(kept)
     with kept.write() as connection:
         set_back(connection, 400)
-        assert delete_old(connection, None) == (0, 0), "games of a class are kept although no move was made"
+        assert delete_old(connection, None) == (0, 0), (
+            "games of a class are kept although no move was made"
+        )
         assert delete_old(connection, 500) == (0, 0)
         assert delete_old(connection, 300) == (2, 1)
         assert connection.exec_driver_sql("SELECT count(*) FROM short_codes").scalar() == 0

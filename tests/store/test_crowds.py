@@ -78,17 +78,24 @@ for _ in crowd:
 need, and wait at a gate until all are there, so they really are many at once."""
 
 
-def crowd(folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[str, ...]]:
+def crowd(
+    folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> list[tuple[str, ...]]:
     """Make many calls at once, with answers to each; return what each shows and complains of, and its exit code."""
     folder.mkdir()
-    typed = json.dumps([(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls])
+    typed = json.dumps(
+        [(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls]
+    )
     environment = plain_environment(NUMBER_TOWER_DB=database)
     call = [sys.executable, "-c", CROWD]
     with Forked(call, stdin=subprocess.PIPE, text=True, cwd=folder, env=environment) as running:
         running.communicate(typed, timeout=SLOW)
     assert running.returncode == 0
     endings = ("out", "err", "code")
-    return [tuple((folder / f"{number}.{ending}").read_text() for ending in endings) for number in range(len(calls))]
+    return [
+        tuple((folder / f"{number}.{ending}").read_text() for ending in endings)
+        for number in range(len(calls))
+    ]
 
 
 def at_once(*calls: Callable[[], Result]) -> list[Result]:
@@ -120,7 +127,9 @@ def stores(database: str) -> Iterator[list[Store]]:
 def begun(store: Store) -> StoredGame:
     """Begin a game that lasts for many moves, whichever they are."""
     book = catalogue.load("race")
-    return store.begin(Table(Game(book.apply_options({"blocks": "1-30", "target": 1000})), "race"), book)
+    return store.begin(
+        Table(Game(book.apply_options({"blocks": "1-30", "target": 1000})), "race"), book
+    )
 
 
 def changed(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
@@ -144,13 +153,17 @@ Way = Callable[[Store, StoredGame, Change], StoredGame | StaleError]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_of_many_changes_to_one_table_one_counts_and_the_others_see_it(stores: list[Store], way: Way) -> None:
+def test_of_many_changes_to_one_table_one_counts_and_the_others_see_it(
+    stores: list[Store], way: Way
+) -> None:
     kept, chance = begun(stores[0]), seeded()
     for _ in range(8):
         blocks = chance.sample(kept.table.game.legal, len(stores))
         known = kept
         changes = [Change("place", block) for block in blocks]
-        results = at_once(*(partial(way, *each) for each in zip(stores, repeat(known), changes, strict=False)))
+        results = at_once(
+            *(partial(way, *each) for each in zip(stores, repeat(known), changes, strict=False))
+        )
         (kept,) = (result for result in results if isinstance(result, StoredGame))
         assert kept.table.version == known.table.version + 1
         assert kept.table.game.moves == (*known.table.game.moves, blocks[results.index(kept)])
@@ -165,7 +178,9 @@ def test_the_same_change_at_the_same_moment_counts_once(stores: list[Store], way
     kept, chance = begun(stores[0]), seeded()
     for _ in range(8):
         undo = kept.table.may_undo and chance.random() < 0.4
-        change = Change("undo", 1) if undo else Change("place", chance.choice(kept.table.game.legal))
+        change = (
+            Change("undo", 1) if undo else Change("place", chance.choice(kept.table.game.legal))
+        )
         known = kept
         results = at_once(*(partial(way, store, known, change) for store in stores))
         kept = stores[0].get(kept.id)
@@ -184,7 +199,11 @@ def test_a_late_duplicate_after_an_undo_changes_nothing(stores: list[Store], way
     assert undone.table.game.moves == ()
     for known, change in ((start, Change("place", 7)), (placed, Change("undo", 1))):
         assert way(late, known, change) == undone
-    for known, change in ((start, Change("place", 8)), (placed, Change("place", 9)), (start, Change("resigned", 0))):
+    for known, change in (
+        (start, Change("place", 8)),
+        (placed, Change("place", 9)),
+        (start, Change("resigned", 0)),
+    ):
         refused = way(late, known, change)
         assert isinstance(refused, StaleError)
         assert refused.table.log == undone.table.log
@@ -210,14 +229,19 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
             assert store.get(kept.id).table.version > 0
             assert store.find_unfinished() is not None
             with store.read() as connection:
-                assert not any(isinstance(game, DamagedEntry) for game in load_matching_games(connection, GameFilter()))
+                assert not any(
+                    isinstance(game, DamagedEntry)
+                    for game in load_matching_games(connection, GameFilter())
+                )
 
     with ThreadPoolExecutor(2) as crowd:
         for done in [crowd.submit(write, stores[0]), crowd.submit(look, stores[1])]:
             done.result()
 
 
-def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, stores: list[Store]) -> None:
+def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(
+    database: str, stores: list[Store]
+) -> None:
     hasty = Store(place_of(database), timeout=0.2)
     known = begun(hasty)
     with stores[0].write() as connection:
@@ -228,7 +252,9 @@ def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, s
     hasty.close()
 
 
-def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stores: list[Store]) -> None:
+def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(
+    stores: list[Store],
+) -> None:
     climb = catalogue.load("climb")
     series = Series((GameChoice(climb, climb.rules),), Match(1))
     for number in range(8):
@@ -257,9 +283,15 @@ def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stor
 
 
 def test_the_same_games_taken_in_at_once_are_taken_in_once(stores: list[Store]) -> None:
-    lines = [f"draft:{first},{second}\n" for first in range(1, 10) for second in range(1, 10) if first != second]
+    lines = [
+        f"draft:{first},{second}\n"
+        for first in range(1, 10)
+        for second in range(1, 10)
+        if first != second
+    ]
     everybody = [
-        partial(import_games, store, lines if number % 2 else lines[::-1]) for number, store in enumerate(stores)
+        partial(import_games, store, lines if number % 2 else lines[::-1])
+        for number, store in enumerate(stores)
     ]
     with ThreadPoolExecutor(len(everybody)) as crowd:
         taken = [done.result() for done in [crowd.submit(each) for each in everybody]]
@@ -291,13 +323,18 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
     other = Terminal("resume", "1", database=database)
     assert other.look(prompt)
     assert typed(one, "2") == told(1, 2)
-    assert typed(other, "3") == f"3\n{elsewhere}{voice.tell_turn(state(1)).text}{prompt}{told(1, 2)}"
+    assert (
+        typed(other, "3") == f"3\n{elsewhere}{voice.tell_turn(state(1)).text}{prompt}{told(1, 2)}"
+    )
     assert typed(other, "4") == told(1, 2, 4)
     assert typed(one, "4") == told(1, 2, 4), "it is what was done already"
     typed(other, "undo")
     assert typed(one, "5") == f"5\n{elsewhere}{voice.tell_turn(state(1, 2)).text}"
     assert typed(one, "6") == told(1, 2, 6)
-    assert typed(other, "undo") == f"undo\n{elsewhere}{voice.tell_turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
+    assert (
+        typed(other, "undo")
+        == f"undo\n{elsewhere}{voice.tell_turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
+    )
     one.type("7")
     for terminal in (one, other):
         assert terminal.end() == (1, "tower: Game saved. Resume it with: tower resume 1\n")
@@ -319,7 +356,9 @@ def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_p
         assert result == (scene.told(changes), "", "0")
         tables.append(scene.after(changes))
     kept = [game.table for game in games_in(database).values()]
-    assert Counter((table, table.log) for table in kept) == Counter((table, table.log) for table in tables)
+    assert Counter((table, table.log) for table in kept) == Counter(
+        (table, table.log) for table in tables
+    )
     assert all(table.outcome for table in kept)
     sound(database)
 

@@ -77,7 +77,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for best_of in (None, 3):
             add_room(store, best_of)
         with store.write() as connection:
-            puzzles.insert_attempt(connection, puzzles.make_attempt("Ann", "draft", "draft:9,8", 1, "right"))
+            puzzles.insert_attempt(
+                connection, puzzles.make_attempt("Ann", "draft", "draft:9,8", 1, "right")
+            )
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.executescript(FIXED)
     return file
@@ -100,7 +102,9 @@ def add_room(store: Store, best_of: int | None) -> None:
     seats = Seat("person", "Ann"), Seat("free", "Ben")
     table = Table(Game(DRAFT.rules), DRAFT.name, ("Ann", "Ben"))
     with store.write() as connection:
-        known, _ = rooms.insert_room(connection, Room(table, seats, best_of=best_of), DRAFT, Seats())
+        known, _ = rooms.insert_room(
+            connection, Room(table, seats, best_of=best_of), DRAFT, Seats()
+        )
         seats_module.sit(connection, known, "Zoë")
 
 
@@ -164,14 +168,20 @@ READS: dict[str, Callable[[Store], Any]] = {
     "count": database.count_contents,
     "unfinished": Store.find_unfinished,
     "page": reading(lambda connection: history.list_games(connection, GameFilter(), 50)),
-    "page of a player": reading(lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)),
-    "page of a game": reading(lambda connection: history.list_games(connection, GameFilter(game="draft"), 50)),
+    "page of a player": reading(
+        lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)
+    ),
+    "page of a game": reading(
+        lambda connection: history.list_games(connection, GameFilter(game="draft"), 50)
+    ),
     "page of unfinished games": reading(
         lambda connection: history.list_games(connection, GameFilter(result="unfinished"), 50)
     ),
     "export": reading(lambda connection: transfer.export_games(connection, GameFilter())),
     "statistics": reading(statistics.compute_statistics),
-    "statistics of a player": reading(lambda connection: statistics.compute_statistics(connection, "Ann")),
+    "statistics of a player": reading(
+        lambda connection: statistics.compute_statistics(connection, "Ann")
+    ),
     "names": reading(statistics.list_names),
     "matches": reading(lambda connection: matches.list_matches(connection, 50)),
     "undecided": matches.find_unfinished_match,
@@ -188,13 +198,17 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "begin": lambda store: store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT),
     "room": lambda store: add_room(store, 3),
     "puzzle": writing(
-        lambda one: puzzles.insert_attempt(one, puzzles.make_attempt(None, "draft", "draft:9", 2, "wrong"))
+        lambda one: puzzles.insert_attempt(
+            one, puzzles.make_attempt(None, "draft", "draft:9", 2, "wrong")
+        )
     ),
     "judge": judge_all,
     "import": lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
     "forget a game": lambda store: store.delete(1),
     "forget a match": lambda store: matches.delete_match(store, 1),
-    "sweep": writing(lambda one: maintenance.delete_rooms(one, maintenance.find_expired(one, SOON), SOON)),
+    "sweep": writing(
+        lambda one: maintenance.delete_rooms(one, maintenance.find_expired(one, SOON), SOON)
+    ),
 }
 
 
@@ -211,10 +225,14 @@ def use(file: Path) -> None:
 
 def flip(content: bytearray, chance: random.Random, start: int = 0, end: int | None = None) -> None:
     for _ in range(chance.choice((1, 4, 16))):
-        content[chance.randrange(start, min(end or len(content), len(content)))] ^= 1 << chance.randrange(8)
+        content[chance.randrange(start, min(end or len(content), len(content)))] ^= (
+            1 << chance.randrange(8)
+        )
 
 
-def set_high(content: bytearray, chance: random.Random, start: int = 0, end: int | None = None) -> None:
+def set_high(
+    content: bytearray, chance: random.Random, start: int = 0, end: int | None = None
+) -> None:
     """Put bytes that are no UTF-8 somewhere."""
     place = chance.randrange(start, min(end or len(content), len(content)))
     for at in range(place, min(place + chance.choice((1, 3, 40)), len(content))):
@@ -261,7 +279,9 @@ def seeds() -> range:
 
 
 @pytest.mark.parametrize("kind", MUTATIONS)
-def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(tmp_path: Path, whole: Path, kind: str) -> None:
+def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(
+    tmp_path: Path, whole: Path, kind: str
+) -> None:
     file = tmp_path / "games.db"
     original = whole.read_bytes()
     for seed in (*seeds(), *FOUND.get(kind, ())):
@@ -302,13 +322,19 @@ def lax(tmp_path_factory: pytest.TempPathFactory, whole: Path) -> Path:
     file = Path(shutil.copy(whole, tmp_path_factory.mktemp("lax") / "games.db"))
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE type = 'table'")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE type = 'table'"
+        )
     return file
 
 
 def columns(file: Path) -> list[tuple[str, str]]:
     listed = "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
-    return [(table, column) for table, column in by_hand(file, listed) if not table.startswith("sqlite_")]
+    return [
+        (table, column)
+        for table, column in by_hand(file, listed)
+        if not table.startswith("sqlite_")
+    ]
 
 
 def test_whatever_a_column_holds_only_a_store_error_is_raised(tmp_path: Path, lax: Path) -> None:
@@ -342,7 +368,9 @@ def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whol
     file = tmp_path / "games.db"
     with closing(store_in(shutil.copy(whole, tmp_path / "live.db"))) as store:
         store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
-        parts = {suffix: Path(f"{tmp_path}/live.db{suffix}").read_bytes() for suffix in ("", "-wal")}
+        parts = {
+            suffix: Path(f"{tmp_path}/live.db{suffix}").read_bytes() for suffix in ("", "-wal")
+        }
     for seed in range(len(seeds())):
         chance = random.Random(seed)  # noqa: S311 - the same every time
         log = bytearray(parts["-wal"])
@@ -364,7 +392,9 @@ def break_schema(file: Path) -> None:
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+def play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(monkeypatch, capsys)
 

@@ -37,7 +37,9 @@ def begin(store: Store, count: int = 1) -> None:
 def games_in(file: Path) -> int:
     """Count the games that another process finds."""
     count = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM games').fetchone())"
-    done = subprocess.run([sys.executable, "-c", count, str(file)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", count, str(file)], capture_output=True, text=True, check=True
+    )
     return int(done.stdout)
 
 
@@ -47,11 +49,15 @@ def mode(file: Path) -> str:
 
 # Permissions ----------------------------------------------------------------------------------------------------------
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files that are open cannot be deleted there")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="files that are open cannot be deleted there"
+)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
-def test_a_new_database_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+def test_a_new_database_is_for_its_owner_alone_whatever_the_umask(
+    tmp_path: Path, umask: int
+) -> None:
     file = tmp_path / "new" / "deep" / "games.db"
     before = os.umask(umask)
     try:
@@ -136,7 +142,9 @@ Loss = Callable[[Path], None]
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_what_was_saved_before_and_after_a_file_was_deleted_is_there(tmp_path: Path, lose: Loss) -> None:
+def test_what_was_saved_before_and_after_a_file_was_deleted_is_there(
+    tmp_path: Path, lose: Loss
+) -> None:
     file = tmp_path / "games.db"
     with closing(store_in(file)) as store:
         begin(store, 3)
@@ -151,7 +159,9 @@ def test_what_was_saved_before_and_after_a_file_was_deleted_is_there(tmp_path: P
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_a_process_that_is_killed_after_its_next_write_loses_nothing(tmp_path: Path, lose: Loss) -> None:
+def test_a_process_that_is_killed_after_its_next_write_loses_nothing(
+    tmp_path: Path, lose: Loss
+) -> None:
     file = tmp_path / "games.db"
     with playing(file) as child:
         child.ask("begin")
@@ -162,7 +172,9 @@ def test_a_process_that_is_killed_after_its_next_write_loses_nothing(tmp_path: P
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_a_file_that_is_deleted_before_the_end_is_saved_at_the_end(tmp_path: Path, lose: Loss) -> None:
+def test_a_file_that_is_deleted_before_the_end_is_saved_at_the_end(
+    tmp_path: Path, lose: Loss
+) -> None:
     file = tmp_path / "games.db"
     with closing(store_in(file)) as store:
         begin(store, 3)
@@ -281,7 +293,9 @@ def test_a_process_that_notices_late_and_ends_last_damages_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_the_log_of_a_replaced_file_is_not_applied_to_the_new_one(tmp_path: Path, more: int) -> None:
+def test_the_log_of_a_replaced_file_is_not_applied_to_the_new_one(
+    tmp_path: Path, more: int
+) -> None:
     """Neither when the next game is saved nor, without another game, at the end."""
     file, other = tmp_path / "games.db", tmp_path / "other.db"
     with closing(store_in(other)) as store:
@@ -304,7 +318,8 @@ def test_a_log_that_cannot_be_saved_yet_is_kept_and_tried_again(tmp_path: Path) 
             reader.execute("SELECT count(*) FROM games").fetchone()
             delete_log(file)
             with pytest.raises(
-                StoreError, match="a file beside it was deleted or replaced, and another program is using"
+                StoreError,
+                match="a file beside it was deleted or replaced, and another program is using",
             ):
                 begin(store)
         begin(store)

@@ -42,7 +42,11 @@ def keep(store: Store, table: Table, at: str, key: int) -> StoredGame:
         return games.insert_game(
             connection,
             StoredGame(
-                0, f"{key:032x}", replace(table, rulebook=book.name, book=book), Seats(), (at,) * (table.version + 1)
+                0,
+                f"{key:032x}",
+                replace(table, rulebook=book.name, book=book),
+                Seats(),
+                (at,) * (table.version + 1),
             ),
         )
 
@@ -104,26 +108,53 @@ def test_the_last_played_comes_first(database: str) -> None:
         (["--since", "2027-02-02"], [5, 4, 3]),
         (["--until", "2027-02-01"], [2, 1]),
         (["--since", "2027-02-01", "--until", "2027-02-02"], [3, 2]),
-        (["--game", "draft", "--player", "ann", "--result", "unfinished", "--until", "2027-02-01"], [2]),
+        (
+            [
+                "--game",
+                "draft",
+                "--player",
+                "ann",
+                "--result",
+                "unfinished",
+                "--until",
+                "2027-02-01",
+            ],
+            [2],
+        ),
         (["--since", "0001-01-01", "--until", "9999-12-31"], [5, 4, 3, 2, 1]),
         (["--count", "2"], [5, 4]),
         (["--count", "2", "--page", "3"], [1]),
     ],
 )
-def test_games_are_found_by_what_they_were(database: str, arguments: list[str], found: list[int]) -> None:
+def test_games_are_found_by_what_they_were(
+    database: str, arguments: list[str], found: list[int]
+) -> None:
     assert ids(database, *arguments) == found
 
 
 def test_days_are_those_where_the_player_is(database: str) -> None:
-    late = tower("history", "--since", "2027-02-05", "--json", NUMBER_TOWER_DB=database, TZ="Pacific/Kiritimati")
+    late = tower(
+        "history",
+        "--since",
+        "2027-02-05",
+        "--json",
+        NUMBER_TOWER_DB=database,
+        TZ="Pacific/Kiritimati",
+    )
     assert [game["id"] for game in json.loads(late.stdout)["games"]] == [5]
-    seen = tower("history", "--count", "1", NUMBER_TOWER_DB=database, TZ="Pacific/Kiritimati").stdout
+    seen = tower(
+        "history", "--count", "1", NUMBER_TOWER_DB=database, TZ="Pacific/Kiritimati"
+    ).stdout
     assert "2027-02-05 00:00" in seen
 
 
 def test_a_page_says_where_it_stands(database: str) -> None:
-    assert history(database, "--count", "2").endswith("\nPage 1 of 3, 5 games in all; next page: --page 2.\n")
-    assert history(database, "--count", "2", "--page", "3").endswith("\nPage 3 of 3, 5 games in all.\n")
+    assert history(database, "--count", "2").endswith(
+        "\nPage 1 of 3, 5 games in all; next page: --page 2.\n"
+    )
+    assert history(database, "--count", "2", "--page", "3").endswith(
+        "\nPage 3 of 3, 5 games in all.\n"
+    )
     beyond = tower("history", "--page", "9", NUMBER_TOWER_DB=database)
     assert (beyond.returncode, beyond.stderr) == (2, "tower: --page 9: there is only 1 page\n")
 
@@ -133,12 +164,17 @@ def test_no_games_are_no_error(tmp_path: Path, database: str) -> None:
     assert history(empty) == f"No games are saved in {empty} yet. To play one: tower play GAME\n"
     assert not Path(empty).exists()
     assert json.loads(history(empty, "--json")) == {"total": 0, "page": 1, "count": 20, "games": []}
-    assert history(database, "--game", "race") == "No games match. To list all games: tower history\n"
+    assert (
+        history(database, "--game", "race") == "No games match. To list all games: tower history\n"
+    )
 
 
 def test_who_won_needs_a_player(database: str) -> None:
     done = tower("history", "--result", "won", NUMBER_TOWER_DB=database)
-    assert (done.returncode, done.stderr) == (2, "tower: --result won: by whom? Add --player NAME\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "tower: --result won: by whom? Add --player NAME\n",
+    )
 
 
 def test_the_keys_for_programs(database: str) -> None:
@@ -156,8 +192,12 @@ def test_a_game_with_values_says_so(database: str) -> None:
         games.mark_with_values(connection, store.get(1))
     store.close()
     lines = history(database).splitlines()
-    assert [line.rsplit("  ")[-1] for line in lines if "values" in line] == ["Ann won (exactly 15), with values"]
-    assert [game["with_values"] for game in json.loads(history(database, "--json"))["games"]] == [False] * 4 + [True]
+    assert [line.rsplit("  ")[-1] for line in lines if "values" in line] == [
+        "Ann won (exactly 15), with values"
+    ]
+    assert [game["with_values"] for game in json.loads(history(database, "--json"))["games"]] == [
+        False
+    ] * 4 + [True]
 
 
 def test_a_damaged_game_does_not_hide_the_others(database: str) -> None:
@@ -173,7 +213,12 @@ def test_long_names_are_cut_and_wide_letters_stand_in_their_columns(tmp_path: Pa
     store = store_in(tmp_path / "games.db")
     rules = catalogue.load("draft").rules
     for key, names in enumerate([("A" * 40, "B" * 40), ("李小龍", "Ben")]):
-        keep(store, Table(Game(rules, 0, (9,)), "draft", names), f"2027-01-0{9 - key}T10:00:00.000000Z", key)
+        keep(
+            store,
+            Table(Game(rules, 0, (9,)), "draft", names),
+            f"2027-01-0{9 - key}T10:00:00.000000Z",
+            key,
+        )
     lines = history(str(tmp_path / "games.db")).splitlines()
     assert lines[1] == f" 1  2027-01-09 10:00  draft  {'A' * 30}…  unfinished, 1 move"
     assert lines[2] == f" 2  2027-01-08 10:00  draft  李小龍 - Ben{' ' * 19}  unfinished, 1 move"
@@ -208,7 +253,9 @@ def test_looking_for_games_agrees_with_going_through_all_of_them(
     count, skip = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))
     with store.read() as connection:
         found, total = list_games(connection, wanted, count, skip)
-    expected = sorted((game for game in kept if fits(game, wanted)), key=lambda game: (game.changed, game.id))[::-1]
+    expected = sorted(
+        (game for game in kept if fits(game, wanted)), key=lambda game: (game.changed, game.id)
+    )[::-1]
     assert total == len(expected)
     assert list(found) == expected[skip : skip + count]
     assert not any(isinstance(game, DamagedEntry) for game in found)
@@ -221,7 +268,9 @@ def fits(game: StoredGame, wanted: GameFilter) -> bool:
     seats = [seat for seat in (0, 1) if table.names[seat].lower() == (wanted.player or "").lower()]
     results = {"unfinished"} if outcome is None else {"finished"}
     if outcome is not None:
-        results |= {"drawn"} if outcome.winner is None else {"won" if outcome.winner in seats else "lost"}
+        results |= (
+            {"drawn"} if outcome.winner is None else {"won" if outcome.winner in seats else "lost"}
+        )
     return (
         wanted.game in {None, table.rulebook}
         and (wanted.player is None or bool(seats))
@@ -246,7 +295,10 @@ def test_an_id_stands_wherever_a_record_may(database: str, command: str) -> None
 def test_an_id_that_is_none(database: str, command: str) -> None:
     done = tower(command, "77", NUMBER_TOWER_DB=database)
     assert done.returncode == 2
-    assert done.stderr == f"tower: there is no game 77 in {database}; to list your games: tower history\n"
+    assert (
+        done.stderr
+        == f"tower: there is no game 77 in {database}; to list your games: tower history\n"
+    )
 
 
 def test_forgotten_games_are_told_and_gone(database: str) -> None:
@@ -263,7 +315,9 @@ def test_forgotten_games_are_told_and_gone(database: str) -> None:
 def test_only_ids_can_be_forgotten(database: str) -> None:
     done = tower("forget", "draft:9,8", NUMBER_TOWER_DB=database)
     assert done.returncode == 2
-    assert "expected a game's id, such as 12, or a match's, such as m3; got 'draft:9,8'" in done.stderr
+    assert (
+        "expected a game's id, such as 12, or a match's, such as m3; got 'draft:9,8'" in done.stderr
+    )
 
 
 def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
@@ -280,7 +334,9 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     assert again == f"{tmp_path}/new.db is up to date (version {NEWEST}).\n"
 
 
-@pytest.mark.parametrize("command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]])
+@pytest.mark.parametrize(
+    "command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]]
+)
 def test_where_nothing_is_kept_nothing_is_found(command: list[str]) -> None:
     done = tower(*command)
     assert done.returncode == 2

@@ -71,7 +71,16 @@ def test_a_file_by_its_full_url(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["my games?.db", "50%.db", "100%25.db", "a#b&c=d.db", "Türme 塔 👩‍👧.db", "'; --.db", "a:b@c.db"]
+    "name",
+    [
+        "my games?.db",
+        "50%.db",
+        "100%25.db",
+        "a#b&c=d.db",
+        "Türme 塔 👩‍👧.db",
+        "'; --.db",
+        "a:b@c.db",
+    ],
 )
 def test_games_are_kept_in_the_file_that_was_named_and_no_other(tmp_path: Path, name: str) -> None:
     book = catalogue.load("draft")
@@ -91,13 +100,26 @@ def test_a_name_that_is_no_text_of_this_system_still_names_a_file(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "given", ["postgresql://ann@host/games", "postgres://ann@host/games", "postgresql+psycopg://ann@host/games"]
+    "given",
+    [
+        "postgresql://ann@host/games",
+        "postgres://ann@host/games",
+        "postgresql+psycopg://ann@host/games",
+    ],
 )
 def test_a_server_is_named_by_its_url(given: str) -> None:
     place = found(given)
-    assert (place.url, place.file, place.name) == ("postgresql+psycopg://ann@host/games", None, given)
+    assert (place.url, place.file, place.name) == (
+        "postgresql+psycopg://ann@host/games",
+        None,
+        given,
+    )
     engine = make_engine(place, timeout=3)
-    assert (engine.dialect.name, engine.dialect.driver, engine.url.host) == ("postgresql", "psycopg", "host")
+    assert (engine.dialect.name, engine.dialect.driver, engine.url.host) == (
+        "postgresql",
+        "psycopg",
+        "host",
+    )
     assert engine.url.query["connect_timeout"] == "3"
 
 
@@ -108,9 +130,13 @@ def test_what_an_url_says_itself_goes_before_what_is_usual(tmp_path: Path) -> No
     assert file.url.query["timeout"] == "0.5"
 
 
-@pytest.mark.parametrize("given", ["mysql://root@host/games", "sqlite://", "https://example.org", "://"])
+@pytest.mark.parametrize(
+    "given", ["mysql://root@host/games", "sqlite://", "https://example.org", "://"]
+)
 def test_nonsense_is_refused_with_what_would_be_right(given: str) -> None:
-    with pytest.raises(LocationError, match="expected a file, postgresql://USER@HOST/NAME, or none; got '"):
+    with pytest.raises(
+        LocationError, match="expected a file, postgresql://USER@HOST/NAME, or none; got '"
+    ):
         places.find_location(given)
 
 
@@ -122,7 +148,9 @@ def test_an_url_without_a_file_is_refused() -> None:
 # Which one is chosen --------------------------------------------------------------------------------------------------
 
 
-def test_the_word_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_word_goes_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
     assert found(None).file == str(tmp_path / "there.db")
     assert found("here.db").file == str(tmp_path / "here.db")
@@ -142,7 +170,9 @@ def test_nothing_chosen_is_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this is the convention there")
-def test_the_usual_place_is_where_the_system_wants_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_usual_place_is_where_the_system_wants_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert found(None).file == str(tmp_path / "home/.local/share/number-tower/games.db")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert found(None).file == str(tmp_path / "data/number-tower/games.db")
@@ -186,11 +216,18 @@ def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_ends_the_call_before_a_game_begins(
-    play: Command, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...], environment: str, source: str, got: str
+    play: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    call: tuple[str, ...],
+    environment: str,
+    source: str,
+    got: str,
 ) -> None:
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, environment)
     for command in (("play", "draft"), ("resume",), ("replay", "1")):
-        said = f"tower: {source}: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
+        said = (
+            f"tower: {source}: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
+        )
         assert play(*command, *call, answers=["9"]) == (2, "", said)
 
 
@@ -210,7 +247,10 @@ def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
         (f"postgresql://ann:a:{SECRET}@host/x", "postgresql://ann:***@host/x"),
         (f"postgresql://:{SECRET}@host/x", "postgresql://:***@host/x"),
         (f"postgresql://ann:a/{SECRET}@host/x", "postgresql://ann:***@host/x"),
-        (f"postgresql://host/x?password={SECRET}&user=ann", "postgresql://host/x?password=***&user=ann"),
+        (
+            f"postgresql://host/x?password={SECRET}&user=ann",
+            "postgresql://host/x?password=***&user=ann",
+        ),
         (f"postgresql://host/x?sslpassword={SECRET}", "postgresql://host/x?sslpassword=***"),
         ("postgresql://ann@host/x", "postgresql://ann@host/x"),
         ("postgresql:///x", "postgresql:///x"),
@@ -232,7 +272,13 @@ def test_a_password_is_never_shown(play: Command, tmp_path: Path, url: str) -> N
     played = play("play", "draft", "--db", url, answers=["9", "8", "save game.json", "quit"])
     sought = play("replay", "1", "--db", url)
     assert (played.code, sought.code) == (0, 1)
-    for said in (played.out, played.err, sought.out, sought.err, (tmp_path / "game.json").read_text()):
+    for said in (
+        played.out,
+        played.err,
+        sought.out,
+        sought.err,
+        (tmp_path / "game.json").read_text(),
+    ):
         assert SECRET not in said
     assert "***" in played.err
     assert "***" in sought.err
@@ -258,7 +304,9 @@ def test_nor_in_the_line_that_says_how_to_go_on() -> None:
         (("solve", "1"), "there is no game 1: nothing is saved in {file} yet"),
     ],
 )
-def test_looking_for_a_game_makes_no_database(play: Command, tmp_path: Path, call: tuple[str, ...], said: str) -> None:
+def test_looking_for_a_game_makes_no_database(
+    play: Command, tmp_path: Path, call: tuple[str, ...], said: str
+) -> None:
     file = tmp_path / "not" / "there.db"
     assert play(*call, "--db", str(file)) == (2, "", f"tower: {said.format(file=file)}\n")
     assert list(tmp_path.iterdir()) == []
@@ -270,7 +318,9 @@ def test_a_game_without_a_move_makes_no_database(play: Command, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked_for(play: Command) -> None:
+def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked_for(
+    play: Command,
+) -> None:
     store_in("games.db").close()
     said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
     assert play("replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")

@@ -31,7 +31,9 @@ from support.stores import by_hand, own_book, store_in
 pytest_plugins = ["support.postgres"]
 
 DRAFT = catalogue.load_named("draft")
-ENDLESS = own_book(Rules.read({"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900}))
+ENDLESS = own_book(
+    Rules.read({"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900})
+)
 LONG_AGO = timedelta(days=100)
 
 
@@ -59,7 +61,9 @@ def open_room(
 def act(store: Store, known: StoredRoom, token: str, *actions: Action) -> StoredRoom:
     for action in actions:
         with store.write() as connection:
-            known = rooms.update_room(connection, known, known.room.apply(known.find_seats(token), action))
+            known = rooms.update_room(
+                connection, known, known.room.apply(known.find_seats(token), action)
+            )
     return known
 
 
@@ -82,7 +86,9 @@ def age(store: Store, by: timedelta = LONG_AGO, *only: StoredRoom) -> None:
         return format_time(datetime.fromisoformat(time) - by)
 
     with store.write() as connection:
-        mine = [known.id for known in only] or connection.execute(select(schema.rooms.c.id)).scalars().all()
+        mine = [known.id for known in only] or connection.execute(
+            select(schema.rooms.c.id)
+        ).scalars().all()
         played = select(schema.rounds.c.game).where(schema.rounds.c.room.in_(mine))
         games = connection.execute(played).scalars().all() if only else None
         for table, key, columns in (
@@ -93,8 +99,12 @@ def age(store: Store, by: timedelta = LONG_AGO, *only: StoredRoom) -> None:
             within = mine if table is schema.rooms else games
             for column in columns:
                 found = select(table.c[column]).distinct()
-                for time in connection.execute(found if within is None else found.where(key.in_(within))).scalars():
-                    change = update(table).where(table.c[column] == time).values({column: earlier(time)})
+                for time in connection.execute(
+                    found if within is None else found.where(key.in_(within))
+                ).scalars():
+                    change = (
+                        update(table).where(table.c[column] == time).values({column: earlier(time)})
+                    )
                     connection.execute(change if within is None else change.where(key.in_(within)))
 
 
@@ -199,7 +209,9 @@ def _later(action: Action, by: int) -> Action:
             return action
 
 
-def test_a_room_in_which_more_was_done_is_kept_for_ever_unless_the_operator_says_for_how_long(store: Store) -> None:
+def test_a_room_in_which_more_was_done_is_kept_for_ever_unless_the_operator_says_for_how_long(
+    store: Store,
+) -> None:
     twice, token = open_room(store)
     play(store, twice, token, 9, 8)
     again, token = open_room(store)
@@ -210,7 +222,9 @@ def test_a_room_in_which_more_was_done_is_kept_for_ever_unless_the_operator_says
     assert sweep(store) == []
     assert sweep(store, 1001) == []
     assert sweep(store, 999) == [twice.id, again.id, over.id]
-    assert not any(count_rows(store)[name] for name in ("rooms", "seats", "rounds", "games", "changes"))
+    assert not any(
+        count_rows(store)[name] for name in ("rooms", "seats", "rounds", "games", "changes")
+    )
 
 
 def test_a_room_is_kept_from_its_last_event_on_whatever_that_was(store: Store) -> None:
@@ -257,7 +271,9 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     act(store, in_room, token, Resign())
     with_terminal = matches.get_match(store, 1)
     table = Table(Game(DRAFT.rules, 1, (9,)), DRAFT.name)
-    second = store.begin(table, DRAFT, find_slot=lambda connection: matches.claim_slot(connection, with_terminal))
+    second = store.begin(
+        table, DRAFT, find_slot=lambda connection: matches.claim_slot(connection, with_terminal)
+    )
     assert second.slot == MatchSlot(1, 2)
     age(store)
     assert sweep(store, 1) == [known.id]
@@ -278,7 +294,9 @@ def test_a_room_whose_games_were_all_deleted_by_hand_is_swept(store: Store) -> N
 
 
 def books(count: int) -> list[catalogue.Rulebook]:
-    return [own_book(Rules.read({"blocks": f"1-{9 + number}", "target": 30})) for number in range(count)]
+    return [
+        own_book(Rules.read({"blocks": f"1-{9 + number}", "target": 30})) for number in range(count)
+    ]
 
 
 def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) -> None:
@@ -289,7 +307,9 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
     series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(to_come, to_come.rules)), Match(3))
     match = matches.StoredMatch(None, "a" * 32, series, Seats())
     store.begin(
-        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, find_slot=lambda connection: matches.claim_slot(connection, match)
+        Table(Game(DRAFT.rules), DRAFT.name),
+        DRAFT,
+        find_slot=lambda connection: matches.claim_slot(connection, match),
     )
     age(store)
     used, token = open_room(store, book=shared)
@@ -309,10 +329,14 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
         found = maintenance.find_unused_rulebooks(connection)
     assert len(found[0]) == 3
     store.begin(Table(Game(in_game.rules), in_game.name), in_game)
-    series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3))
+    series = Series(
+        (GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3)
+    )
     match = matches.StoredMatch(None, "b" * 32, series, Seats())
     store.begin(
-        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, find_slot=lambda connection: matches.claim_slot(connection, match)
+        Table(Game(DRAFT.rules), DRAFT.name),
+        DRAFT,
+        find_slot=lambda connection: matches.claim_slot(connection, match),
     )
     with store.write() as connection:
         assert maintenance.delete_unused_rulebooks(connection, *found) == 1
@@ -337,7 +361,9 @@ def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store:
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(database: str, store: Store) -> None:
+def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(
+    database: str, store: Store
+) -> None:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
     other = store_in(database)
@@ -397,18 +423,28 @@ def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, st
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(database: str, store: Store) -> None:
+def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(
+    database: str, store: Store
+) -> None:
     known, _ = open_room(store, best_of=3)
     age(store)
     other = store_in(database)
     with other.write() as changing:
-        changing.execute(select(schema.games).where(schema.games.c.id == known.game.id).with_for_update())
+        changing.execute(
+            select(schema.games).where(schema.games.c.id == known.game.id).with_for_update()
+        )
         with store.write() as connection:
-            assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == []
+            assert (
+                maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs())
+                == []
+            )
     with other.write() as changing:
         changing.execute(select(schema.matches).with_for_update())
         with store.write() as connection:
-            assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == []
+            assert (
+                maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs())
+                == []
+            )
     assert sweep(store) == [known.id]
     other.close()
 
@@ -420,7 +456,9 @@ def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, sto
     other = store_in(database)
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
-            assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == [known.id]
+            assert maintenance.delete_rooms(
+                connection, [known.id], maintenance.compute_cutoffs()
+            ) == [known.id]
             moved = threads.submit(play, other, known, token, 9)
             wait_for_lock(store)
         with pytest.raises(RoomChangedError):
@@ -477,7 +515,9 @@ def test_the_size_of_a_database_grows_with_what_is_stored(store: Store) -> None:
     fat = own_book(rules)
     for number in range(10):
         content = fat.content + b"\n# " + str(number).encode() * 60_000
-        open_room(store, book=catalogue.parse_rulebook(content[:60_000], f"fat {number}", "fat.toml"))
+        open_room(
+            store, book=catalogue.parse_rulebook(content[:60_000], f"fat {number}", "fat.toml")
+        )
     assert maintenance.measure_size(store) > before
 
 
@@ -488,7 +528,12 @@ def test_a_file_from_which_much_was_deleted_is_measured_as_small(tmp_path: Path)
     for number in range(20):
         text = f"# {number}\n".encode() + b"# x\n" * 15_000
         book = own_book(DRAFT.rules)
-        open_room(store, book=catalogue.parse_rulebook(book.content + b"\n" + text[:60_000], "fat", f"{number}.toml"))
+        open_room(
+            store,
+            book=catalogue.parse_rulebook(
+                book.content + b"\n" + text[:60_000], "fat", f"{number}.toml"
+            ),
+        )
     age(store)
     by_hand(file, "PRAGMA wal_checkpoint(TRUNCATE)")
     large = maintenance.measure_size(store)

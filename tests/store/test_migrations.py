@@ -75,7 +75,9 @@ def test_games_of_an_earlier_form_go_on(tmp_path: Path, form: str) -> None:
     assert store.change(4, 2, Change("place", 1)).table.outcome == (0, "stuck")
     book = catalogue.load("draft")
     begun = store.begin(Table(Game(book.rules), "draft"), book)
-    assert begun.id == max(*HELD[form], 9) + 1, "the id of a game that was forgotten is still not used again"
+    assert begun.id == max(*HELD[form], 9) + 1, (
+        "the id of a game that was forgotten is still not used again"
+    )
     store.close()
 
 
@@ -90,12 +92,16 @@ def test_what_was_counted_and_tried_before_is_still_known(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("form", HELD)
 @pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
-def test_a_server_takes_on_the_newest_form_with_all_its_games(tmp_path: Path, empty: str, form: str) -> None:
+def test_a_server_takes_on_the_newest_form_with_all_its_games(
+    tmp_path: Path, empty: str, form: str
+) -> None:
     with connected(make_engine(place_of(empty))) as target:
         migrate(target, form)
         copy(loaded(form, tmp_path / "games.db"), target)
     if form != schema.NEWEST:
-        with pytest.raises(StoreError, match=rf"has an older version \({form}\); .*: tower db upgrade"):
+        with pytest.raises(
+            StoreError, match=rf"has an older version \({form}\); .*: tower db upgrade"
+        ):
             store_in(empty)
     assert brought_up_to_date(empty) == (form, schema.NEWEST)
     check(store_in(empty), form)
@@ -114,7 +120,11 @@ def test_the_newest_form_is_where_the_migrations_lead() -> None:
 
 
 def test_there_is_a_database_of_every_form_to_try() -> None:
-    assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(upgrade._VERSIONS)  # noqa: SLF001 - likewise
+    assert (
+        sorted(path.stem for path in FORMS.glob("*.sql"))
+        == sorted(HELD)
+        == sorted(upgrade._VERSIONS)
+    )  # noqa: SLF001 - likewise
 
 
 def is_compared(_: object, __: object, kind: str, *___: object) -> bool:
@@ -125,7 +135,11 @@ def is_compared(_: object, __: object, kind: str, *___: object) -> bool:
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> None:
     brought_up_to_date(empty)
     with connected(make_engine(place_of(empty))) as connection:
-        options = {"compare_type": True, "compare_server_default": True, "include_object": is_compared}
+        options = {
+            "compare_type": True,
+            "compare_server_default": True,
+            "include_object": is_compared,
+        }
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, schema.metadata) == []
         assert read_version(connection) == schema.NEWEST
@@ -173,11 +187,18 @@ def test_the_migrations_make_what_is_referred_to_unique_and_indexed(empty: str) 
         found = inspect(connection)
         for table in schema.metadata.tables:
             references = {
-                (*each["constrained_columns"], each["referred_table"], each["options"].get("ondelete"))
+                (
+                    *each["constrained_columns"],
+                    each["referred_table"],
+                    each["options"].get("ondelete"),
+                )
                 for each in found.get_foreign_keys(table)
             }
             unique = {tuple(each["column_names"]) for each in found.get_unique_constraints(table)}
-            indexes = {tuple(map(str, each["column_names"])): each["unique"] for each in found.get_indexes(table)}
+            indexes = {
+                tuple(map(str, each["column_names"])): each["unique"]
+                for each in found.get_indexes(table)
+            }
             unique |= {columns for columns, is_unique in indexes.items() if is_unique}
             assert references == REFERENCES.get(table, set()), table
             assert unique == UNIQUE.get(table, set()), table
@@ -201,11 +222,14 @@ def test_the_databases_that_other_tests_begin_with_are_those_that_the_migrations
 
 
 @pytest.mark.parametrize("form", HELD)
-def test_the_tables_of_a_database_that_grew_are_those_of_a_new_one(tmp_path: Path, form: str) -> None:
+def test_the_tables_of_a_database_that_grew_are_those_of_a_new_one(
+    tmp_path: Path, form: str
+) -> None:
     store_in(loaded(form, tmp_path / "old.db")).close()
     store_in(tmp_path / "new.db").close()
     shapes = [
-        by_hand(tmp_path / name, "SELECT name, sql FROM sqlite_master ORDER BY name") for name in ("old.db", "new.db")
+        by_hand(tmp_path / name, "SELECT name, sql FROM sqlite_master ORDER BY name")
+        for name in ("old.db", "new.db")
     ]
     old, new = ([(name, " ".join((sql or "").split())) for name, sql in shape] for shape in shapes)
     assert old == new
@@ -215,7 +239,9 @@ def test_a_server_is_not_migrated_unasked(empty: str) -> None:
     if not on_server(empty):
         store_in(empty).close()
         return
-    with pytest.raises(StoreError, match="has no tables for games yet; to upgrade it: tower db upgrade"):
+    with pytest.raises(
+        StoreError, match="has no tables for games yet; to upgrade it: tower db upgrade"
+    ):
         store_in(empty)
     assert brought_up_to_date(empty) == (None, schema.NEWEST)
     assert brought_up_to_date(empty) == (schema.NEWEST, schema.NEWEST), "once more changes nothing"
@@ -226,13 +252,17 @@ def test_a_server_is_not_migrated_unasked(empty: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["0001", "0002"])
-def test_a_migration_that_fails_halfway_leaves_the_database_as_it_was(tmp_path: Path, form: str) -> None:
+def test_a_migration_that_fails_halfway_leaves_the_database_as_it_was(
+    tmp_path: Path, form: str
+) -> None:
     """The last step finds a table in its way, after the steps before it are done."""
     file = loaded(form, tmp_path / "games.db")
     by_hand(file, "CREATE TABLE puzzles (mine TEXT)")
     before = content(file)
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"games.db cannot be used: table puzzles already exists"):
+        with pytest.raises(
+            StoreError, match=r"games.db cannot be used: table puzzles already exists"
+        ):
             store_in(file)
         assert content(file) == before
     by_hand(file, "DROP TABLE puzzles")
@@ -248,7 +278,9 @@ def test_on_a_server_too(empty: str) -> None:
         brought_up_to_date(empty)
     with connected(make_engine(place_of(empty))) as connection:
         assert read_version(connection) == "0001"
-        assert not connection.exec_driver_sql("SELECT 1 FROM pg_tables WHERE tablename = 'matches'").all()
+        assert not connection.exec_driver_sql(
+            "SELECT 1 FROM pg_tables WHERE tablename = 'matches'"
+        ).all()
 
 
 def test_a_full_disk_in_the_middle_of_a_migration_leaves_the_database_as_it_was(
@@ -279,11 +311,15 @@ def test_an_earlier_form_that_is_read_only_is_left_alone(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["games.db"]
 
 
-def test_where_the_program_is_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_program_is_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Alembic reads its settings as a file in which % means something."""
     home = tmp_path / "100% mine"
     (home / "store").mkdir(parents=True)
     (home / "store" / "migrations").symlink_to(SCRIPTS, target_is_directory=True)
     monkeypatch.setattr(upgrade, "__file__", str(home / "store" / "upgrade.py"))
     store_in(tmp_path / "games.db").close()
-    assert by_hand(tmp_path / "games.db", "SELECT version_num FROM alembic_version") == [(schema.NEWEST,)]
+    assert by_hand(tmp_path / "games.db", "SELECT version_num FROM alembic_version") == [
+        (schema.NEWEST,)
+    ]

@@ -54,5 +54,7 @@ def test_a_room_that_was_deleted_meanwhile_is_no_trouble(kept: Store) -> None:
     one, deleted = open_room(kept), open_room(kept)
     with kept.write() as connection:
         connection.execute(delete(rooms_table).where(rooms_table.c.id == deleted))
-        store_sightings(connection, {(deleted, 1): Sighting(5.0), (one, 1): Sighting(6.0)}, [deleted])
+        store_sightings(
+            connection, {(deleted, 1): Sighting(5.0), (one, 1): Sighting(6.0)}, [deleted]
+        )
         assert load_sightings(connection, [one, deleted]) == {(one, 1): Sighting(6.0)}

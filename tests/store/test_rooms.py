@@ -42,7 +42,9 @@ from support.stores import own_book, store_in
 pytest_plugins = ["support.postgres"]
 
 BOOK = catalogue.load_named("draft")
-LINKED = Room(Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("free", "Ben")))
+LINKED = Room(
+    Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("free", "Ben"))
+)
 
 
 @pytest.fixture
@@ -72,7 +74,9 @@ def sat(kept: Store) -> tuple[StoredRoom, str, str]:
 
 def done(kept: Store, known: StoredRoom, token: str, action: Action) -> StoredRoom:
     with kept.write() as connection:
-        return rooms.update_room(connection, known, known.room.apply(known.find_seats(token), action))
+        return rooms.update_room(
+            connection, known, known.room.apply(known.find_seats(token), action)
+        )
 
 
 def holds(known: StoredRoom, *credentials: Credentials | str | None) -> list[list[int]]:
@@ -137,7 +141,9 @@ def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
     book = own_book(Rules(target=7))
     seats = Seat("person", "Ann"), Seat("person", "Ben")
     with kept.write() as connection:
-        known, _ = rooms.insert_room(connection, Room(Table(Game(book.rules), book.name), seats), book, Seats())
+        known, _ = rooms.insert_room(
+            connection, Room(Table(Game(book.rules), book.name), seats), book, Seats()
+        )
     assert found(kept, known.address).game.table.book.title == "Mine, all mine"
 
 
@@ -199,7 +205,9 @@ def test_a_code_that_is_too_old_moves_nothing(kept: Store) -> None:
 def test_at_one_table_both_seats_are_moved_together(kept: Store) -> None:
     known, token = open_room(kept, "person")
     with kept.write() as connection:
-        known, new = seats_module.take_over(connection, *seats_module.hand_over(connection, known, token))
+        known, new = seats_module.take_over(
+            connection, *seats_module.hand_over(connection, known, token)
+        )
     assert holds(known, token, new) == [[], [0, 1]]
 
 
@@ -246,7 +254,9 @@ def test_the_next_game_of_a_match_that_was_begun_elsewhere_is_gone_on_with(kept:
     known, ann = open_room(kept, "person", best_of=3)
     known = done(kept, known, ann, Resign())
     match = matches.get_match(kept, 1)
-    begun = kept.begin(match.series.table, BOOK, find_slot=lambda connection: matches.claim_slot(connection, match))
+    begun = kept.begin(
+        match.series.table, BOOK, find_slot=lambda connection: matches.claim_slot(connection, match)
+    )
     known = done(kept, known, ann, Rematch())
     assert known.game.id == begun.id
     assert found(kept, known.address).room.table == begun.table
@@ -268,10 +278,16 @@ def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
     first, ann, _ = sat(kept)
     second, _, _ = sat(kept)
     with kept.read() as connection:
-        assert rooms.read_tags(connection, [first.id, second.id, 99]) == {first.id: first.tag, second.id: second.tag}
+        assert rooms.read_tags(connection, [first.id, second.id, 99]) == {
+            first.id: first.tag,
+            second.id: second.tag,
+        }
     moved = done(kept, first, ann, Move(0, 9))
     with kept.read() as connection:
-        assert rooms.read_tags(connection, [first.id, second.id]) == {first.id: moved.tag, second.id: second.tag}
+        assert rooms.read_tags(connection, [first.id, second.id]) == {
+            first.id: moved.tag,
+            second.id: second.tag,
+        }
     assert moved.tag != first.tag
 
 
@@ -288,7 +304,11 @@ def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
     kept = store_in(loaded("0005", tmp_path / "games.db"))
     known = found(kept, "addressOf1")
     kept.close()
-    assert holds(known, "token 1", "token 2", Credentials(browsers=("browser 2",))) == [[0], [1], [1]]
+    assert holds(known, "token 1", "token 2", Credentials(browsers=("browser 2",))) == [
+        [0],
+        [1],
+        [1],
+    ]
 
 
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
@@ -299,25 +319,36 @@ def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> N
 # Browsers -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_well(kept: Store) -> None:
+def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_well(
+    kept: Store,
+) -> None:
     with kept.write() as connection:
         known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
         known, ben = seats_module.sit(connection, known, "Zoë", "ben's")
     by = {name: Credentials(browsers=(name,)) for name in ("ann's", "ben's", ann, "")}
     assert holds(known, *by.values(), ann, ben, "ann's") == [[0], [1], [], [], [0], [1], []]
-    assert holds(known, Credentials(ann, ("ben's",)), Credentials(None, ("x", "ben's"))) == [[0, 1], [1]]
+    assert holds(known, Credentials(ann, ("ben's",)), Credentials(None, ("x", "ben's"))) == [
+        [0, 1],
+        [1],
+    ]
     assert found(kept, known.address) == known
 
 
-def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_token(kept: Store) -> None:
+def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_token(
+    kept: Store,
+) -> None:
     with kept.write() as connection:
         known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
         known, new = seats_module.take_over(
-            connection, *seats_module.hand_over(connection, known, Credentials(browsers=("ann's",))), "another"
+            connection,
+            *seats_module.hand_over(connection, known, Credentials(browsers=("ann's",))),
+            "another",
         )
         old = Credentials(ann, ("ann's",))
         assert holds(known, old, new, Credentials(browsers=("another",))) == [[], [0], [0]]
-        known, newest = seats_module.take_over(connection, *seats_module.hand_over(connection, known, new))
+        known, newest = seats_module.take_over(
+            connection, *seats_module.hand_over(connection, known, new)
+        )
         assert holds(known, Credentials(new, ("another",)), newest) == [[], [0]]
     assert found(kept, known.address) == known
 
@@ -335,7 +366,11 @@ def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(ke
         rooms.update_room(connection, played, played.room.apply({0}, Resign()))
     with kept.read() as connection:
         listed = browsers.list_rooms(connection, ["mine", "unknown"], 4)
-        assert browsers.list_rooms(connection, [], 4) == browsers.list_rooms(connection, ["unknown"], 4) == []
+        assert (
+            browsers.list_rooms(connection, [], 4)
+            == browsers.list_rooms(connection, ["unknown"], 4)
+            == []
+        )
         assert browsers.list_rooms(connection, ["mine"], 9)[-1] == opened[3].address
     assert listed == [opened[place].address for place in (4, 2, 1, 0)]
 
@@ -363,7 +398,9 @@ def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
     for each, seats in ((known, {1}), (table, {0, 1}), (other, {0})):
         after = found(kept, each.address)
         assert after.find_seats(Credentials(browsers=("mine",))) == seats
-        assert (after.tag, after.tag != each.tag) == (marks[each.id], True), "other processes look again"
+        assert (after.tag, after.tag != each.tag) == (marks[each.id], True), (
+            "other processes look again"
+        )
     assert found(kept, known.address).find_seats(ben) == {1}, "a token holds its seat as before"
     last = survey()
     assert (last.by_token, last.by_browser) == ({}, {})
@@ -409,7 +446,11 @@ def test_what_fails_takes_nothing_else_with_it(kept: Store) -> None:
         raise ZeroDivisionError
 
     scribe.submit(lambda _: gate.wait(30))
-    right = scribe.submit(lambda connection: rooms.update_room(connection, known, known.room.apply({0, 1}, Move(0, 9))))
+    right = scribe.submit(
+        lambda connection: rooms.update_room(
+            connection, known, known.room.apply({0, 1}, Move(0, 9))
+        )
+    )
     failed = scribe.submit(wrong)
     gate.set()
     assert right.result(30) == found(kept, known.address)
@@ -436,7 +477,9 @@ def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.Monke
     scribe = Writer(kept)
     scribe.submit(lambda _: ready.wait(30))
     answer = scribe.submit(
-        lambda connection: rooms.update_room(connection, known, known.room.apply({0, 1}, Move(0, 9)))
+        lambda connection: rooms.update_room(
+            connection, known, known.room.apply({0, 1}, Move(0, 9))
+        )
     )
     ready.set()
     assert answer.result(30) == found(kept, known.address)
@@ -469,5 +512,7 @@ def test_hints_are_found_as_they_were_taken_until_the_next_game(kept: Store) -> 
 @pytest.mark.parametrize("seconds", [None, 60, 300])
 def test_the_time_until_a_claim_is_found_as_it_was_chosen(kept: Store, seconds: int | None) -> None:
     with kept.write() as connection:
-        known, _ = rooms.insert_room(connection, replace(LINKED, claim_after=seconds), BOOK, Seats())
+        known, _ = rooms.insert_room(
+            connection, replace(LINKED, claim_after=seconds), BOOK, Seats()
+        )
     assert known.room.claim_after == seconds

@@ -14,7 +14,13 @@ from number_tower.store import StoreError, rooms, short_codes
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats
 from number_tower.store.schema import rooms as rooms_table
-from number_tower.store.short_codes import CodeTarget, find_code, find_target, release_code, reserve_code
+from number_tower.store.short_codes import (
+    CodeTarget,
+    find_code,
+    find_target,
+    release_code,
+    reserve_code,
+)
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
@@ -31,7 +37,10 @@ def kept(database: str) -> Iterator[Store]:
 
 
 def open_room(kept: Store) -> CodeTarget:
-    room = Room(Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("person", "Ben")))
+    room = Room(
+        Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")),
+        (Seat("person", "Ann"), Seat("person", "Ben")),
+    )
     with kept.write() as connection:
         return CodeTarget(room=rooms.insert_room(connection, room, BOOK, Seats())[0].id)
 
@@ -41,7 +50,10 @@ def test_a_code_leads_to_what_it_was_reserved_for_until_it_is_released(kept: Sto
     with kept.write() as connection:
         codes = {target: reserve_code(connection, target) for target in (room, CLASS)}
     with kept.write() as connection:
-        assert {target: find_target(connection, code) for target, code in codes.items()} == {room: room, CLASS: CLASS}
+        assert {target: find_target(connection, code) for target, code in codes.items()} == {
+            room: room,
+            CLASS: CLASS,
+        }
         assert {target: find_code(connection, target) for target in codes} == codes
         assert all(normalize_code(code) == code for code in codes.values())
         release_code(connection, CLASS)

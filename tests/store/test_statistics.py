@@ -85,7 +85,11 @@ def opened(file: str) -> Store:
 
 
 def keep(
-    store: Store, line: str, at: str = "2026-03-01", *, players: tuple[str | None, str | None] = (None, None)
+    store: Store,
+    line: str,
+    at: str = "2026-03-01",
+    *,
+    players: tuple[str | None, str | None] = (None, None),
 ) -> StoredGame:
     """Keep a game that was played on a day, given as a line."""
     table = record.read(line)
@@ -100,11 +104,17 @@ def kept(store: Store, table: Table, book: catalogue.Rulebook, at: str, seats: S
 
 def made(table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> StoredGame:
     return StoredGame(
-        0, f"{next(KEYS):032x}", replace(table, rulebook=book.name, book=book), seats, (at,) * (table.version + 1)
+        0,
+        f"{next(KEYS):032x}",
+        replace(table, rulebook=book.name, book=book),
+        seats,
+        (at,) * (table.version + 1),
     )
 
 
-def try_puzzle(store: Store, grade: int, result: practice.PuzzleResult, name: str | None = None) -> PuzzleAttempt:
+def try_puzzle(
+    store: Store, grade: int, result: practice.PuzzleResult, name: str | None = None
+) -> PuzzleAttempt:
     attempt = practice.make_attempt(name, "draft", "draft:9,8", grade, result)
     with store.write() as connection:
         assert practice.insert_attempt(connection, attempt)
@@ -138,17 +148,23 @@ class Example:
     def __init__(self, seed: int, month: int) -> None:
         chance = random.Random(seed)  # noqa: S311 - play, not secrets
         self.book = catalogue.load(chance.choice(catalogue.list_names()))
-        people = chance.choice([None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann")])
+        people = chance.choice(
+            [None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann")]
+        )
         seats = [(None, None), (None, None), ("perfect", None), (None, "fair"), ("./bot", "easy")]
         self.seats = Seats(chance.choice(seats))
         table = Table(Game(self.book.rules, chance.randrange(2)), self.book.name, people)
         while table.outcome is None and chance.random() > 0.04:
             table = table.play(chance.choice(table.game.legal))
         if table.outcome is None and chance.random() < 0.6:
-            table = table.declare(chance.choice(("abandoned", "resigned", "forfeit")), chance.randrange(2))
+            table = table.declare(
+                chance.choice(("abandoned", "resigned", "forfeit")), chance.randrange(2)
+            )
         self.table = table
         self.players = tuple(name.casefold() for name in people or Voice(self.book).players)
-        self.at = f"{2020 + month // 12}-{month % 12 + 1:02}-{chance.randrange(1, 4):02}T00:00:00.000000Z"
+        self.at = (
+            f"{2020 + month // 12}-{month % 12 + 1:02}-{chance.randrange(1, 4):02}T00:00:00.000000Z"
+        )
 
     @property
     def outcome(self) -> Outcome | None:
@@ -170,7 +186,9 @@ class Example:
 
     def accuracy(self, seats: list[int]) -> Accuracy:
         found = self.review.accuracy
-        return Accuracy(sum(found[seat].kept for seat in seats), sum(found[seat].mattered for seat in seats))
+        return Accuracy(
+            sum(found[seat].kept for seat in seats), sum(found[seat].mattered for seat in seats)
+        )
 
 
 class Naive:
@@ -183,7 +201,9 @@ class Naive:
         self.over = [each for each in self.mine if each.outcome is not None]
 
     def counts(self, example: Example) -> bool:
-        return not example.among_computers if self.player is None else self.player in example.players
+        return (
+            not example.among_computers if self.player is None else self.player in example.players
+        )
 
     def seats(self, example: Example) -> list[int]:
         """The seats whose decisions count: the player's, or all people's."""
@@ -196,7 +216,9 @@ class Naive:
         for example in self.over:
             for seat in (0, 1) if self.player is None else self.seats(example):
                 parts = [Tally()] * 4
-                parts[seat] = parts[2 if seat == example.table.game.first else 3] = example.tally(seat)
+                parts[seat] = parts[2 if seat == example.table.game.first else 3] = example.tally(
+                    seat
+                )
                 before = found.get(example.book.name, (Tally(),) * 4)
                 found[example.book.name] = tuple(map(added, before, parts))
         return found
@@ -209,7 +231,9 @@ class Naive:
                     continue
                 spec = example.seats.players[seat]
                 kind = "person" if spec is None else "program" if "/" in spec else "level"
-                open_, tally, accuracy, number = found.get((who, kind), (0, Tally(), Accuracy(0, 0), 0))
+                open_, tally, accuracy, number = found.get(
+                    (who, kind), (0, Tally(), Accuracy(0, 0), 0)
+                )
                 if example.outcome is None:
                     found[who, kind] = (open_ + 1, tally, accuracy, number)
                     continue
@@ -225,7 +249,10 @@ class Naive:
             for seat in self.seats(example):
                 who = example.players[seat]
                 wins[who] = wins.get(who, "") + ("w" if example.tally(seat).won else "-")
-        return {who: (max(map(len, text.split("-"))), len(text.split("-")[-1])) for who, text in wins.items()}
+        return {
+            who: (max(map(len, text.split("-"))), len(text.split("-")[-1]))
+            for who, text in wins.items()
+        }
 
     def spans(self, by: statistics.PeriodKind) -> list[tuple[str, int, Accuracy]]:
         ordered = sorted(self.over, key=lambda each: each.at)
@@ -240,7 +267,11 @@ class Naive:
             groups = {}
             for each in ordered:
                 year, month = each.at[:4], int(each.at[5:7])
-                label = {"month": each.at[:7], "quarter": f"{year}-Q{(month - 1) // 3 + 1}", "year": year}[by]
+                label = {
+                    "month": each.at[:7],
+                    "quarter": f"{year}-Q{(month - 1) // 3 + 1}",
+                    "year": year,
+                }[by]
                 groups.setdefault(label, []).append(each)
         return [(label, len(some), self.together(some)) for label, some in groups.items()]
 
@@ -265,12 +296,20 @@ def filled(store: Store, examples: list[Example]) -> None:
 
 def agree(found: Statistics, naive: Naive) -> None:
     ends = Counter(None if each.outcome is None else each.outcome.reason for each in naive.mine)
-    assert (found.finished, found.unfinished, found.abandoned) == (len(naive.over), ends[None], ends["abandoned"])
+    assert (found.finished, found.unfinished, found.abandoned) == (
+        len(naive.over),
+        ends[None],
+        ends["abandoned"],
+    )
     assert found.unjudged == 0
-    assert {ground.game: (*ground.seats, ground.began, ground.second) for ground in found.results} == naive.results()
+    assert {
+        ground.game: (*ground.seats, ground.began, ground.second) for ground in found.results
+    } == naive.results()
     standings = {(each.name.casefold(), each.kind): (*each[2:],) for each in found.players}
     assert standings == naive.standings()
-    assert [(span.label, span.games, span.accuracy) for span in found.periods] == naive.spans(found.by)
+    assert [(span.label, span.games, span.accuracy) for span in found.periods] == naive.spans(
+        found.by
+    )
     streaks = naive.streaks()
     assert found.streak.best == max((best for best, _ in streaks.values()), default=0)
     if found.streak.best:
@@ -282,7 +321,10 @@ def agree(found: Statistics, naive: Naive) -> None:
 
 some_examples = st.integers(0, 1).flatmap(
     lambda long: st.lists(
-        st.builds(Example, st.integers(0, 100_000), st.integers(0, 75) if long else st.integers(3, 4)), max_size=30
+        st.builds(
+            Example, st.integers(0, 100_000), st.integers(0, 75) if long else st.integers(3, 4)
+        ),
+        max_size=30,
     )
 )
 
@@ -299,7 +341,11 @@ def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list
     ("months", "by", "labels"),
     [
         ([0] * 3, "games", ["1", "2", "3"]),
-        ([0] * 25, "games", ["1-3", "4-6", "7-9", "10-12", "13-15", "16-18", "19-21", "22-24", "25"]),
+        (
+            [0] * 25,
+            "games",
+            ["1-3", "4-6", "7-9", "10-12", "13-15", "16-18", "19-21", "22-24", "25"],
+        ),
         ([0, 0, 11], "month", ["2020-01", "2020-12"]),
         (range(12), "month", [f"2020-{month:02}" for month in range(1, 13)]),
         (range(13), "quarter", ["2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4", "2021-Q1"]),
@@ -319,17 +365,29 @@ def test_accuracy_over_time_takes_few_lines(
 
 def finished_seeds() -> Iterator[int]:
     """Seeds of games that a person played to the end."""
-    return (seed for seed in count() if (each := Example(seed, 0)).outcome is not None and not each.among_computers)
+    return (
+        seed
+        for seed in count()
+        if (each := Example(seed, 0)).outcome is not None and not each.among_computers
+    )
 
 
-def test_a_draw_ends_a_streak_and_games_at_the_same_time_count_in_the_order_of_their_ids(store: Store) -> None:
-    for line in ("factor(names=Ann,Ben):5,1,7", "factor(names=Ann,Ben):5,1,7", "draft(names=Ann,Ben):9,5,1,3,2"):
+def test_a_draw_ends_a_streak_and_games_at_the_same_time_count_in_the_order_of_their_ids(
+    store: Store,
+) -> None:
+    for line in (
+        "factor(names=Ann,Ben):5,1,7",
+        "factor(names=Ann,Ben):5,1,7",
+        "draft(names=Ann,Ben):9,5,1,3,2",
+    ):
         keep(store, line)
     assert counted(store, "Ann").streak == Streak(2, "Ann", 0)
     keep(store, "factor(names=Ann,Ben):5,1,7")
     assert counted(store, "Ann").streak == Streak(2, "Ann", 1)
     keep(store, "factor(names=Ann,Ben):5,1,7", "2026-02-28")
-    assert counted(store, "Ann").streak == Streak(3, "Ann", 1), "a game that is kept later may have been played before"
+    assert counted(store, "Ann").streak == Streak(3, "Ann", 1), (
+        "a game that is kept later may have been played before"
+    )
     assert counted(store).streak == Streak(3, "Ann", 0)
     assert counted(store, "ben").streak == Streak(0, None, 0)
 
@@ -379,7 +437,9 @@ def known(store: Store) -> list[tuple[int | None, ...]]:
         return [tuple(row) for row in connection.execute(select(*columns).order_by(games.c.id))]
 
 
-def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_judged(store: Store) -> None:
+def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_judged(
+    store: Store,
+) -> None:
     keep(store, "summit(names=Ann,Ben):5,4,6,5")
     keep(store, "factor(blocks=5,names=Ann,Ben):5")
     keep(store, "draft(names=Cyd,Ben):9,8,6")
@@ -413,17 +473,23 @@ def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
     judging_ = statistics.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
     judging_.close()
-    assert [row[0] is None for row in known(store)] == [True, True, True, False, False], "the newest are judged first"
+    assert [row[0] is None for row in known(store)] == [True, True, True, False, False], (
+        "the newest are judged first"
+    )
 
 
-def test_many_games_are_judged_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_games_are_judged_some_at_a_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(statistics, "BATCH", 3)
     for _ in range(8):
         keep(store, "draft(names=Ann,Ben):9,8,6")
     judging_ = statistics.judge_games(store)
     for _ in range(4):
         next(judging_)
-    assert sum(row[0] is not None for row in known(store)) == 3, "what was found out is written on the way"
+    assert sum(row[0] is not None for row in known(store)) == 3, (
+        "what was found out is written on the way"
+    )
     assert len(list(judging_)) == 4
     assert None not in {row[0] for row in known(store)}
 
@@ -434,11 +500,16 @@ def test_a_damaged_game_is_left_out_and_the_others_are_judged(
     damaged = [keep(store, "draft(names=Ann,Ben):9,8,6") for _ in range(3)]
     keep(store, "draft(names=Ann,Ben):9,8,6")
     with store.write() as connection:
-        for game, wrong in zip(damaged, ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"}), strict=True):
+        for game, wrong in zip(
+            damaged, ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"}), strict=True
+        ):
             connection.execute(update(games).where(games.c.id == game.id).values(wrong))
     text = printed(file, capsys)
     assert "Everybody: 4 finished games.\n" in text
-    assert "\n3 finished games are not included in the accuracy yet.\nContinue with: tower stats --db " in text
+    assert (
+        "\n3 finished games are not included in the accuracy yet.\nContinue with: tower stats --db "
+        in text
+    )
 
 
 def test_ctrl_c_shows_what_is_known(
@@ -469,7 +540,9 @@ def test_nobody_waits_for_ever(
         keep(store, "draft(names=Ann,Ben):9,8,6")
     monkeypatch.setattr(stats, "PATIENCE", -1.0)
     for left in (3, 2):
-        assert f"\n{left} finished games are not included in the accuracy yet" in printed(file, capsys)
+        assert f"\n{left} finished games are not included in the accuracy yet" in printed(
+            file, capsys
+        )
     assert "\n1 finished game is not included in the accuracy yet" in printed(file, capsys)
     assert "not included" not in printed(file, capsys)
 
@@ -535,7 +608,10 @@ def test_the_how_to_shows_what_is_printed(file: str) -> None:
 def keys(value: object, path: str = "") -> set[str]:
     """Every key of a document, with where it stands."""
     if isinstance(value, dict):
-        return {path, *(key for name, part in value.items() for key in keys(part, f"{path}.{name}"))}
+        return {
+            path,
+            *(key for name, part in value.items() for key in keys(part, f"{path}.{name}")),
+        }
     if isinstance(value, list):
         return {f"{path}[]", *(key for part in value for key in keys(part, f"{path}[]"))}
     return {path}
@@ -562,37 +638,59 @@ DOCUMENT = {
 
 @pytest.mark.usefixtures("club")
 @pytest.mark.parametrize("words", [(), ("ANN",)])
-def test_the_document_has_these_keys(file: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_has_these_keys(
+    file: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     document = json.loads(printed(file, capsys, "--json", *words))
     assert keys(document) == DOCUMENT
     how_to = HOW_TO.read_text()
-    assert {key for key in DOCUMENT if f"`{key.rpartition('.')[2].removesuffix('[]')}`" not in how_to} == set()
+    assert {
+        key for key in DOCUMENT if f"`{key.rpartition('.')[2].removesuffix('[]')}`" not in how_to
+    } == set()
 
 
 @pytest.mark.usefixtures("club")
-def test_the_document_says_what_the_text_says(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_says_what_the_text_says(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     document = json.loads(printed(file, capsys, "ann", "--json"))
     assert document["player"] == "Ann"
     (row,) = document["players"]
-    assert (row["name"], row["kind"], row["games"]) == ("Ann", "person", document["games"]["finished"])
+    assert (row["name"], row["kind"], row["games"]) == (
+        "Ann",
+        "person",
+        document["games"]["finished"],
+    )
     summit = next(each for each in document["results"] if each["game"] == "summit")
     assert [(each["seat"], each["games"]) for each in summit["seats"]] == [(1, 1), (2, 1)]
-    assert [each["when"] for each in document["accuracy"]["over_time"]] == ["2025-12", "2026-01", "2026-02"]
+    assert [each["when"] for each in document["accuracy"]["over_time"]] == [
+        "2025-12",
+        "2026-01",
+        "2026-02",
+    ]
     assert [(each["grade"], each["tried"], each["right"]) for each in document["puzzles"]] == [
         (1, 2, 2), (2, 3, 2), (4, 1, 0),
     ]  # fmt: skip
 
 
-def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_games_it_says_how_to_begin_and_makes_no_file(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for words in ((), ("ann",)):
-        assert printed(file, capsys, *words) == "No games are saved yet. To play one: tower play GAME\n"
+        assert (
+            printed(file, capsys, *words)
+            == "No games are saved yet. To play one: tower play GAME\n"
+        )
         document = json.loads(printed(file, capsys, "--json", *words))
         assert document["player"] == (words[0] if words else None)
         assert document["games"]["finished"] == 0
     assert not Path(file).exists()
     opened(file).close()
     for words in ((), ("ann",)):
-        assert printed(file, capsys, *words) == "No games are saved yet. To play one: tower play GAME\n"
+        assert (
+            printed(file, capsys, *words)
+            == "No games are saved yet. To play one: tower play GAME\n"
+        )
 
 
 @pytest.mark.usefixtures("club")
@@ -610,11 +708,15 @@ def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(fil
 def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> None:
     for number in range(20):
         try_puzzle(store, 1, "right", f"Ann {number}")
-    with pytest.raises(CommandError, match=r"the players are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
+    with pytest.raises(
+        CommandError, match=r"the players are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"
+    ):
         stats.run(asked(file, "anne 17"), Terminal())
 
 
-def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whoever_only_solved_puzzles_is_somebody(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     try_puzzle(store, 3, "right", "Zoë")
     keep(store, "draft(names=Ann,Ben):9,8,6")
     text = printed(file, capsys, "ZOË")
@@ -640,7 +742,9 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
         monkeypatch.setattr(stats, "MAX_WIDTH", width)
         for words in ((), ("数" * 30,)):
             lines = printed(file, capsys, *words).splitlines()[1:]
-            assert [line for line in lines if count_cells(line) > width and "--db" not in line] == []
+            assert [
+                line for line in lines if count_cells(line) > width and "--db" not in line
+            ] == []
             assert any("W...  person" in line or "x..." in line for line in lines)
     assert "  and 11 more\n" in printed(file, capsys)
 
@@ -674,7 +778,9 @@ def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: s
     ("part", "whole", "percent"),
     [(0, 0, "-"), (0, 9, "0%"), (1, 999, "1%"), (998, 999, "99%"), (1, 2, "50%"), (3, 3, "100%")],
 )
-def test_all_is_only_what_is_all_and_nothing_what_is_nothing(part: int, whole: int, percent: str) -> None:
+def test_all_is_only_what_is_all_and_nothing_what_is_nothing(
+    part: int, whole: int, percent: str
+) -> None:
     assert stats._format_percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
 
 
@@ -724,14 +830,20 @@ def test_each_answer_is_kept(file: str) -> None:
             ("right", one.grade), ("wrong", two.grade), ("skipped", three.grade),
         ]  # fmt: skip
         assert {(each.name, each.game) for each in found} == {("Ann", "climb")}
-        assert [record.read(each.position).game for each in found] == [one.game, two.game, three.game]
+        assert [record.read(each.position).game for each in found] == [
+            one.game,
+            two.game,
+            three.game,
+        ]
         assert len({each.key for each in found}) == 3
         assert all(re.fullmatch(r"[0-9a-f]{32}", each.key) for each in found)
         assert [drill.tried for drill in counted(store, "ann").puzzles] != []
         assert sum(drill.tried for drill in counted(store, "ben").puzzles) == 0
 
 
-def test_an_answer_is_kept_before_it_is_announced(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_kept_before_it_is_announced(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (puzzle,) = some_puzzles(1)
     announced: list[bool] = []
     write = practice.insert_attempt
@@ -799,7 +911,13 @@ def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) ->
     )  # fmt: skip
     modules = set(done.stderr.split())
     assert "number_tower.cli.puzzle" in modules
-    assert not modules & {"sqlalchemy", "sqlite3", "alembic", "platformdirs", "number_tower.store.puzzles"}
+    assert not modules & {
+        "sqlalchemy",
+        "sqlite3",
+        "alembic",
+        "platformdirs",
+        "number_tower.store.puzzles",
+    }
     assert not Path(file).exists()
 
 
@@ -828,12 +946,17 @@ def test_an_attempt_is_read_as_it_was_written() -> None:
     ],
 )  # fmt: skip
 def test_an_attempt_from_a_stranger_is_not_believed(key: str, value: object) -> None:
-    written = {**practice.make_attempt("Ann", "climb", "climb:15,20", 4, "right")._asdict(), key: value}
+    written = {
+        **practice.make_attempt("Ann", "climb", "climb:15,20", 4, "right")._asdict(),
+        key: value,
+    }
     with pytest.raises(RecordError):
         practice.parse_attempt(written)
 
 
 @pytest.mark.parametrize("given", [None, [], "puzzle", {}, {"key": "0" * 32}])
 def test_something_else_is_no_attempt(given: object) -> None:
-    with pytest.raises(RecordError, match="puzzle: expected key, name, game, position, grade, result, at"):
+    with pytest.raises(
+        RecordError, match="puzzle: expected key, name, game, position, grade, result, at"
+    ):
         practice.parse_attempt(given)

@@ -80,10 +80,14 @@ def same(found: StoredGame, table: Table, seats: Seats) -> None:
 
 @given(SEATS, st.data())
 @settings(max_examples=examples(60))
-def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Seats, data: st.DataObject) -> None:
+def test_any_game_is_found_as_it_was_after_every_change(
+    shared: Store, seats: Seats, data: st.DataObject
+) -> None:
     tables = data.draw(any_play(automatic=seats.automatic))
     mechanics = tables[0].game.rules
-    book = data.draw(st.sampled_from([own_book(mechanics), catalogue.find_rulebook("my game", mechanics)]))
+    book = data.draw(
+        st.sampled_from([own_book(mechanics), catalogue.find_rulebook("my game", mechanics)])
+    )
     kept = shared.begin(tables[0], book, seats)
     key = kept.key
     for table in tables:
@@ -97,12 +101,16 @@ def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Se
 
 @given(any_play(automatic=(False, False)), st.data())
 @settings(max_examples=examples(40))
-def test_several_changes_are_caught_up_with_at_once(shared: Store, tables: list[Table], data: st.DataObject) -> None:
+def test_several_changes_are_caught_up_with_at_once(
+    shared: Store, tables: list[Table], data: st.DataObject
+) -> None:
     one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(tables) - 1)] * 2)))
     known = shared.begin(tables[one], catalogue.find_rulebook("my game", tables[0].game.rules))
     assert shared.save(known, tables[other]).table == tables[other]
     assert shared.save(known, tables[-1]).table.log == tables[-1].log
-    assert shared.save(known, tables[other]).table.log == tables[-1].log, "what is further on is not set back"
+    assert shared.save(known, tables[other]).table.log == tables[-1].log, (
+        "what is further on is not set back"
+    )
     assert shared.get(known.id).table == tables[-1]
 
 
@@ -113,7 +121,9 @@ def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: l
     for before, after in pairwise(tables):
         changed = shared.change(kept.id, before.version, after.log[-1])
         assert changed.table == after
-        assert shared.change(kept.id, before.version, after.log[-1]).times == changed.times, "once more is once"
+        assert shared.change(kept.id, before.version, after.log[-1]).times == changed.times, (
+            "once more is once"
+        )
     assert shared.get(kept.id).table.log == tables[-1].log
 
 
@@ -126,7 +136,9 @@ def test_games_of_the_catalogue_are_kept_without_their_files(store: Store, name:
 
 
 def test_options_of_a_game_are_kept(store: Store) -> None:
-    table = Table(Game(rules("summit", target=12, blocks="1-6"), 1), "summit", ("Ann", "Ben"), hidden=True)
+    table = Table(
+        Game(rules("summit", target=12, blocks="1-6"), 1), "summit", ("Ann", "Ben"), hidden=True
+    )
     found = store.get(store.begin(table, catalogue.load("summit")).id)
     assert (found.table, found.table.book.name) == (table, "summit")
 
@@ -143,7 +155,9 @@ def test_a_rule_file_is_kept_once_however_many_games_are_played_by_it(store: Sto
 def test_a_game_is_told_in_its_own_voice_when_its_rule_file_is_gone(tmp_path: Path) -> None:
     file, database = tmp_path / "countdown.toml", str(tmp_path / "games.db")
     shutil.copy(RULE_FILES / "countdown.toml", file)
-    played = tower("play", str(file), "--blocks", "1-5", typed="4\n2\nquit\n", NUMBER_TOWER_DB=database)
+    played = tower(
+        "play", str(file), "--blocks", "1-5", typed="4\n2\nquit\n", NUMBER_TOWER_DB=database
+    )
     assert "Player 1 steps to 4." in played.stdout
     file.unlink()
     replayed = tower("replay", "1", NUMBER_TOWER_DB=database)
@@ -159,19 +173,25 @@ def test_huge_seeds_and_names_in_any_script_are_kept(store: Store) -> None:
     kept = store.begin(replace(drafted(9), names=names), DRAFT, seats)
     found = store.get(kept.id)
     assert (found.table.names, found.seats) == (names, seats)
-    assert rows(store, "SELECT player_1, player_2 FROM games") == [tuple(name.casefold() for name in names)]
+    assert rows(store, "SELECT player_1, player_2 FROM games") == [
+        tuple(name.casefold() for name in names)
+    ]
 
 
 def test_players_are_searched_for_by_what_their_rulebook_calls_them(store: Store) -> None:
     book = catalogue.load("summit")
     store.begin(Table(Game(book.rules), "summit"), book)
-    assert rows(store, "SELECT name_1, player_1, player_2 FROM games") == [(None, "player a", "player b")]
+    assert rows(store, "SELECT name_1, player_1, player_2 FROM games") == [
+        (None, "player a", "player b")
+    ]
 
 
 def test_times_sort_as_text_and_never_run_back(store: Store, begun: StoredGame) -> None:
     moments = [format_now() for _ in range(1000)]
     assert moments == sorted(moments)
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", moment) for moment in moments)
+    assert all(
+        re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", moment) for moment in moments
+    )
     later = store.save(begun, drafted(9, 8))
     assert later.times[:2] == begun.times
     assert later.changed > begun.changed
@@ -186,7 +206,9 @@ def test_who_chooses_the_moves_may_change_during_a_game(store: Store, begun: Sto
     assert store.get(begun.id).seats == seats
 
 
-def test_what_was_counted_from_a_game_is_void_after_another_change(store: Store, begun: StoredGame) -> None:
+def test_what_was_counted_from_a_game_is_void_after_another_change(
+    store: Store, begun: StoredGame
+) -> None:
     rows(store, "UPDATE games SET mattered_1 = 1, kept_1 = 1, mattered_2 = 0, kept_2 = 0")
     store.save(begun, begun.table.undo())
     assert rows(store, "SELECT mattered_1, kept_1, mattered_2, kept_2 FROM games") == [(None,) * 4]
@@ -195,21 +217,30 @@ def test_what_was_counted_from_a_game_is_void_after_another_change(store: Store,
 # Each change counts once ----------------------------------------------------------------------------------------------
 
 
-def test_one_who_put_the_same_counts_once_and_another_is_stale(store: Store, begun: StoredGame) -> None:
+def test_one_who_put_the_same_counts_once_and_another_is_stale(
+    store: Store, begun: StoredGame
+) -> None:
     first = store.save(begun, drafted(9, 8))
     assert store.save(begun, drafted(9, 8)) == first, "the same change, by whomever"
     with pytest.raises(StaleError) as stale:
         store.save(begun, drafted(9, 7))
     assert stale.value.table == drafted(9, 8)
     assert store.get(begun.id) == first
-    assert rows(store, "SELECT version, change FROM changes ORDER BY version") == [(0, "9"), (1, "8")]
+    assert rows(store, "SELECT version, change FROM changes ORDER BY version") == [
+        (0, "9"),
+        (1, "8"),
+    ]
 
 
-def test_what_both_have_in_common_does_not_make_the_rest_right(store: Store, begun: StoredGame) -> None:
+def test_what_both_have_in_common_does_not_make_the_rest_right(
+    store: Store, begun: StoredGame
+) -> None:
     store.save(begun, drafted(9, 8, 5))
     with pytest.raises(StaleError):
         store.save(begun, drafted(9, 8, 4, 3))
-    assert store.save(begun, drafted(9, 8)).table == drafted(9, 8, 5), "mine is kept, and it has gone on since"
+    assert store.save(begun, drafted(9, 8)).table == drafted(9, 8, 5), (
+        "mine is kept, and it has gone on since"
+    )
 
 
 def test_takebacks_that_went_back_differently_far_are_not_the_same(store: Store) -> None:
@@ -259,7 +290,9 @@ class LosesAnswers:
         def lose(connection: Any) -> None:
             commit(connection)
             if self.lost:
-                raise OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
+                raise OperationalError(
+                    "COMMIT", {}, Exception("server closed the connection unexpectedly")
+                )
 
         monkeypatch.setattr(dialect, "do_commit", lose)
 
@@ -276,7 +309,9 @@ def test_a_commit_whose_answer_was_lost_can_be_repeated(
     assert rows(store, "SELECT change FROM changes ORDER BY version") == [("9",), ("8",), ("5",)]
 
 
-def test_a_game_whose_beginning_was_not_answered_begins_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_whose_beginning_was_not_answered_begins_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line = LosesAnswers(store, monkeypatch)
     line.lost = True
     with pytest.raises(StoreError):
@@ -288,7 +323,10 @@ def test_a_game_whose_beginning_was_not_answered_begins_once(store: Store, monke
 
 
 def test_all_of_a_change_is_written_or_nothing(store: Store, begun: StoredGame) -> None:
-    rows(store, "CREATE TRIGGER never BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'not today'); END")
+    rows(
+        store,
+        "CREATE TRIGGER never BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'not today'); END",
+    )
     with pytest.raises(StoreError, match="not today"):
         store.save(begun, drafted(9, 8))
     assert store.get(begun.id) == begun
@@ -412,7 +450,9 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
         ("UPDATE games SET seed = 'lucky'", "invalid literal"),
     ],
 )  # fmt: skip
-def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(store: Store, edit: str, problem: str) -> None:
+def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(
+    store: Store, edit: str, problem: str
+) -> None:
     kept = store.begin(drafted(9, 8), DRAFT)
     rows(store, edit)
     touches: list[Callable[[], StoredGame]] = [
@@ -431,7 +471,10 @@ def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(store: Sto
     ("edit", "problem"),
     [
         ("UPDATE rulebooks SET content = 'not TOML'", "rule file 1 is damaged in the database"),
-        ("UPDATE rulebooks SET content = '[rules]' || char(10) || 'fit = \"round\"'", "rule file 1 is damaged"),
+        (
+            "UPDATE rulebooks SET content = '[rules]' || char(10) || 'fit = \"round\"'",
+            "rule file 1 is damaged",
+        ),
         ("UPDATE rulebooks SET content = x'ff'", "rule file 1 is damaged"),
         ("UPDATE games SET book = 5", "rule file 5 is missing from the database"),
     ],

@@ -74,7 +74,9 @@ def fill(store: Store, number: int, seed: int = 1) -> None:
             kept += some_games(connection, chance)
         for grade in range(1, 6):
             name = chance.choice([None, "Zoë"])
-            puzzles.insert_attempt(connection, puzzles.make_attempt(name, "draft", "draft:9,8", grade, "right"))
+            puzzles.insert_attempt(
+                connection, puzzles.make_attempt(name, "draft", "draft:9,8", grade, "right")
+            )
 
 
 def some_games(connection: Connection, chance: random.Random) -> int:
@@ -99,13 +101,18 @@ def keep(
     chance: random.Random,
     part: MatchSlot | None = None,
 ) -> None:
-    times = tuple(f"2027-01-{day:02}T10:00:00.{chance.randrange(10**6):06}Z" for day in range(1, table.version + 2))
+    times = tuple(
+        f"2027-01-{day:02}T10:00:00.{chance.randrange(10**6):06}Z"
+        for day in range(1, table.version + 2)
+    )
     key, marked = f"{chance.getrandbits(128):032x}", chance.random() < 0.1
     table = replace(table, rulebook=book.name, book=book)
     games.insert_game(connection, StoredGame(0, key, table, seats, times, part, marked))
 
 
-def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random) -> int:
+def in_a_match(
+    connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random
+) -> int:
     match = Match(chance.randint(1, 4), chance.randrange(2))
     entries = (GameChoice(book, table.game.rules),)
     key = f"{chance.getrandbits(128):032x}"
@@ -166,7 +173,10 @@ def test_matches_arrive_with_their_score(many: Store, tmp_path: Path) -> None:
 
 
 def everything(store: Store) -> list[StoredGame]:
-    return [store.get(identity) for identity in range(1, database_module.count_contents(store).games + 1)]
+    return [
+        store.get(identity)
+        for identity in range(1, database_module.count_contents(store).games + 1)
+    ]
 
 
 def test_every_line_is_a_record(many: Store) -> None:
@@ -178,7 +188,9 @@ def test_taking_in_twice_changes_nothing(many: Store, tmp_path: Path) -> None:
     sent = lines(many)[:100]
     other = store_in(tmp_path / "other.db")
     import_games(other, sent)
-    assert import_games(other, sent) == ImportResult(new=0, continued=0, known=100, differ=(), puzzles=0)
+    assert import_games(other, sent) == ImportResult(
+        new=0, continued=0, known=100, differ=(), puzzles=0
+    )
     assert lines(other) == sent
 
 
@@ -194,7 +206,9 @@ def test_a_game_that_went_on_elsewhere_goes_on_here(tmp_path: Path) -> None:
     here.save(here.get(begun.id), here.get(begun.id).table.play(5))
     there.save(there.get(1), there.get(1).table.play(6))
     before = lines(here)
-    assert import_games(here, lines(there)) == ImportResult(new=0, continued=0, known=0, differ=(1,), puzzles=0)
+    assert import_games(here, lines(there)) == ImportResult(
+        new=0, continued=0, known=0, differ=(1,), puzzles=0
+    )
     assert lines(here) == before
 
 
@@ -219,9 +233,17 @@ def test_a_game_with_values_stays_marked_and_others_have_no_such_key(tmp_path: P
 def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
     table = record.from_line("summit(names=Ann,Ben):5,4")
-    mixed = ["draft:9,8,6\n", "\n", record.to_json(table), "draft:9,8,6\n", "rules(fit=related):3,9\n"]
+    mixed = [
+        "draft:9,8,6\n",
+        "\n",
+        record.to_json(table),
+        "draft:9,8,6\n",
+        "rules(fit=related):3,9\n",
+    ]
     assert import_games(store, mixed).new == 4
-    assert import_games(store, mixed) == ImportResult(new=0, continued=0, known=4, differ=(), puzzles=0)
+    assert import_games(store, mixed) == ImportResult(
+        new=0, continued=0, known=4, differ=(), puzzles=0
+    )
     assert [game.table for game in everything(store)] == [
         record.from_line("draft:9,8,6"),
         table,
@@ -231,7 +253,11 @@ def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
 
 
 def test_only_some_games_are_taken_along_but_matches_whole(many: Store) -> None:
-    all_of_them = {json.loads(line)["kept"]["key"]: json.loads(line) for line in lines(many) if '"kept"' in line}
+    all_of_them = {
+        json.loads(line)["kept"]["key"]: json.loads(line)
+        for line in lines(many)
+        if '"kept"' in line
+    }
     some = [json.loads(line) for line in lines(many, GameFilter(game="draft"))]
     together = {line["kept"]["match"]["key"] for line in some if line["kept"]["match"]}
     for line in all_of_them.values():
@@ -263,8 +289,12 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "moves that nobody could make, taken back": lambda line: line["kept"].update(
         log=["77", "undo 1", "9", "8"], times=line["kept"]["times"]
     ),
-    "a month that there is not": lambda line: line["kept"].update(times=["9999-99-99T99:99:99.999999Z"] * 5),
-    "digits of another script": lambda line: line["kept"].update(times=["２０27-01-01T10:00:00.000000Z"] * 5),
+    "a month that there is not": lambda line: line["kept"].update(
+        times=["9999-99-99T99:99:99.999999Z"] * 5
+    ),
+    "digits of another script": lambda line: line["kept"].update(
+        times=["２０27-01-01T10:00:00.000000Z"] * 5
+    ),
     "a key too many": lambda line: line["kept"].update(more=1),
     "a mark that says no": lambda line: line["kept"].update(with_values=False),
     "kept is a list": lambda line: line.update(kept=[1]),
@@ -273,8 +303,12 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "three players": lambda line: line["kept"].update(players=[None, None, None]),
     "a player of control characters": lambda line: line["kept"].update(players=[None, "a\x1b[31m"]),
     "a seed in words": lambda line: line["kept"].update(seed="seven"),
-    "other moves in the log": lambda line: line["kept"].update(log=["9", "7"], times=line["kept"]["times"][:3]),
-    "more taken back than made": lambda line: line["kept"].update(log=["undo 1", "9", "undo 1", "8"]),
+    "other moves in the log": lambda line: line["kept"].update(
+        log=["9", "7"], times=line["kept"]["times"][:3]
+    ),
+    "more taken back than made": lambda line: line["kept"].update(
+        log=["undo 1", "9", "undo 1", "8"]
+    ),
     "a result that nobody declared": lambda line: line["kept"].update(log=["9", "8", "resigned 1"]),
     "nonsense in the log": lambda line: line["kept"].update(log=["9", "undo 1", "nine", "8"]),
     "numbers in the log": lambda line: line["kept"].update(log=[9, 8]),
@@ -286,9 +320,13 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a rule file that is none": lambda line: line["kept"].update(
         rulebook={"name": "draft", "source": "x", "content": "="}
     ),
-    "a rule file of numbers": lambda line: line["kept"].update(rulebook={"name": 1, "source": 2, "content": 3}),
+    "a rule file of numbers": lambda line: line["kept"].update(
+        rulebook={"name": 1, "source": 2, "content": 3}
+    ),
     "a match without its games": lambda line: line["kept"].update(match={**MATCH, "games": []}),
-    "a match of nonsense": lambda line: line["kept"].update(match={**MATCH, "games": [{"name": "draft"}]}),
+    "a match of nonsense": lambda line: line["kept"].update(
+        match={**MATCH, "games": [{"name": "draft"}]}
+    ),
     "a match with rules that are none": lambda line: line["kept"].update(
         match={**MATCH, "games": [{"name": "draft", "rules": {"fit": "x"}, "rulebook": None}]}
     ),
@@ -317,7 +355,9 @@ def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> Non
     mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
     other = json.loads(spoilt(lambda line: line["kept"].update(key=mine.key)))
     other["rules"]["target"] = other["options"]["target"] = 21
-    assert import_games(store, [json.dumps(other)]) == ImportResult(new=0, continued=0, known=0, differ=(1,), puzzles=0)
+    assert import_games(store, [json.dumps(other)]) == ImportResult(
+        new=0, continued=0, known=0, differ=(1,), puzzles=0
+    )
     assert store.get(mine.id) == mine
 
 
@@ -360,7 +400,9 @@ def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
     environment = plain_environment(
         NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )
-    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=SLOW)
+    done = subprocess.run(
+        [TOWER, "export"], capture_output=True, env=environment, check=True, timeout=SLOW
+    )
     assert "Zoë" in done.stdout.decode("utf-8")
 
 
@@ -370,7 +412,9 @@ def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
 
     def slowly() -> Iterator[str]:
         yield "draft:9,8\n"
-        store_in(tmp_path / "games.db", patience=0.1).begin(Table(Game(book.rules), "draft").play(9), book)
+        store_in(tmp_path / "games.db", patience=0.1).begin(
+            Table(Game(book.rules), "draft").play(9), book
+        )
         yield "draft:9,7\n"
 
     assert import_games(store, slowly()).new == 2
@@ -393,21 +437,45 @@ def test_the_example_of_a_wrong_line_is_right_before_it_is_spoilt(tmp_path: Path
 def test_export_and_import_as_commands(tmp_path: Path) -> None:
     database = str(tmp_path / "games.db")
     tower("play", "draft", typed="9\n8\nundo\n7\n", NUMBER_TOWER_DB=database)
-    tower("play", "summit", "--vs", "gentle", "--seed", "1", typed="5\nquit\n", NUMBER_TOWER_DB=database)
+    tower(
+        "play",
+        "summit",
+        "--vs",
+        "gentle",
+        "--seed",
+        "1",
+        typed="5\nquit\n",
+        NUMBER_TOWER_DB=database,
+    )
     file = tmp_path / "games.jsonl"
-    assert tower("export", str(file), NUMBER_TOWER_DB=database).stdout == f"Exported 2 games to {file}.\n"
+    assert (
+        tower("export", str(file), NUMBER_TOWER_DB=database).stdout
+        == f"Exported 2 games to {file}.\n"
+    )
     again = tower("export", str(file), NUMBER_TOWER_DB=database)
     refused = f"tower: {file} exists already; choose another file, or add --force to replace it\n"
     assert (again.returncode, again.stdout, again.stderr) == (2, "", refused)
-    assert tower("export", str(file), "--force", NUMBER_TOWER_DB=database).stdout == f"Exported 2 games to {file}.\n"
+    assert (
+        tower("export", str(file), "--force", NUMBER_TOWER_DB=database).stdout
+        == f"Exported 2 games to {file}.\n"
+    )
     sent = file.read_text()
     assert tower("export", NUMBER_TOWER_DB=database).stdout == sent
     other = str(tmp_path / "other.db")
     assert tower("import", typed=sent, NUMBER_TOWER_DB=other).stdout == "Imported 2 games.\n"
-    assert tower("import", str(file), NUMBER_TOWER_DB=other).stdout == "Imported 0 games (2 already present).\n"
+    assert (
+        tower("import", str(file), NUMBER_TOWER_DB=other).stdout
+        == "Imported 0 games (2 already present).\n"
+    )
     assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
-    assert tower("export", "--game", "draft", NUMBER_TOWER_DB=other).stdout == sent.splitlines(keepends=True)[0]
-    assert tower("resume", "2", NUMBER_TOWER_DB=other).stdout == tower("resume", "2", NUMBER_TOWER_DB=database).stdout
+    assert (
+        tower("export", "--game", "draft", NUMBER_TOWER_DB=other).stdout
+        == sent.splitlines(keepends=True)[0]
+    )
+    assert (
+        tower("resume", "2", NUMBER_TOWER_DB=other).stdout
+        == tower("resume", "2", NUMBER_TOWER_DB=database).stdout
+    )
 
 
 def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
@@ -441,7 +509,11 @@ def test_games_that_went_on_differently_are_named(tmp_path: Path) -> None:
     tower("import", typed=tower("export", NUMBER_TOWER_DB=here).stdout, NUMBER_TOWER_DB=there)
     tower("resume", "1", typed="8\nquit\n", NUMBER_TOWER_DB=here)
     tower("resume", "1", typed="7\nquit\n", NUMBER_TOWER_DB=there)
-    done = tower("import", typed="draft:1\n" + tower("export", NUMBER_TOWER_DB=here).stdout, NUMBER_TOWER_DB=there)
+    done = tower(
+        "import",
+        typed="draft:1\n" + tower("export", NUMBER_TOWER_DB=here).stdout,
+        NUMBER_TOWER_DB=there,
+    )
     assert done.stdout == (
         "Imported 1 game.\nLine 2 differs from the game here, which was not changed.\n"
     )  # fmt: skip

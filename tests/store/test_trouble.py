@@ -46,7 +46,9 @@ def unusable(file: Path, reason: str) -> Trouble:
 
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+def play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(monkeypatch, capsys)
 
@@ -62,7 +64,9 @@ def read_only(folder: Path) -> Trouble:
     file = folder / "games.db"
     store_in(file).close()
     by_hand(file, "PRAGMA journal_mode = DELETE")
-    return unusable(file, "it is read-only")._replace(asked_for=f"sqlite:///file:{file}?mode=ro&uri=true")
+    return unusable(file, "it is read-only")._replace(
+        asked_for=f"sqlite:///file:{file}?mode=ro&uri=true"
+    )
 
 
 def of_a_newer_form(folder: Path) -> Trouble:
@@ -121,7 +125,10 @@ def unreachable(_: Path) -> Trouble:
 def without_psycopg(_: Path) -> Trouble:
     sys.modules["psycopg"] = None  # type: ignore[assignment]  # as if it were not installed
     url = "postgresql://nobody@127.0.0.1:1/x"
-    return Trouble(url, f"the database {url} cannot be used without psycopg: {format_install_command('postgres')}")
+    return Trouble(
+        url,
+        f"the database {url} cannot be used without psycopg: {format_install_command('postgres')}",
+    )
 
 
 TROUBLES: list[Making] = [
@@ -133,7 +140,9 @@ if os.path.exists("/dev/full"):
 
 
 @pytest.fixture(params=TROUBLES)
-def trouble(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trouble:
+def trouble(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Trouble:
     monkeypatch.setitem(sys.modules, "psycopg", psycopg)
     making: Making = request.param
     made = making(tmp_path)
@@ -146,10 +155,14 @@ def test_the_game_goes_on_in_memory_and_says_so_once(play: Command, trouble: Tro
     assert left.err == f"tower: {trouble.said}. {IN_MEMORY}\n"
     assert left.out.endswith("Resume it with: tower resume draft:9,8,5\n")
     assert left.code == 0
-    assert left.out == play("play", "draft", "--no-save", answers=["9", "8", "5", "quit"]).out, "all else is as ever"
+    assert left.out == play("play", "draft", "--no-save", answers=["9", "8", "5", "quit"]).out, (
+        "all else is as ever"
+    )
 
 
-def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(play: Command, trouble: Trouble, tmp_path: Path) -> None:
+def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(
+    play: Command, trouble: Trouble, tmp_path: Path
+) -> None:
     saved = play("play", "draft", answers=["9", "8", "save game.json", "5", "quit"])
     assert "Game saved to game.json. Every new move is saved there too.\n" in saved.out
     assert saved.out.endswith("Resume it with: tower resume game.json\n")
@@ -161,9 +174,13 @@ def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(play: Command, troubl
 
 
 @pytest.mark.parametrize(
-    "trouble", [each for each in TROUBLES if each not in (full, read_only, in_a_file)], indirect=True
+    "trouble",
+    [each for each in TROUBLES if each not in (full, read_only, in_a_file)],
+    indirect=True,
 )
-def test_a_command_that_needs_the_database_ends_in_one_sentence(play: Command, trouble: Trouble) -> None:
+def test_a_command_that_needs_the_database_ends_in_one_sentence(
+    play: Command, trouble: Trouble
+) -> None:
     for call in (("replay", "1"), ("resume",), ("resume", "1"), ("review", "1"), ("solve", "1")):
         assert play(*call) == (1, "", f"tower: {trouble.said}\n")
 
@@ -189,8 +206,12 @@ def test_a_game_that_ends_in_memory_ends_as_any_other(play: Command, tmp_path: P
     assert ended.err.endswith("Resume it with: tower resume draft:9,8\n")
 
 
-@pytest.mark.parametrize("making", [no_database, of_somebody_else, migrated_by_somebody_else, of_a_newer_form])
-def test_the_file_of_somebody_else_is_never_touched(play: Command, tmp_path: Path, making: Making) -> None:
+@pytest.mark.parametrize(
+    "making", [no_database, of_somebody_else, migrated_by_somebody_else, of_a_newer_form]
+)
+def test_the_file_of_somebody_else_is_never_touched(
+    play: Command, tmp_path: Path, making: Making
+) -> None:
     file = Path(making(tmp_path).asked_for)
     before = file.read_bytes()
     play("play", "draft", "--db", str(file), answers=["9", "8"])
@@ -205,10 +226,14 @@ def test_a_folder_that_may_not_be_written_to(play: Command, tmp_path: Path) -> N
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):
         pytest.skip("this user may write everywhere")
-    said = unusable(folder / "games.db", "it cannot be opened; perhaps you may not write there").said
+    said = unusable(
+        folder / "games.db", "it cannot be opened; perhaps you may not write there"
+    ).said
     done = play("play", "draft", "--db", str(folder / "games.db"), answers=["9", "8", "quit"])
     assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
-    deeper = play("play", "draft", "--db", str(folder / "deeper" / "games.db"), answers=["9", "quit"])
+    deeper = play(
+        "play", "draft", "--db", str(folder / "deeper" / "games.db"), answers=["9", "quit"]
+    )
     assert "cannot be used: Permission denied. The game goes on" in deeper.err
 
 
@@ -220,7 +245,10 @@ def test_a_file_that_may_not_be_written_to(play: Command, tmp_path: Path) -> Non
     if os.access(file, os.W_OK):
         pytest.skip("this user may write everywhere")
     done = play("resume", "--db", str(file), answers=["5", "quit"])
-    assert (done.code, done.err) == (0, f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n")
+    assert (done.code, done.err) == (
+        0,
+        f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n",
+    )
     assert done.out.endswith("Resume it with: tower resume draft:9,8,5\n")
 
 
@@ -247,7 +275,13 @@ def test_little_room_is_made_do_with(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     store_in(file).close()
     moves = [*map(str, range(1, 31))]
-    done = limited(file.stat().st_size // 1024 + 12, "play", "climb", typed="\n".join(moves), NUMBER_TOWER_DB=str(file))
+    done = limited(
+        file.stat().st_size // 1024 + 12,
+        "play",
+        "climb",
+        typed="\n".join(moves),
+        NUMBER_TOWER_DB=str(file),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert by_hand(file, "SELECT moves, reason FROM games") == [(",".join(moves), "stuck")]
 
@@ -286,8 +320,15 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str)
     store_in(file).close()
     by_hand(file, f"PRAGMA journal_mode = {mode}")
     with locked(file):
-        done = tower("play", "draft", typed="9\n8\n5\nquit\n", NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=0.1")
-    assert done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
+        done = tower(
+            "play",
+            "draft",
+            typed="9\n8\n5\nquit\n",
+            NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=0.1",
+        )
+    assert (
+        done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
+    )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         0,
         "Game not saved. Resume it with: tower resume draft:9,8,5",
@@ -316,7 +357,9 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
 # In the middle of a game ----------------------------------------------------------------------------------------------
 
 
-def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(tmp_path: Path, play: Command) -> None:
+def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(
+    tmp_path: Path, play: Command
+) -> None:
     file = tmp_path / "games.db"
 
     def answers() -> Iterator[str]:
@@ -327,13 +370,26 @@ def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(tmp_path: 
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
     said = unusable(file, "another program is using it").said
-    assert done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
-    assert done.out.endswith(f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
-    assert by_hand(file, "SELECT change FROM changes ORDER BY version") == [("9",), ("8",), ("5",), ("undo 1",), ("4",)]
+    assert (
+        done.err
+        == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    )
+    assert done.out.endswith(
+        f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
+    )
+    assert by_hand(file, "SELECT change FROM changes ORDER BY version") == [
+        ("9",),
+        ("8",),
+        ("5",),
+        ("undo 1",),
+        ("4",),
+    ]
     assert by_hand(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
 
 
-def test_a_game_that_never_got_into_the_database_gets_there_later(tmp_path: Path, play: Command) -> None:
+def test_a_game_that_never_got_into_the_database_gets_there_later(
+    tmp_path: Path, play: Command
+) -> None:
     file = tmp_path / "games.db"
     store_in(file).close()
 
@@ -357,11 +413,18 @@ def test_trouble_that_comes_back_is_told_again(tmp_path: Path, play: Command) ->
                 yield typed[1]
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert [line.count("another program is using it") for line in done.err.splitlines()] == [1, 0, 1, 0]
+    assert [line.count("another program is using it") for line in done.err.splitlines()] == [
+        1,
+        0,
+        1,
+        0,
+    ]
     assert done.err.endswith("Resume it with: tower resume draft:9,8,5,4\n")
 
 
-def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(tmp_path: Path, play: Command) -> None:
+def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(
+    tmp_path: Path, play: Command
+) -> None:
     file = tmp_path / "games.db"
 
     def answers() -> Iterator[str]:
@@ -376,7 +439,9 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(tmp_p
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
     assert "(Your moves since then were not saved. This was your game: draft:9,8,5)" in done.out
     assert "(This game was continued elsewhere. The moves made there:)" in done.out
-    assert done.out.endswith(f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
+    assert done.out.endswith(
+        f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
+    )
     assert by_hand(file, "SELECT moves FROM games") == [("9,7,5",)]
 
 
@@ -409,7 +474,9 @@ def test_a_file_that_goes_away_in_the_middle_is_made_anew(
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert by_hand(file, "SELECT id, moves FROM games") == [(identity, "9,8,5,4") for identity in ids]
+    assert by_hand(file, "SELECT id, moves FROM games") == [
+        (identity, "9,8,5,4") for identity in ids
+    ]
 
 
 def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play: Command) -> None:
@@ -440,7 +507,9 @@ def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: C
     assert by_hand(file, "SELECT id, moves FROM games") == [(2, "9,8")]
 
 
-def test_a_server_that_goes_away_and_comes_back(tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_goes_away_and_comes_back(
+    tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "games.db"
 
     def away(*_: object, **__: object) -> None:
@@ -456,7 +525,10 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path, play: Command, m
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     said = unusable(file, "its server has gone away").said
-    assert done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    assert (
+        done.err
+        == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    )
     assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
 
@@ -492,7 +564,9 @@ def test_a_game_that_was_damaged_while_it_goes_on_is_mended(tmp_path: Path, play
     assert store_in(file).get(1).table.game.moves == (9, 8)
 
 
-def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(tmp_path: Path, play: Command) -> None:
+def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(
+    tmp_path: Path, play: Command
+) -> None:
     file = tmp_path / "games.db"
 
     def answers() -> Iterator[str]:
@@ -512,7 +586,9 @@ def test_a_database_that_cannot_be_written_can_be_read(
     file = tmp_path / "on a CD?.db"
     play("play", "draft", "--db", str(file), answers=["9", "quit"])
     writable = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(file) and writable(path, mode))
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: str(path) != str(file) and writable(path, mode)
+    )
     assert "unfinished, 1 move" in play("history", "--db", str(file)).out
     done = play("resume", "1", "--db", str(file), answers=["8", "quit"])
     assert done.err == f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n"
@@ -555,7 +631,9 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
         ("", "it gives no reason"),
     ],
 )
-def test_what_a_server_says_becomes_part_of_a_sentence(tmp_path: Path, message: str, said: str) -> None:
+def test_what_a_server_says_becomes_part_of_a_sentence(
+    tmp_path: Path, message: str, said: str
+) -> None:
     store = store_in(tmp_path / "games.db")
     with pytest.raises(StoreError) as trouble, store.write():
         raise OperationalError("SELECT 1", {}, Exception(message))

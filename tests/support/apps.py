@@ -73,7 +73,9 @@ class Player:
 
 def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
     """Begin a game; return whoever did, and what the server answered."""
-    answer = client.post("/api/games", json={"game": "draft", "opponent": {"kind": "table"}, **wanted})
+    answer = client.post(
+        "/api/games", json={"game": "draft", "opponent": {"kind": "table"}, **wanted}
+    )
     assert answer.status_code == 201, answer.text
     made = answer.json()
     return Player(client, made["address"], made["token"]), made

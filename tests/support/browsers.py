@@ -22,7 +22,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    Response,
+    sync_playwright,
+)
 from playwright.sync_api import expect as expecting
 
 import browser as browsers
@@ -81,7 +90,14 @@ class Window:
 
     def __init__(self, browser: Browser, look: Look) -> None:
         self.look = look
-        self.context = person(browser, look.url, size=look.size, dark=look.dark, scripts=look.scripts, touch=look.touch)
+        self.context = person(
+            browser,
+            look.url,
+            size=look.size,
+            dark=look.dark,
+            scripts=look.scripts,
+            touch=look.touch,
+        )
         self.troubles: list[str] = []
         self._watch()
         self.page = self.context.new_page()
@@ -98,7 +114,9 @@ class Window:
                 self.troubles.append(f"another host: {request.url}")
 
         def failed(request: Request) -> None:
-            if "ERR_ABORTED" not in (request.failure or ""):  # what a page that is left was waiting for
+            if "ERR_ABORTED" not in (
+                request.failure or ""
+            ):  # what a page that is left was waiting for
                 self.troubles.append(f"{request.method} {request.url}: {request.failure}")
 
         def answered(response: Response) -> None:
@@ -139,8 +157,14 @@ def windows() -> dict[Look, list[Window]]:
 def browser() -> Iterator[Browser]:
     """A browser for all tests of this process."""
     with sync_playwright() as playwright:
-        arguments = [*browsers.FLAGS, *THRIFTY, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-        started = playwright.chromium.launch(executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE)
+        arguments = [
+            *browsers.FLAGS,
+            *THRIFTY,
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        ]
+        started = playwright.chromium.launch(
+            executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE
+        )
         _set_running(None)
         yield started
         _set_running(started._loop)  # noqa: SLF001 - there is no public way
@@ -233,7 +257,8 @@ def open_file(browser: Browser) -> Iterator[Callable[..., Page]]:
 
         def open_page(path: Path, *, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Page:
             context = browser.new_context(
-                viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+                viewport={"width": size[0], "height": size[1]},
+                color_scheme="dark" if dark else "light",
             )
             closing.callback(context.close)
             page = context.new_page()
@@ -243,7 +268,9 @@ def open_file(browser: Browser) -> Iterator[Callable[..., Page]]:
         yield open_page
 
 
-def play_with_a_link(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
+def play_with_a_link(
+    visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
+) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""
     ann, ben = visitor(None, at=at), visitor(None, at=at)
     begin(ann, game, "link", moves=(), name_1="Ann", **wishes)

@@ -26,14 +26,18 @@ VERDICTS = {"wins": WIN, "draws": DRAW, "loses": LOSS}
 class Told:
     """One claim: the position after a move, by whom, and who is called what."""
 
-    def __init__(self, tree: Tree, after: Position, me: int, names: tuple[str, str] = (ME, YOU)) -> None:
+    def __init__(
+        self, tree: Tree, after: Position, me: int, names: tuple[str, str] = (ME, YOU)
+    ) -> None:
         self.tree = tree
         self.after = after
         self.me = me
         self.names = names
 
     @classmethod
-    def move(cls, tree: Tree, position: Position, block: int, names: tuple[str, str] = (ME, YOU)) -> Told:
+    def move(
+        cls, tree: Tree, position: Position, block: int, names: tuple[str, str] = (ME, YOU)
+    ) -> Told:
         """Tell of a block that the player to move places."""
         return cls(tree, position.place(block), position.to_move, names)
 
@@ -65,7 +69,9 @@ class Told:
     def best(self, position: Position) -> list[int]:
         """The best moves by value and plies."""
         best = self.tree.solve(position)
-        return [block for block in position.legal if self.tree.evaluate_move(position, block) == best]
+        return [
+            block for block in position.legal if self.tree.evaluate_move(position, block) == best
+        ]
 
     @property
     def gap(self) -> int:
@@ -83,7 +89,9 @@ def require_idea(name: str, noun: str = "block") -> Idea:
 Check = Callable[[Told, "Match[str]"], bool]
 
 
-def check_sentence(tree: Tree, position: Position, block: int, text: str, names: tuple[str, str] = (ME, YOU)) -> str:
+def check_sentence(
+    tree: Tree, position: Position, block: int, text: str, names: tuple[str, str] = (ME, YOU)
+) -> str:
     """Check a verdict and its reason; return the kind of reason."""
     found = re.fullmatch(r"(\d+) (wins|draws|loses)[.:] (.+)", text)
     assert found is not None, text
@@ -114,7 +122,9 @@ def _match(told: Told, text: str, claims: tuple[tuple[str, Check], ...]) -> str:
 def _fill(pattern: str, names: tuple[str, str]) -> str:
     """Put names in a pattern: ME, YOU, and MY and YOUR for what is theirs."""
     whose = ["your" if name == "you" else f"{re.escape(name)}'s" for name in names]
-    for word, name in zip(("MY", "YOUR", "ME", "YOU"), (*whose, *map(re.escape, names)), strict=True):
+    for word, name in zip(
+        ("MY", "YOUR", "ME", "YOU"), (*whose, *map(re.escape, names)), strict=True
+    ):
         pattern = re.sub(rf"\b{word}\b", lambda _, name=name: name, pattern)  # type: ignore[misc]
     return pattern
 
@@ -123,30 +133,47 @@ def _fill(pattern: str, names: tuple[str, str]) -> str:
 
 
 def exact(told: Told, said: Match[str]) -> bool:
-    return told.heights[0] == told.after.rules.target == int(said[1]) and told.after.outcome == Outcome(
-        told.me, "exact"
-    )
+    return told.heights[0] == told.after.rules.target == int(
+        said[1]
+    ) and told.after.outcome == Outcome(told.me, "exact")
 
 
 def stuck(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and told.after.outcome == Outcome(told.me, "stuck") and not told.after.legal
+    return (
+        not said.groups()
+        and told.after.outcome == Outcome(told.me, "stuck")
+        and not told.after.legal
+    )
 
 
 def stuck_on(told: Told, said: Match[str]) -> bool:
     fitting = told.after.rules.fits(told.after.tops[0]) & told.after.left[1 - told.me]
-    return not fitting and told.after.tops[0] == int(said[1]) and told.after.outcome == Outcome(told.me, "stuck")
+    return (
+        not fitting
+        and told.after.tops[0] == int(said[1])
+        and told.after.outcome == Outcome(told.me, "stuck")
+    )
 
 
 def higher(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(told.me, "higher") and told.heights == (int(said[1]), int(said[2]))
+    return told.after.outcome == Outcome(told.me, "higher") and told.heights == (
+        int(said[1]),
+        int(said[2]),
+    )
 
 
 def lower(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(1 - told.me, "higher") and told.heights == (int(said[2]), int(said[1]))
+    return told.after.outcome == Outcome(1 - told.me, "higher") and told.heights == (
+        int(said[2]),
+        int(said[1]),
+    )
 
 
 def level(told: Told, said: Match[str]) -> bool:
-    return told.after.outcome == Outcome(None, "level") and told.heights == (int(said[1]), int(said[2]))
+    return told.after.outcome == Outcome(None, "level") and told.heights == (
+        int(said[1]),
+        int(said[2]),
+    )
 
 
 # Theories -------------------------------------------------------------------------------------------------------------
@@ -154,17 +181,24 @@ def level(told: Told, said: Match[str]) -> bool:
 
 def multiple(told: Told, said: Match[str]) -> bool:
     named = {key: int(number) for key, number in said.groupdict().items() if number is not None}
-    left, last, step, modulus, rounds = (named[key] for key in ("left", "last", "step", "modulus", "rounds"))
+    left, last, step, modulus, rounds = (
+        named[key] for key in ("left", "last", "step", "modulus", "rounds")
+    )
     same = named["same"]
     rules, top = told.after.rules, told.after.tops[0]
-    if (named.get("whole", left), named.get("times", rounds), named.get("each", modulus)) != (left, rounds, modulus):
+    if (named.get("whole", left), named.get("times", rounds), named.get("each", modulus)) != (
+        left,
+        rounds,
+        modulus,
+    ):
         return False
     if ("times" in named) != (rounds > 1) or named.get("rest", 0) != step - 1:
         return False
     return (
         told.value == WIN
         and rules.fit == "ascending"
-        and [block for block in rules.numbers(told.after.left[0]) if block > top] == list(range(top + 1, last + 1))
+        and [block for block in rules.numbers(told.after.left[0]) if block > top]
+        == list(range(top + 1, last + 1))
         and left == last - top == modulus * rounds
         and last == same == rules.blocks[-1]
         and modulus == step + 1 == (rules.step or 0) + 1
@@ -174,7 +208,9 @@ def multiple(told: Told, said: Match[str]) -> bool:
 def pairs(told: Told, said: Match[str]) -> bool:
     listed = _read_answers(said[1])
     whole = said[1].endswith(", and so on") or sorted(listed) == list(told.after.legal)
-    return whole and all(told.then(reply, answer or 0).value == WIN for reply, answer in listed.items())
+    return whole and all(
+        told.then(reply, answer or 0).value == WIN for reply, answer in listed.items()
+    )
 
 
 def pairs_all(told: Told, said: Match[str]) -> bool:
@@ -184,7 +220,9 @@ def pairs_all(told: Told, said: Match[str]) -> bool:
     other = {one: another for pair in two for one, another in (pair, pair[::-1])}
     assert len(other) == 2 * len(two), listed
     assert set(other) <= set(told.after.rules.numbers(told.after.left[0])), listed
-    assert all(told.after.rules.fits(one) & told.after.rules.bit(another) for one, another in other.items()), listed
+    assert all(
+        told.after.rules.fits(one) & told.after.rules.bit(another) for one, another in other.items()
+    ), listed
     waiting, seen = [told.after], {told.after}
     while waiting:
         position = waiting.pop()
@@ -202,7 +240,9 @@ def spare(told: Told, said: Match[str]) -> bool:
     paired = frozenset(left) - frozenset(unpaired)
     assert set(unpaired) <= set(left)
     pairs = _count_pairs(rules, paired)
-    return 2 * pairs == len(paired) and pairs == _count_pairs(rules, frozenset({*left, told.after.tops[0]}))
+    return 2 * pairs == len(paired) and pairs == _count_pairs(
+        rules, frozenset({*left, told.after.tops[0]})
+    )
 
 
 @cache
@@ -212,7 +252,12 @@ def _count_pairs(rules: Rules, blocks: frozenset[int]) -> int:
         return 0
     one, rest = min(blocks), blocks - {min(blocks)}
     partners = [other for other in rest if rules.fits(one) & rules.bit(other)]
-    return max([_count_pairs(rules, rest), *(1 + _count_pairs(rules, rest - {other}) for other in partners)])
+    return max(
+        [
+            _count_pairs(rules, rest),
+            *(1 + _count_pairs(rules, rest - {other}) for other in partners),
+        ]
+    )
 
 
 def _read_answers(listed: str) -> dict[int, int | None]:
@@ -232,13 +277,17 @@ class Alone(NamedTuple):
 
     @classmethod
     def of(cls, position: Position, player: int) -> Alone:
-        return cls(position.rules, position.left[player], position.tops[player], position.heights[player])
+        return cls(
+            position.rules, position.left[player], position.tops[player], position.heights[player]
+        )
 
     @property
     def legal(self) -> tuple[int, ...]:
         if self.height == self.rules.target:
             return ()
-        return self.rules.numbers(self.left & self.rules.fits(self.top) & self.rules.room(self.height))
+        return self.rules.numbers(
+            self.left & self.rules.fits(self.top) & self.rules.room(self.height)
+        )
 
     def place(self, block: int) -> Alone:
         left = self.left if self.rules.supply == "endless" else self.left & ~self.rules.bit(block)
@@ -283,17 +332,30 @@ def ahead(told: Told, said: Match[str]) -> bool:
     mine, yours = _towers(told)
     if said[3] and target - yours.height != int(said[3]):
         return False
-    if way is not None and (len(way.split(" + ")) != to_go or fewest(_leads(mine, way) or yours) != 0):
+    if way is not None and (
+        len(way.split(" + ")) != to_go or fewest(_leads(mine, way) or yours) != 0
+    ):
         return False
-    return told.value == WIN and target == mine.rules.target and fewest(mine) == to_go < theirs == fewest(yours)
+    return (
+        told.value == WIN
+        and target == mine.rules.target
+        and fewest(mine) == to_go < theirs == fewest(yours)
+    )
 
 
 def outlasts(told: Told, said: Match[str]) -> bool:
     """Nobody can reach the target, and the other has fewer blocks to place, or as many and is the next to place one."""
-    target, any_more, can, cannot = said["target"], said["more"], int(said["can"]), said.groupdict().get("cannot")
+    target, any_more, can, cannot = (
+        said["target"],
+        said["more"],
+        int(said["can"]),
+        said.groupdict().get("cannot"),
+    )
     mine, yours = _count_placements(told)
     rules = told.after.rules
-    counts = (can, can if cannot is None else int(cannot)) == (mine, yours) and (mine > yours) == (cannot is not None)
+    counts = (can, can if cannot is None else int(cannot)) == (mine, yours) and (mine > yours) == (
+        cannot is not None
+    )
     once = Position.start(rules) if any_more else None
     possible = once is None or any(_may_reach(once, player) for player in (0, 1))
     last_to_move = told.after.to_move != told.me
@@ -322,7 +384,11 @@ def _count_placements(told: Told) -> tuple[float, float]:
 def _may_reach(position: Position, player: int) -> bool:
     """Whether some of the blocks add up to what is missing."""
     rules, sums = position.rules, {position.heights[player]}
-    pools = position.left if rules.supply == "own" and rules.towers == "shared" else position.left[player : player + 1]
+    pools = (
+        position.left
+        if rules.supply == "own" and rules.towers == "shared"
+        else position.left[player : player + 1]
+    )
     assert rules.target is not None
     for block in (block for pool in pools for block in rules.numbers(pool)):
         for _ in range(rules.target // block if rules.supply == "endless" else 1):
@@ -358,8 +424,12 @@ def made_up(told: Told, said: Match[str]) -> bool:
 
 def made_up_again(told: Told, said: Match[str]) -> bool:
     target, gap, rounds, whole, same = map(int, said.groups()[:-1])
-    right = target == told.after.rules.target and told.gap == gap == rounds * whole and whole == same
-    return right and rounds > 1 and _makes_up(told, said[6], whole) and _always_answered(told, whole)
+    right = (
+        target == told.after.rules.target and told.gap == gap == rounds * whole and whole == same
+    )
+    return (
+        right and rounds > 1 and _makes_up(told, said[6], whole) and _always_answered(told, whole)
+    )
 
 
 def fills(told: Told, said: Match[str]) -> bool:
@@ -371,7 +441,8 @@ def threat(told: Told, said: Match[str]) -> bool:
     need, target = int(said[1]), told.after.rules.target
     right = need == told.gap and (said.re.groups < 2 or int(said[2]) == target)
     return right and all(
-        told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in told.after.legal
+        told.then(reply, need).after.outcome == Outcome(told.me, "exact")
+        for reply in told.after.legal
     )
 
 
@@ -389,7 +460,9 @@ def _threatens(told: Told, said: Match[str]) -> bool:
         need == same == told.gap
         and target == told.after.rules.target
         and need in told.after.legal
-        and all(told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others)
+        and all(
+            told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others
+        )
     )
 
 
@@ -405,7 +478,10 @@ def threat_or_plan(told: Told, said: Match[str]) -> bool:
 
 def threat_or_higher(told: Told, said: Match[str]) -> bool:
     end = told.then(int(said[1]))
-    right = end.after.outcome == Outcome(told.me, "higher") and end.heights == (int(said[4]), int(said[5]))
+    right = end.after.outcome == Outcome(told.me, "higher") and end.heights == (
+        int(said[4]),
+        int(said[5]),
+    )
     return right and _threatens(told, said)
 
 
@@ -414,7 +490,9 @@ def last_threat(told: Told, said: Match[str]) -> bool:
     end = told.then(need)
     right = need == told.gap and end.after.outcome == Outcome(told.me, "higher")
     right = right and end.heights == (int(said[2]), int(said[3]))
-    return right and all(told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others)
+    return right and all(
+        told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others
+    )
 
 
 def out_of_reach(told: Told, said: Match[str]) -> bool:
@@ -451,13 +529,28 @@ def blocked(told: Told, said: Match[str]) -> bool:
     stays, reach = int(said[1]), int(said[2])
     way = said[3] if said.re.groups > 2 else None
     end = _leads(mine, way)
-    right = not yours.legal and yours.height == stays and highest(mine) == reach and mine.rules.stuck == "skips"
-    return right and end is not None and (way is None or end.height == reach) and told.value == WIN and reach > stays
+    right = (
+        not yours.legal
+        and yours.height == stays
+        and highest(mine) == reach
+        and mine.rules.stuck == "skips"
+    )
+    return (
+        right
+        and end is not None
+        and (way is None or end.height == reach)
+        and told.value == WIN
+        and reach > stays
+    )
 
 
 def blocked_draw(told: Told, said: Match[str]) -> bool:
     mine, yours = _towers(told)
-    return not yours.legal and yours.height == int(said[1]) == highest(mine) == int(said[2]) and told.value == DRAW
+    return (
+        not yours.legal
+        and yours.height == int(said[1]) == highest(mine) == int(said[2])
+        and told.value == DRAW
+    )
 
 
 def forced(told: Told, said: Match[str]) -> bool:
@@ -483,9 +576,14 @@ def _listed(told: Told, listed: str) -> list[Told]:
     answers = _read_answers(listed)
     assert sorted(answers) == list(told.after.legal), listed
     assert told.after.to_move != told.me
-    ends = [told.then(reply) if answer is None else told.then(reply, answer) for reply, answer in answers.items()]
+    ends = [
+        told.then(reply) if answer is None else told.then(reply, answer)
+        for reply, answer in answers.items()
+    ]
     for end, answer in zip(ends, answers.values(), strict=True):
-        assert answer is not None or end.after.outcome is not None or end.after.to_move != told.me, listed
+        assert (
+            answer is not None or end.after.outcome is not None or end.after.to_move != told.me
+        ), listed
     return ends
 
 
@@ -523,7 +621,10 @@ RULES: dict[str, Callable[[Told], bool]] = {
 
 
 def answers_plan(told: Told, said: Match[str]) -> bool:
-    return all(end.has_won or check(end, said[2]) in {"plan_careful", "plan_ahead"} for end in _listed(told, said[1]))
+    return all(
+        end.has_won or check(end, said[2]) in {"plan_careful", "plan_ahead"}
+        for end in _listed(told, said[1])
+    )
 
 
 def plan(told: Told, said: Match[str]) -> bool:
@@ -535,7 +636,10 @@ def plan_careful(told: Told, said: Match[str]) -> bool:
 
 
 def plan_ahead(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _find_plan_endings(told.after, told.me, "ahead", at_once=True) is not None
+    return (
+        not said.groups()
+        and _find_plan_endings(told.after, told.me, "ahead", at_once=True) is not None
+    )
 
 
 def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
@@ -552,7 +656,9 @@ def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
 
 
 @cache
-def _find_plan_endings(position: Position, player: int, kind: str, *, at_once: bool) -> frozenset[str] | None:
+def _find_plan_endings(
+    position: Position, player: int, kind: str, *, at_once: bool
+) -> frozenset[str] | None:
     """How the largest block each time, or one that wins at once, wins against every reply; None if it does not."""
     if position.outcome is not None:
         return frozenset({position.outcome.reason}) if position.outcome.winner == player else None
@@ -561,7 +667,9 @@ def _find_plan_endings(position: Position, player: int, kind: str, *, at_once: b
         winning = [position.place(block) for block in _winning(position)] if at_once else []
         if not winning and kind == "ahead" and _forces_a_win(position):
             return frozenset()
-        safe = [after for after in following if kind == "plain" or not _is_lost_at_once(after, player)]
+        safe = [
+            after for after in following if kind == "plain" or not _is_lost_at_once(after, player)
+        ]
         following = winning or safe[:1]
     endings = [_find_plan_endings(after, player, kind, at_once=at_once) for after in following]
     found = [each for each in endings if each is not None]
@@ -574,7 +682,10 @@ def _forces_a_win(position: Position) -> bool:
     return any(
         (after := position.place(block)).outcome is None
         and after.to_move != player
-        and all((then := after.place(reply)).to_move == player and _winning(then) for reply in after.legal)
+        and all(
+            (then := after.place(reply)).to_move == player and _winning(then)
+            for reply in after.legal
+        )
         for block in position.legal
     )
 
@@ -582,7 +693,9 @@ def _forces_a_win(position: Position) -> bool:
 def _winning(position: Position) -> list[int]:
     """The blocks that win at once."""
     ends = {block: position.place(block).outcome for block in position.legal}
-    return [block for block, end in ends.items() if end is not None and end.winner == position.to_move]
+    return [
+        block for block, end in ends.items() if end is not None and end.winner == position.to_move
+    ]
 
 
 def _is_lost_at_once(position: Position, player: int) -> bool:
@@ -596,7 +709,9 @@ def _is_lost_at_once(position: Position, player: int) -> bool:
 
 def line(told: Told, said: Match[str]) -> bool:
     moves = [int(move) for move in re.findall(r"\d+", said[1])]
-    placed_by = re.findall(r"\(([^)]+)\)", said[1]) or [told.names[ply % 2] for ply in range(1, len(moves) + 1)]
+    placed_by = re.findall(r"\(([^)]+)\)", said[1]) or [
+        told.names[ply % 2] for ply in range(1, len(moves) + 1)
+    ]
     return _is_best_line(told, moves, placed_by, said[2])
 
 
@@ -604,7 +719,9 @@ def told_line(told: Told, said: Match[str]) -> bool:
     moves = [re.fullmatch(r"(.+) places? (\d+)", move) for move in said[1].split(", ")]
     found = [move for move in moves if move is not None]
     assert len(found) == len(moves), said[1]
-    return _is_best_line(told, [int(move[2]) for move in found], [move[1] for move in found], said[2])
+    return _is_best_line(
+        told, [int(move[2]) for move in found], [move[1] for move in found], said[2]
+    )
 
 
 def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: str) -> bool:
@@ -613,7 +730,9 @@ def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: st
         if move not in told.best(position) or name != told.names[position.to_move != told.me]:
             return False
         last, position = position.to_move, position.place(move)
-    check(Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), ending)
+    check(
+        Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), ending
+    )
     return told.plies == len(moves)
 
 
@@ -713,7 +832,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         ),
         outlasts,
     ),
-    (rf"Then the gap to {N} is {N}\. Whatever YOU adds?, ME can fill it exactly: {LIST}\.", made_up),
+    (
+        rf"Then the gap to {N} is {N}\. Whatever YOU adds?, ME can fill it exactly: {LIST}\.",
+        made_up,
+    ),
     (
         rf"Then the gap to {N} is {N}: {N} rounds of {N}\. Whatever YOU adds?, ME can make it {N} each time: {LIST}\.",
         made_up_again,
@@ -723,10 +845,22 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"{THREAT} After that ME can place {N}: (.+)\.", threat_or),
     (rf"{THREAT} After that ME can place {N}\. (.+)", threat_or_plan),
     (rf"{THREAT} That ends the game with ME higher, {N} to {N}\.", threat_or_higher),
-    (rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, so YOUR tower can reach {N} at most\.", out_of_reach),
-    (rf"Then MY tower is {N} high\. Nothing more fits on YOUR tower, so it stays at {N}\.", out_of_reach_stuck),
-    (rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, so MY tower can reach {N} at most\.", too_low),
-    (rf"YOUR tower is {N} high already\. Nothing more fits on MY tower, so it stays at {N}\.", too_low_stuck),
+    (
+        rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, so YOUR tower can reach {N} at most\.",
+        out_of_reach,
+    ),
+    (
+        rf"Then MY tower is {N} high\. Nothing more fits on YOUR tower, so it stays at {N}\.",
+        out_of_reach_stuck,
+    ),
+    (
+        rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, so MY tower can reach {N} at most\.",
+        too_low,
+    ),
+    (
+        rf"YOUR tower is {N} high already\. Nothing more fits on MY tower, so it stays at {N}\.",
+        too_low_stuck,
+    ),
     (
         (
             rf"Then nothing more fits on YOUR tower, so it stays at {N}\. ME can go on alone, and reach {N}"
@@ -745,8 +879,14 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"Then YOU can place only {N}: (.+)\.", forced_end),
     (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
     (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
-    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. ((?:Each|With each,) .+)\.", answers_rule),
-    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (MY rule after that: .+)", answers_plan),
+    (
+        rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. ((?:Each|With each,) .+)\.",
+        answers_rule,
+    ),
+    (
+        rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (MY rule after that: .+)",
+        answers_plan,
+    ),
     (rf"{PLAN} that fits\.{PLAN_END}", plan),
     (rf"{PLAN} after which YOU cannot win at once\.{PLAN_END}", plan_careful),
     (

@@ -67,7 +67,9 @@ def limited(
     return subprocess.CompletedProcess(call, running.returncode, shown, complaint)
 
 
-def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def tower(
+    *arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command with something piped into it, in a fork of this process: it has everything imported already."""
     if not hasattr(os, "fork"):
         return subprocess.run(
@@ -81,7 +83,10 @@ def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
         child = os.fork()
         if child == 0:
             _become_tower(
-                (given.fileno(), out.fileno(), err.fileno()), arguments, cwd, plain_environment(**environment)
+                (given.fileno(), out.fileno(), err.fileno()),
+                arguments,
+                cwd,
+                plain_environment(**environment),
             )
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         texts = []
@@ -95,7 +100,12 @@ def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
 def _load_everything() -> None:
     """Load once what the commands would load in every fork: their modules, the database's, the compiled searches."""
     create_parser()
-    for name in ("number_tower.store.games", "alembic.command", "sqlalchemy.dialects.sqlite", "rich.progress"):
+    for name in (
+        "number_tower.store.games",
+        "alembic.command",
+        "sqlalchemy.dialects.sqlite",
+        "rich.progress",
+    ):
         import_module(name)
     solve(Game(Rules(blocks=range(1, 5), towers="own", fit="descending", target=9, stuck="skips")))
 
@@ -110,7 +120,11 @@ def _become_tower(
         encoding = environment.get("PYTHONIOENCODING", "utf-8")
         sys.stdin, sys.stdout, sys.stderr = (
             open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115 - as long as it lives
-            for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
+            for number, mode, errors in (
+                (0, "r", "strict"),
+                (1, "w", "strict"),
+                (2, "w", "backslashreplace"),
+            )
         )
         signal.alarm(SLOW)
         os.environ.clear()
@@ -142,7 +156,9 @@ def lost_games(game: str) -> str:
     """Lose a game against each level, as the lines of a file say, and return all that was answered."""
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
     calls = [line.partition(" <") for line in lines]
-    return "\n".join(f"$ {call}\n{_hold(call, typed.replace(' ', chr(10)).lstrip())}" for call, _, typed in calls)
+    return "\n".join(
+        f"$ {call}\n{_hold(call, typed.replace(' ', chr(10)).lstrip())}" for call, _, typed in calls
+    )
 
 
 def _hold(call: str, typed: str) -> str:

@@ -19,7 +19,11 @@ class Jar:
 
     def sent(self, *, https: bool) -> str:
         """Return the Cookie header of a request."""
-        return "; ".join(f"{name}={value}" for name, value in self.cookies.items() if https or name not in self.secure)
+        return "; ".join(
+            f"{name}={value}"
+            for name, value in self.cookies.items()
+            if https or name not in self.secure
+        )
 
     def receive(self, headers: Iterable[str], *, https: bool) -> None:
         """Take the Set-Cookie headers of an answer."""
@@ -74,7 +78,8 @@ class Browser:
         headers = {"Cookie": sent} if (sent := self.jar.sent(https=https)) else {}
         answer = client.request(method, path, headers=headers, **more)
         self.heads.append(
-            sum(len(name) + len(value) + 4 for name, value in answer.headers.raw) + len("HTTP/1.1 200\r\n")
+            sum(len(name) + len(value) + 4 for name, value in answer.headers.raw)
+            + len("HTTP/1.1 200\r\n")
         )
         return answer
 

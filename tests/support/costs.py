@@ -102,9 +102,9 @@ class Meter:
             answer.size += len(body)
             if keep:
                 parts.append(body)
-            if not message.get("more_body", False) or answer.headers.get(b"content-type", b"").startswith(
-                b"text/event"
-            ):
+            if not message.get("more_body", False) or answer.headers.get(
+                b"content-type", b""
+            ).startswith(b"text/event"):
                 done.set()
 
         await self.app(call.scope(), receive, send)
@@ -222,13 +222,17 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "letters": lambda n: "a" * n,
     "a record of many blocks": lambda n: f"rules(blocks={'1,' * (n // 2)}2):1",
     "a record of long names": lambda n: f"draft(names={'%2C' * (n // 3)}):1",
-    "a record of many moves": lambda n: f"rules(blocks=1-3,supply=endless,towers=own,target=1000):{'1,' * (n // 2)}1",
+    "a record of many moves": lambda n: (
+        f"rules(blocks=1-3,supply=endless,towers=own,target=1000):{'1,' * (n // 2)}1"
+    ),
     "a record of odd moves": lambda n: (
         f"rules(blocks=1-1000,fit=unrelated):{','.join(map(str, range(501, 501 + n // 8)))}"
     ),
     "a rule file of dots": lambda n: "\n".join(f"{'a.' * 150}b{i} = 1" for i in range(n // 310)),
     "a rule file of tables": lambda n: "\n".join(f"[a{i}]" for i in range(n // 7)),
-    "a rule file of blocks": lambda n: f"[rules]\nblocks = [{','.join(map(str, range(1, n // 7)))}]",
+    "a rule file of blocks": lambda n: (
+        f"[rules]\nblocks = [{','.join(map(str, range(1, n // 7)))}]"
+    ),
     "a rule file of words": lambda n: f"[rules]\n[voice]\nturn = '{'{legal}' * (n // 7)}'",
 }
 

@@ -51,7 +51,9 @@ OF_A_MATCH = {
 }
 
 
-WITH_VALUES = {12: Known("race:5,6", "5, 6", "2027-01-07", Seats((None, "easy"), 7), with_values=True)}
+WITH_VALUES = {
+    12: Known("race:5,6", "5, 6", "2027-01-07", Seats((None, "easy"), 7), with_values=True)
+}
 
 
 HELD = {"0001": GAMES} | dict.fromkeys(("0002", "0003", "0004", "0005"), GAMES | OF_A_MATCH)
@@ -85,6 +87,8 @@ def copy(file: Path, target: Connection) -> None:
         held = MetaData()
         held.reflect(source)
         for table in tables.sorted_tables:
-            rows = [dict(row) for row in source.execute(held.tables[table.name].select()).mappings()]
+            rows = [
+                dict(row) for row in source.execute(held.tables[table.name].select()).mappings()
+            ]
             if rows and table.name != "alembic_version":
                 target.execute(table.insert(), rows)

@@ -54,7 +54,9 @@ class Faults:
             setattr(dialect, name, self._counted(dialect, original, kind))
             undoing.callback(setattr, dialect, name, original)
 
-    def _counted(self, dialect: Any, original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+    def _counted(
+        self, dialect: Any, original: Callable[..., Any], kind: Kind
+    ) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
             self._call(kind, dialect, args)
             result = original(*args, **kwargs)

@@ -68,7 +68,9 @@ class Forked(subprocess.Popen[AnyStr]):
             "new_session": asked["start_new_session"],
         }
         files = (asked["p2cread"], asked["c2pwrite"], asked["errwrite"])
-        self.pid = _fork(wanted, [number if file == -1 else file for number, file in enumerate(files)])
+        self.pid = _fork(
+            wanted, [number if file == -1 else file for number, file in enumerate(files)]
+        )
         self._child_created = True
         self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined] # likewise
 
@@ -127,7 +129,10 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
     gc.collect()
     gc.freeze()
     found = None
-    with socket.socket(fileno=number) as connection, suppress(EOFError, ConnectionError, KeyboardInterrupt):
+    with (
+        socket.socket(fileno=number) as connection,
+        suppress(EOFError, ConnectionError, KeyboardInterrupt),
+    ):
         found = _fork_on_demand(connection)
     if found is not None:
         _run(*found)

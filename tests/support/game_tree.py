@@ -90,7 +90,9 @@ class Tree:
             return 1
         at = (plies, *key(position), position.outcome)
         if at not in self._lines:
-            self._lines[at] = sum(self.lines(plies - 1, position.place(block)) for block in position.legal)
+            self._lines[at] = sum(
+                self.lines(plies - 1, position.place(block)) for block in position.legal
+            )
         return self._lines[at]
 
     def solve(self, position: Position | None = None) -> Solved:
@@ -104,7 +106,10 @@ class Tree:
         if at not in self._solved:
             self._solved[at] = max(
                 (self.evaluate_move(position, block) for block in position.legal),
-                key=lambda solved: (solved.value, -solved.plies if solved.value > 0 else solved.plies),
+                key=lambda solved: (
+                    solved.value,
+                    -solved.plies if solved.value > 0 else solved.plies,
+                ),
             )
         return self._solved[at]
 

@@ -57,7 +57,11 @@ class Operation:
     """How the game stands, as the answer says."""
 
     def __str__(self) -> str:
-        what = "reads" if self.append is None else f"places {self.append.block} at ply {self.append.ply}"
+        what = (
+            "reads"
+            if self.append is None
+            else f"places {self.append.block} at ply {self.append.ply}"
+        )
         times = f"{self.invoked}-{self.completed}"
         return f"{self.client} {what} (seen {self.seen}) in {self.game} at {times}: {self.end} {self.moves}"
 
@@ -69,7 +73,9 @@ class History:
     operations: list[Operation] = field(default_factory=list)
     _time: Iterator[int] = field(default_factory=count)
 
-    def invoke(self, client: str, game: str, append: Append | None = None, seen: int = 0) -> Operation:
+    def invoke(
+        self, client: str, game: str, append: Append | None = None, seen: int = 0
+    ) -> Operation:
         """Note that a client asks for something; until it is answered, it is not known whether it is done."""
         operation = Operation(client, game, next(self._time), append, seen)
         self.operations.append(operation)
@@ -82,7 +88,9 @@ class History:
         operation.moves = None if moves is None else tuple(moves)
 
 
-def find_violations(operations: Iterable[Operation], finals: Mapping[str, Sequence[int]]) -> list[str]:
+def find_violations(
+    operations: Iterable[Operation], finals: Mapping[str, Sequence[int]]
+) -> list[str]:
     """Return what may not be in a history, given how every game stands at the end."""
     games: dict[str, list[Operation]] = defaultdict(list)
     for operation in operations:
@@ -118,7 +126,9 @@ def _check_acknowledged(operations: list[Operation], final: Moves) -> Iterator[s
             yield f"acknowledged for one ply: {other}, and {each}"
 
 
-def _check_sent(operations: list[Operation], answers: list[Operation], final: Moves, game: str) -> Iterator[str]:
+def _check_sent(
+    operations: list[Operation], answers: list[Operation], final: Moves, game: str
+) -> Iterator[str]:
     """Check that whatever is there was sent before it was seen, and not refused each time."""
     sent: dict[Append, int] = {}
     refused_only: dict[Append, bool] = {}

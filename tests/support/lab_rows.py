@@ -23,7 +23,9 @@ def make_row(
 ) -> LabRow:
     """Return the row of a setting; `figures` replace those that are made up."""
     mechanics = catalogue.load(game).rules.changed(options)
-    measures = {} if status in {"too large", "crashed"} else make_measures(mechanics) | (figures or {})
+    measures = (
+        {} if status in {"too large", "crashed"} else make_measures(mechanics) | (figures or {})
+    )
     if status == "estimated":
         measures |= dict.fromkeys(("value", "plies", "winning_openings", "positions", "longest"))
         fairness = measures["fairness"]

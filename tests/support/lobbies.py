@@ -45,7 +45,9 @@ class Instantly(Workers):
 
 @asynccontextmanager
 async def opened(
-    folder: Path, workers: Workers | None = None, presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING
+    folder: Path,
+    workers: Workers | None = None,
+    presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
 ) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
     scribe, workers = Writer(store), workers or Instantly()

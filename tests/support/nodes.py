@@ -32,7 +32,11 @@ class Node:
 
 @asynccontextmanager
 async def node(
-    database: str, timing: ReconcileTiming = ONLY_NEWS, *, listening: bool = True, patience: float = 0.2
+    database: str,
+    timing: ReconcileTiming = ONLY_NEWS,
+    *,
+    listening: bool = True,
+    patience: float = 0.2,
 ) -> AsyncIterator[Node]:
     """Have a server; with little patience it does not wait long for a locked database."""
     store = store_in(database, patience=patience)

@@ -44,8 +44,18 @@ class Visit:
     @property
     def colours(self) -> set[str]:
         """The names of all colours on the screen."""
-        styles = [segment.style for strip in self._strips for segment in strip if segment.style is not None]
-        return {colour.name for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
+        styles = [
+            segment.style
+            for strip in self._strips
+            for segment in strip
+            if segment.style is not None
+        ]
+        return {
+            colour.name
+            for style in styles
+            for colour in (style.color, style.bgcolor)
+            if colour is not None
+        }
 
     @property
     def _strips(self) -> list[Strip]:
@@ -105,7 +115,11 @@ class Visit:
 
 
 def visit(
-    script: Script, *, file: Path | None = None, size: tuple[int, int] = (80, 24), app: TowerApp | None = None
+    script: Script,
+    *,
+    file: Path | None = None,
+    size: tuple[int, int] = (80, 24),
+    app: TowerApp | None = None,
 ) -> str:
     """Run the app with somebody who uses it; return what it says at its end."""
 

@@ -26,7 +26,9 @@ def refusal(game: Game, player: int, block: int) -> str | None:
     rules = game.rules
     used = list(game.moves)
     if rules.supply == "own":
-        used = [placed for placed, mover in zip(game.moves, game.movers, strict=True) if mover == player]
+        used = [
+            placed for placed, mover in zip(game.moves, game.movers, strict=True) if mover == player
+        ]
     elif rules.supply == "endless":
         used = []
     tower = tower_of(game, player)

@@ -42,7 +42,9 @@ class PlainStudy:
         if plies == 0:
             return 0.5
         if (position, plies) not in self._values:
-            self._values[position, plies] = max(self.move_value(position, block, plies) for block in position.legal)
+            self._values[position, plies] = max(
+                self.move_value(position, block, plies) for block in position.legal
+            )
         return self._values[position, plies]
 
     def move_value(self, position: Position, block: int, plies: Sight) -> float:
@@ -57,7 +59,9 @@ class PlainStudy:
             return list(position.legal)
         if (position, sight) not in self._choices:
             values = {block: self.move_value(position, block, sight) for block in position.legal}
-            self._choices[position, sight] = [block for block in values if values[block] == max(values.values())]
+            self._choices[position, sight] = [
+                block for block in values if values[block] == max(values.values())
+            ]
         return self._choices[position, sight]
 
     def expect(self, first: Sight, second: Sight) -> Expected:
@@ -67,7 +71,9 @@ class PlainStudy:
         def look(position: Position) -> Expected:
             if (outcome := position.outcome) is not None:
                 result = 0.5 if outcome.winner is None else float(outcome.winner == 0)
-                return Expected(result, float(outcome.winner is None), 0.0, 0.0, Counter({outcome.reason: 1}))
+                return Expected(
+                    result, float(outcome.winner is None), 0.0, 0.0, Counter({outcome.reason: 1})
+                )
             if position not in known:
                 blocks = self.choices(position, (first, second)[position.to_move])
                 best, share = self.value(position, None), 1 / len(blocks)
@@ -109,7 +115,9 @@ class PlainStudy:
         """The plies of the longest game."""
         known: dict[Position, int] = {}
         for position in sorted(self.positions, key=lambda each: sum(each.heights), reverse=True):
-            known[position] = 1 + max(known.get(position.place(block), 0) for block in position.legal)
+            known[position] = 1 + max(
+                known.get(position.place(block), 0) for block in position.legal
+            )
         return known.get(self.start, 0)
 
 

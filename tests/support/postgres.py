@@ -107,7 +107,9 @@ def running() -> Iterator[str]:
             if not url:
                 keeper.wait()
                 complaints.seek(0)
-                raise RuntimeError(f"these tests need a PostgreSQL, and none can be had.\n{complaints.read()}")
+                raise RuntimeError(
+                    f"these tests need a PostgreSQL, and none can be had.\n{complaints.read()}"
+                )
             yield url
 
 
@@ -122,7 +124,9 @@ def fresh(server: str, template: str = "template0") -> Iterator[str]:
         yield make_url(server).set(database=name).render_as_string(hide_password=False)
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+            )
 
 
 @contextmanager
@@ -168,7 +172,15 @@ def _installed(folder: Path) -> Iterator[str]:
             raise RuntimeError(f"{program} failed: {log.read_text().strip()}")
 
     call("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
-    call("pg_ctl", "start", "-w", "-l", str(folder / "log"), "-o", f"-c listen_addresses='' -k {folder}")
+    call(
+        "pg_ctl",
+        "start",
+        "-w",
+        "-l",
+        str(folder / "log"),
+        "-o",
+        f"-c listen_addresses='' -k {folder}",
+    )
     try:
         yield f"postgresql://postgres@/postgres?host={folder}"
     finally:
@@ -198,7 +210,9 @@ def _keep() -> int:
     there whether or not the disk has it.
     """
     with ExitStack() as cleaning:
-        folder = cleaning.enter_context(TemporaryDirectory(prefix="tower-", dir=SHORT if SHORT.is_dir() else None))
+        folder = cleaning.enter_context(
+            TemporaryDirectory(prefix="tower-", dir=SHORT if SHORT.is_dir() else None)
+        )
         for number, (name, way) in enumerate(WAYS.items()):
             own = Path(folder, str(number))
             own.mkdir()

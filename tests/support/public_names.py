@@ -32,7 +32,9 @@ _MEMBERS = (property, cached_property, classmethod, staticmethod)
 
 def list_entries() -> list[str]:
     """Return what the pages show, in their order."""
-    return [entry for page in sorted(PAGES.glob("*.md")) for entry in _ENTRY.findall(page.read_text())]
+    return [
+        entry for page in sorted(PAGES.glob("*.md")) for entry in _ENTRY.findall(page.read_text())
+    ]
 
 
 class PublicName(NamedTuple):
@@ -61,26 +63,40 @@ def resolve(entry: str) -> list[PublicName]:
     if module is number_tower:  # each of its names has an entry of its own
         return [PublicName(entry, "", module, base)]
     names = {**base, **{each: getattr(module, each) for each in module.__all__}}
-    return [PublicName(entry, each, getattr(module, each) if each else module, names) for each in ("", *module.__all__)]
+    return [
+        PublicName(entry, each, getattr(module, each) if each else module, names)
+        for each in ("", *module.__all__)
+    ]
 
 
 def list_docstrings(public: PublicName) -> Iterator[tuple[str, str]]:
     """Give the docstrings of a public name and of its public members, each with its path; "" where there is none."""
-    if not (inspect.ismodule(public.value) or inspect.isclass(public.value) or inspect.isroutine(public.value)):
+    if not (
+        inspect.ismodule(public.value)
+        or inspect.isclass(public.value)
+        or inspect.isroutine(public.value)
+    ):
         return  # a constant or an alias of a type
     yield public.path, public.value.__doc__ or ""
     if not inspect.isclass(public.value):
         return
     own = _list_own_classes(public.value)
-    for name in dict.fromkeys(name for each in own for name in vars(each) if not name.startswith("_")):
+    for name in dict.fromkeys(
+        name for each in own for name in vars(each) if not name.startswith("_")
+    ):
         member = inspect.getattr_static(public.value, name)
         if inspect.isfunction(member) or isinstance(member, _MEMBERS):
-            yield f"{public.path}.{name}", inspect.getdoc(getattr(public.value, name)) or _find_inherited(own, name)
+            yield (
+                f"{public.path}.{name}",
+                inspect.getdoc(getattr(public.value, name)) or _find_inherited(own, name),
+            )
 
 
 def _list_own_classes(value: type[Any]) -> list[type[Any]]:
     """Return a class and its bases, without those of other packages."""
-    return [each for each in value.__mro__ if each.__module__.partition(".")[0] == number_tower.__name__]
+    return [
+        each for each in value.__mro__ if each.__module__.partition(".")[0] == number_tower.__name__
+    ]
 
 
 def _find_inherited(classes: list[type[Any]], name: str) -> str:
@@ -110,7 +126,9 @@ def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
         return ">>>" in docstring
     assert inspect.isclass(public.value)
     name = path.rpartition(".")[2]
-    name = getattr(inspect.getattr_static(public.value, name), "__name__", name)  # a second name of a member needs none
+    name = getattr(
+        inspect.getattr_static(public.value, name), "__name__", name
+    )  # a second name of a member needs none
     examples = [docstring, *(each.__doc__ or "" for each in _list_own_classes(public.value))]
     return any(uses_name(example, name) for example in examples)
 
@@ -124,7 +142,9 @@ def uses_name(docstring: str, name: str) -> bool:
 
 def run_examples(path: str, docstring: str, names: dict[str, object]) -> list[str]:
     """Run the examples of a docstring, in a folder of their own, and return a report if one fails."""
-    examples = doctest.DocTestParser().get_doctest(inspect.cleandoc(docstring), dict(names), path, None, None)
+    examples = doctest.DocTestParser().get_doctest(
+        inspect.cleandoc(docstring), dict(names), path, None, None
+    )
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     report = StringIO()
     with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):

@@ -169,7 +169,11 @@ def giving_up_won_games(question: dict[str, Any]) -> str:
     game = Game(Rules.read(question["rules"]), moves=tuple(question["moves"]))
     values = {block: each.value for block, each in nt.solve(game.position).moves.items()}
     best = nt.solve(game.position).value
-    return "I give up" if len(set(values.values())) == 1 else f"[{next(b for b, v in values.items() if v == best)}]"
+    return (
+        "I give up"
+        if len(set(values.values())) == 1
+        else f"[{next(b for b, v in values.items() if v == best)}]"
+    )
 
 
 async def later(question: dict[str, Any]) -> str:

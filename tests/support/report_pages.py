@@ -33,10 +33,22 @@ def assert_loads_nothing(text: str) -> None:
     page = Page(text)
     assert page.open == []
     tags = Counter(tag for tag, _ in page.tags)
-    assert not tags.keys() & {"script", "link", "img", "iframe", "object", "a", "form", "image", "use"}
+    assert not tags.keys() & {
+        "script",
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "a",
+        "form",
+        "image",
+        "use",
+    }
     assert not re.search(r"@import|url\(|javascript:", text)
     for _, attributes in page.tags:
-        assert not any(name.startswith("on") or name in {"href", "src", "style"} for name in attributes)
+        assert not any(
+            name.startswith("on") or name in {"href", "src", "style"} for name in attributes
+        )
 
 
 def assert_is_accessible(text: str) -> None:
@@ -46,7 +58,9 @@ def assert_is_accessible(text: str) -> None:
     assert page.tags[0] == ("html", {"lang": "en"})
     assert tags["h1"] == tags["main"] == 1
     assert tags["caption"] == tags["table"]
-    assert all(attributes["scope"] in {"col", "row"} for tag, attributes in page.tags if tag == "th")
+    assert all(
+        attributes["scope"] in {"col", "row"} for tag, attributes in page.tags if tag == "th"
+    )
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     for drawing in (attributes for tag, attributes in page.tags if tag == "svg"):

@@ -27,7 +27,9 @@ def random_rules(seed: int) -> Rules:
             "step": rng.choice((None, 1, largest // 3 + 1)) if fit == "ascending" else None,
             "target": rng.choice((None, rng.randint(1, 3 * largest), sum(blocks[:4]))),
             "stuck": rng.choice(get_args(Stuck)),
-            "opening": rng.choice((None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))),
+            "opening": rng.choice(
+                (None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))
+            ),
         }
         try:
             made = Rules(**chosen)
@@ -48,5 +50,9 @@ def random_game(rules: Rules, seed: int, first: int = 0) -> Game:
 NO_OPENING = Rules(blocks=(5, 6), target=3)
 """Nobody can place anything: the first player is stuck before the game begins."""
 
-RULESETS = [NO_OPENING, Rules(blocks=tuple(range(1, 65)), fit="related"), *(random_rules(seed) for seed in range(18))]
+RULESETS = [
+    NO_OPENING,
+    Rules(blocks=tuple(range(1, 65)), fit="related"),
+    *(random_rules(seed) for seed in range(18)),
+]
 """Twenty rule sets, each unlike the others."""

@@ -22,7 +22,14 @@ from support.forking import Forked
 
 HOST = "127.0.0.1"
 
-LONG = {"blocks": "1-30", "supply": "endless", "towers": "own", "fit": "any", "target": 900, "stuck": "loses"}
+LONG = {
+    "blocks": "1-30",
+    "supply": "endless",
+    "towers": "own",
+    "fit": "any",
+    "target": 900,
+    "stuck": "loses",
+}
 """A game that does not end while a test lasts, in which every block can always be placed."""
 
 
@@ -36,7 +43,9 @@ class Answer(NamedTuple):
 class Server:
     """`tower serve` as its users start it, at a port that stays the same when it is started again."""
 
-    def __init__(self, database: str | Path, port: int | None = None, *options: str, **environment: str) -> None:
+    def __init__(
+        self, database: str | Path, port: int | None = None, *options: str, **environment: str
+    ) -> None:
         self.database = str(database)
         self.port = port or free_port()
         self._options = options
@@ -62,7 +71,10 @@ class Server:
             time.sleep(0.02)
 
     def _answers(self) -> bool:
-        with suppress(OSError), socket.create_connection((HOST, self.port), timeout=SLOW) as connection:
+        with (
+            suppress(OSError),
+            socket.create_connection((HOST, self.port), timeout=SLOW) as connection,
+        ):
             connection.sendall(request("GET", "/health", close=True))
             return connection.recv(12) == b"HTTP/1.1 200"
         return False
@@ -106,7 +118,9 @@ class Server:
 
 
 @contextmanager
-def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] = ()) -> Iterator[list[Server]]:
+def serving(
+    database: str | Path, processes: int = 1, options: tuple[str, ...] = ()
+) -> Iterator[list[Server]]:
     """Have some servers at one database."""
     servers: list[Server] = []
     try:
@@ -123,12 +137,17 @@ def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] =
 def free_port() -> int:
     """Return a port that nobody uses, none of those that the system gives to connections: it would soon be taken."""
     while True:
-        with suppress(OSError), socket.create_server((HOST, 10_000 + secrets.randbelow(20_000))) as found:
+        with (
+            suppress(OSError),
+            socket.create_server((HOST, 10_000 + secrets.randbelow(20_000))) as found,
+        ):
             port: int = found.getsockname()[1]
             return port
 
 
-def request(method: str, path: str, token: str | None = None, content: object = None, *, close: bool = False) -> bytes:
+def request(
+    method: str, path: str, token: str | None = None, content: object = None, *, close: bool = False
+) -> bytes:
     """Write a request."""
     body = b"" if content is None else json.dumps(content).encode()
     lines = [f"{method} {path} HTTP/1.1", f"Host: {HOST}", f"Content-Length: {len(body)}"]
@@ -145,7 +164,9 @@ class Client:
         self.port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, method: str, path: str, token: str | None = None, content: object = None) -> Answer:
+    async def ask(
+        self, method: str, path: str, token: str | None = None, content: object = None
+    ) -> Answer:
         """Ask for something; whoever loses the server gets an OSError."""
         if self._streams is None:
             self._streams = await asyncio.open_connection(HOST, self.port)
@@ -206,7 +227,9 @@ async def game_between(first: Client, second: Client) -> Seats:
 
 async def game_at_one_table(client: Client) -> Seats:
     """Let two play a game at one table: one token is for both seats."""
-    made = await client.granted("/api/games", content={"rules": LONG, "opponent": {"kind": "table"}})
+    made = await client.granted(
+        "/api/games", content={"rules": LONG, "opponent": {"kind": "table"}}
+    )
     return Seats(made["address"], made["watch"], (made["token"], made["token"]))
 
 
@@ -223,7 +246,9 @@ async def events(
     """
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
-        writer.write(request("GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token))
+        writer.write(
+            request("GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token)
+        )
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             raise RefusedError(head)

@@ -43,11 +43,19 @@ class Site:
 
     def connect(self) -> HTTPSConnection:
         source = (VISITOR, 0) if sys.platform == "linux" else None
-        return HTTPSConnection("localhost", self.https, context=self.trust, timeout=SLOW, source_address=source)
+        return HTTPSConnection(
+            "localhost", self.https, context=self.trust, timeout=SLOW, source_address=source
+        )
 
-    def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> HTTPResponse:
+    def ask(
+        self, method: str, path: str, form: dict[str, str] | None = None, **headers: str
+    ) -> HTTPResponse:
         """Ask for something as a browser does; the answer is read and its cookies are kept."""
-        sent = {"Cookie": self.jar.sent(https=True), "Origin": f"https://localhost:{self.https}", **headers}
+        sent = {
+            "Cookie": self.jar.sent(https=True),
+            "Origin": f"https://localhost:{self.https}",
+            **headers,
+        }
         if form is not None:
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         connection = self.connect()
@@ -72,8 +80,26 @@ class Site:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     folder = tmp_path_factory.mktemp("certificate")
     made = Certificate(folder / "chain.pem", folder / "key.pem")
-    call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    call += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(made.key), "-out", str(made.chain)]
+    call = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    call += [
+        "-addext",
+        "subjectAltName=DNS:localhost",
+        "-keyout",
+        str(made.key),
+        "-out",
+        str(made.chain),
+    ]
     subprocess.run(call, check=True, capture_output=True, timeout=SLOW)
     return made
 
@@ -81,7 +107,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def program(name: str) -> str:
     found = proxies.find(name)
     if found is None:
-        pytest.skip(f"{name} is not installed; python tools/proxies.py gets it where that can be done")
+        pytest.skip(
+            f"{name} is not installed; python tools/proxies.py gets it where that can be done"
+        )
     return found
 
 
@@ -95,7 +123,9 @@ def running(call: list[str], folder: Path, port: int) -> Iterator[None]:
             env={**os.environ, "HOME": str(folder)}, start_new_session=True,
         )  # fmt: skip
     try:
-        wait_for(lambda: accepts(port), lambda: f"{call[0]} does not answer: {log.read_text()}", process)
+        wait_for(
+            lambda: accepts(port), lambda: f"{call[0]} does not answer: {log.read_text()}", process
+        )
         yield
     finally:
         process.terminate()
@@ -113,7 +143,9 @@ def accepts(port: int) -> bool:
 
 
 def wait_for(
-    happened: Callable[[], bool], otherwise: Callable[[], str], process: subprocess.Popen[bytes] | None = None
+    happened: Callable[[], bool],
+    otherwise: Callable[[], str],
+    process: subprocess.Popen[bytes] | None = None,
 ) -> None:
     deadline = time.monotonic() + SLOW
     while not happened():

@@ -131,15 +131,23 @@ def main(options: dict[str, Any]) -> int:
         assert hasattr(found, constant), name
         setattr(found, constant, value)
     given: dict[str, Any] = options.pop("settings")
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    given = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+    }
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **given)
     access_log.configure_logging(settings)
     with server.open_listener(HOST, 0) as listener:
-        return server.serve(make_app(settings, **options), settings, listener, lambda text: print(text, flush=True))
+        return server.serve(
+            make_app(settings, **options), settings, listener, lambda text: print(text, flush=True)
+        )
 
 
 def small(
-    *, patch: dict[str, float] | None = None, fails: bool = False, hangs: bool = False, **settings: Any
+    *,
+    patch: dict[str, float] | None = None,
+    fails: bool = False,
+    hangs: bool = False,
+    **settings: Any,
 ) -> list[str]:
     """Return the call that serves the small app."""
     options = {"patch": patch or {}, "fails": fails, "hangs": hangs, "settings": settings}
@@ -173,12 +181,18 @@ def asked(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str
     call = Asking(f"http://{HOST}:{port}{path}", headers=headers)
     try:
         with urlopen(call, timeout=SLOW) as answer:  # noqa: S310 - it is our own server
-            return answer.status, json.load(answer), {key.lower(): value for key, value in answer.headers.items()}
+            return (
+                answer.status,
+                json.load(answer),
+                {key.lower(): value for key, value in answer.headers.items()},
+            )
     except HTTPError as refused:
         return refused.code, refused.read().decode(), {}
 
 
-def connect(port: int, source: str = HOST, *pieces: bytes, buffer: int | None = None) -> socket.socket:
+def connect(
+    port: int, source: str = HOST, *pieces: bytes, buffer: int | None = None
+) -> socket.socket:
     """Open a connection from an address of this machine, and send bytes as they are."""
     line = socket.socket()
     line.settimeout(SLOW)
@@ -226,7 +240,10 @@ def get(path: str, *headers: str) -> bytes:
 def post(path: str, body: bytes, length: int | None = None, *headers: str) -> bytes:
     """Write a request with a body, or with a part of one."""
     size = f"Content-Length: {len(body) if length is None else length}"
-    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", size, *headers, "", ""]).encode() + body
+    return (
+        "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", size, *headers, "", ""]).encode()
+        + body
+    )
 
 
 def is_closed(line: socket.socket) -> bool:

@@ -36,7 +36,9 @@ def store_in(file: Path | str, patience: float = 10.0) -> Store:
 def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
     """Make a rulebook as it is read from a player's own file."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in rules.written().items()]
-    text = "\n".join(['title = "Mine, all mine"', "[rules]", *lines, "[voice]", 'prompt = "Höher? "'])
+    text = "\n".join(
+        ['title = "Mine, all mine"', "[rules]", *lines, "[voice]", 'prompt = "Höher? "']
+    )
     return catalogue.parse_rulebook(text.encode(), name, source or f"somewhere/{name}.toml")
 
 
@@ -89,7 +91,9 @@ SEATS = st.builds(
 @st.composite
 def any_change(draw: st.DrawFn, table: Table) -> Change:
     """Something that can be done at a table: most often a block is placed."""
-    possible = [Change("place", block) for block in table.game.legal] if table.outcome is None else []
+    possible = (
+        [Change("place", block) for block in table.game.legal] if table.outcome is None else []
+    )
     if table.may_undo and (not possible or draw(st.integers(0, 3)) == 0):
         return Change("undo", 1)
     if table.outcome is None and (not possible or draw(st.integers(0, 15)) == 0):
@@ -98,13 +102,19 @@ def any_change(draw: st.DrawFn, table: Table) -> Change:
 
 
 @st.composite
-def any_play(draw: st.DrawFn, *, most: int = 12, automatic: tuple[bool, bool] | None = None) -> list[Table]:
+def any_play(
+    draw: st.DrawFn, *, most: int = 12, automatic: tuple[bool, bool] | None = None
+) -> list[Table]:
     """A table from its beginning on, after every change."""
     game = Game(draw(any_rules()), draw(st.integers(0, 1)))
     seats = draw(st.tuples(st.booleans(), st.booleans())) if automatic is None else automatic
     table = Table(game, "my game", draw(NAMES), hidden=draw(st.booleans()), automatic=seats)
     tables = [table]
-    while len(tables) <= most and (table.outcome is None or table.may_undo) and draw(st.integers(0, 9)):
+    while (
+        len(tables) <= most
+        and (table.outcome is None or table.may_undo)
+        and draw(st.integers(0, 9))
+    ):
         table = table.answer(table.version, draw(any_change(table)))
         tables.append(table)
     return tables

@@ -28,7 +28,12 @@ def some_blocks(draw: st.DrawFn, most: int, largest: int) -> list[int]:
 
 @st.composite
 def any_rules(
-    draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highest: int = 40, beyond: bool = False
+    draw: st.DrawFn,
+    *,
+    most_blocks: int = 8,
+    largest: int = 14,
+    highest: int = 40,
+    beyond: bool = False,
 ) -> Rules:
     """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out.
 
@@ -51,11 +56,17 @@ def any_rules(
         stuck=draw(st.sampled_from(get_args(Stuck))),
         opening=draw(st.none() | st.sets(st.sampled_from(blocks), min_size=1)),
     )
-    return made if made is not None else Rules(blocks=tuple(blocks), target=draw(st.integers(1, highest)))
+    return (
+        made
+        if made is not None
+        else Rules(blocks=tuple(blocks), target=draw(st.integers(1, highest)))
+    )
 
 
 @st.composite
-def any_game(draw: st.DrawFn, *, to_the_end: bool = False, rules: st.SearchStrategy[Rules] | None = None) -> Game:
+def any_game(
+    draw: st.DrawFn, *, to_the_end: bool = False, rules: st.SearchStrategy[Rules] | None = None
+) -> Game:
     """Play random legal moves by random rules."""
     game = Game(draw(any_rules() if rules is None else rules), draw(st.integers(0, 1)))
     while game.outcome is None and (to_the_end or draw(st.integers(0, 7))):

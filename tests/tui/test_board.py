@@ -65,7 +65,9 @@ def test_a_person_plays_the_computer_to_the_end_by_mouse(game: str, tmp_path: Pa
     visit(play, file=file)
 
 
-def test_a_move_is_saved_before_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_is_saved_before_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "games.db"
     shown = BoardScreen._show_change  # noqa: SLF001 - the moment between saving and showing
 
@@ -229,7 +231,9 @@ def test_a_game_can_be_left_while_the_computer_thinks_and_a_second_key_leaves_no
     visit(play)
 
 
-def test_an_undo_takes_back_the_move_and_the_answer_and_even_the_last_move_of_a_game(tmp_path: Path) -> None:
+def test_an_undo_takes_back_the_move_and_the_answer_and_even_the_last_move_of_a_game(
+    tmp_path: Path,
+) -> None:
     async def play(at: Visit) -> None:
         await open_game(at, "draft", "2")
         await at.press("9")
@@ -277,7 +281,9 @@ def test_after_the_end_one_key_starts_a_rematch_with_sides_swapped() -> None:
 def test_after_the_end_another_level_plays_the_same_game_and_the_person_keeps_the_name() -> None:
     async def play(at: Visit) -> None:
         choice = catalogue.choose("summit", {"target": 30}, hidden=True)
-        at.app.push_screen(BoardScreen(at.app.create_session(choice, (None, "gentle"), person="Ann")))
+        at.app.push_screen(
+            BoardScreen(at.app.create_session(choice, (None, "gentle"), person="Ann"))
+        )
         await at.settle()
         assert "Remember which" in at.seen
         await at.press("g", "y")
@@ -354,7 +360,9 @@ def test_a_match_that_was_left_between_two_games_goes_on_with_the_next_one(tmp_p
     visit(leave, file=file)
 
 
-def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_computer_that_is_stopped_thinks_again_on_enter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     choose = Computer.choose
     slow = True
 
@@ -370,7 +378,10 @@ def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.
         app = at.app
         app.push_screen(
             BoardScreen(
-                app.create_session(GameChoice(catalogue.load("draft"), catalogue.load("draft").rules), ("easy", None))
+                app.create_session(
+                    GameChoice(catalogue.load("draft"), catalogue.load("draft").rules),
+                    ("easy", None),
+                )
             )
         )
         await at.until(lambda: "60 s" in at.seen)

@@ -246,7 +246,9 @@ def test_a_lesson_asks_its_positions_and_then_a_game_begins(game: str) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_review_walks_through_the_moves_with_their_values_and_reasons(size: tuple[int, int]) -> None:
+def test_a_review_walks_through_the_moves_with_their_values_and_reasons(
+    size: tuple[int, int],
+) -> None:
     async def walk(at: Visit) -> None:
         at.app.push_screen(ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")))
         await at.settle()
@@ -336,7 +338,9 @@ def test_the_levels_and_the_rules_can_be_read() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("game", GAMES)
-def test_the_board_shows_the_turn_the_towers_and_the_blocks_at_every_size(game: str, size: tuple[int, int]) -> None:
+def test_the_board_shows_the_turn_the_towers_and_the_blocks_at_every_size(
+    game: str, size: tuple[int, int]
+) -> None:
     async def look(at: Visit) -> None:
         await at.press(str(1 + GAMES.index(game)), "2")
         table = at.board.table
@@ -384,7 +388,14 @@ def test_without_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("light", [True, False])
 def test_only_colours_of_the_terminal_are_used(*, light: bool) -> None:
     async def look(at: Visit) -> None:
-        for keys in (("1", "2"), ("h",), ("escape", "h"), ("escape", "l"), ("escape", "p"), ("escape", "v")):
+        for keys in (
+            ("1", "2"),
+            ("h",),
+            ("escape", "h"),
+            ("escape", "l"),
+            ("escape", "p"),
+            ("escape", "v"),
+        ):
             await at.press(*keys)
             assert not [name for name in at.colours if name.startswith("#")], keys
 
@@ -411,6 +422,8 @@ def test_a_rule_file_is_played_like_the_five_games(tmp_path: Path) -> None:
         await at.settle()
         await at.press("5", "2")
         assert at.board.table.outcome is not None
-        assert Table(at.board.table.game, book=at.board.table.book).outcome == at.board.table.outcome
+        assert (
+            Table(at.board.table.game, book=at.board.table.book).outcome == at.board.table.outcome
+        )
 
     visit(play)

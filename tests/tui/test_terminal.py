@@ -24,7 +24,9 @@ def stored_moves(file: Path) -> tuple[int, ...]:
         opened.close()
 
 
-def test_tower_alone_opens_the_app_and_a_game_is_played_resized_killed_and_resumed(tmp_path: Path) -> None:
+def test_tower_alone_opens_the_app_and_a_game_is_played_resized_killed_and_resumed(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "games.db"
     terminal = Window(SIZE, NUMBER_TOWER_DB=str(file))
     terminal.until("summit")
@@ -68,7 +70,9 @@ def test_a_signal_ends_the_app_in_order_and_the_game_is_saved(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_terminal_that_is_closed_ends_the_app_and_loses_no_move(tmp_path: Path, *, told: bool) -> None:
+def test_a_terminal_that_is_closed_ends_the_app_and_loses_no_move(
+    tmp_path: Path, *, told: bool
+) -> None:
     file = tmp_path / "games.db"
     terminal = Window(SIZE, "play", "race", "--app", NUMBER_TOWER_DB=str(file))
     terminal.until("Player 1's turn")
@@ -82,7 +86,9 @@ def test_a_terminal_that_is_closed_ends_the_app_and_loses_no_move(tmp_path: Path
 LONG = ("summit", "--blocks", "1-24", "--target", "235", "--vs", "perfect", "--seat", "2")
 
 
-@pytest.mark.parametrize(("call", "shown"), [((), "summit"), (("play", *LONG, "--app"), "is thinking")])
+@pytest.mark.parametrize(
+    ("call", "shown"), [((), "summit"), (("play", *LONG, "--app"), "is thinking")]
+)
 def test_without_a_terminal_the_app_ends_by_itself(call: tuple[str, ...], shown: str) -> None:
     terminal = Window(SIZE, *call)
     terminal.until(shown)

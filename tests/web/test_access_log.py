@@ -124,7 +124,8 @@ def test_a_route_is_named_and_never_the_path(method: str, path: str, route: str)
 
 
 @pytest.mark.parametrize(
-    ("path", "route"), [(f"/g/room-of-ann/take/{HELD}", "/g/..."), ("/new", "/new"), ("/", "/"), ("//", "(nothing)")]
+    ("path", "route"),
+    [(f"/g/room-of-ann/take/{HELD}", "/g/..."), ("/new", "/new"), ("/", "/"), ("//", "(nothing)")],
 )
 def test_what_a_guard_refuses_is_told_without_its_path(path: str, route: str) -> None:
     kept = Kept()
@@ -142,7 +143,11 @@ def test_an_unexpected_error_is_told_with_its_traceback_and_answered_in_words() 
     assert "Traceback" not in answer.text
     assert "LookupError" not in answer.text
     error, line = kept.lines
-    assert (error["level"], error["event"], error["id"]) == ("error", "a request failed", line["id"])
+    assert (error["level"], error["event"], error["id"]) == (
+        "error",
+        "a request failed",
+        line["id"],
+    )
     assert "LookupError: no seat for [...]" in error["traceback"]
     assert "test_access_log.py" in error["traceback"]
     assert HELD not in kept.text
@@ -166,7 +171,13 @@ def test_an_error_in_the_middle_of_an_answer_is_told_and_nothing_is_added_to_it(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": [], "client": None}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "headers": [],
+        "client": None,
+    }
     asyncio.run(access_log.AccessLogMiddleware(broken)(scope, None, send))  # type: ignore[arg-type]  # nothing is received
     assert [message["type"] for message in sent] == ["http.response.start"]
     assert [line["event"] for line in kept.lines] == ["a request failed", "request"]
@@ -188,7 +199,11 @@ def test_others_errors_go_the_same_way() -> None:
     logging.getLogger("uvicorn.error").error("the loop is %s", "broken")
     logging.getLogger("uvicorn.error").info("Started server process")
     [line] = kept.lines
-    assert (line["level"], line["event"], line["by"]) == ("error", "the loop is broken", "uvicorn.error")
+    assert (line["level"], line["event"], line["by"]) == (
+        "error",
+        "the loop is broken",
+        "uvicorn.error",
+    )
 
 
 def test_a_person_reads_words() -> None:

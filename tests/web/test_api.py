@@ -47,7 +47,9 @@ def events(player: Player, count: int) -> list[dict[str, Any]]:
     answer = player.get("/events", limit=str(count))
     assert answer.headers["content-type"].startswith("text/event-stream")
     blocks = [block.split("\n") for block in answer.text.strip().split("\n\n")]
-    told = [dict(line.split(": ", 1) for line in block if not line.startswith(":")) for block in blocks]
+    told = [
+        dict(line.split(": ", 1) for line in block if not line.startswith(":")) for block in blocks
+    ]
     assert all(each["event"] == "state" for each in told)
     states = [json.loads(each["data"]) for each in told]
     assert [each["id"] for each in told] == [state["mark"] for state in states]
@@ -85,7 +87,9 @@ def test_the_levels_are_listed_from_the_weakest(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_every_game_can_be_begun_and_its_state_is_as_described(client: TestClient, name: str) -> None:
+def test_every_game_can_be_begun_and_its_state_is_as_described(
+    client: TestClient, name: str
+) -> None:
     player, made = begun(client, game=name)
     state = player.get()
     assert state.json() == made["state"]
@@ -95,7 +99,9 @@ def test_every_game_can_be_begun_and_its_state_is_as_described(client: TestClien
     assert made["seats"] == [1, 2]
 
 
-def test_who_begins_over_a_link_has_the_first_seat_and_who_joins_the_second(client: TestClient) -> None:
+def test_who_begins_over_a_link_has_the_first_seat_and_who_joins_the_second(
+    client: TestClient,
+) -> None:
     first, made = begun(client, opponent={"kind": "link"}, names=["Ann"])
     assert made["seats"] == [1]
     assert made["state"]["waiting"]
@@ -115,7 +121,10 @@ def test_a_game_can_be_joined_without_a_body(client: TestClient) -> None:
 
 def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
     first, _ = begun(client, opponent={"kind": "link"}, names=["Ann"])
-    assert "Ann" in refused(client.post(f"{first.path}/join", json={"name": "ann"}), 422, "bad_name").detail
+    assert (
+        "Ann"
+        in refused(client.post(f"{first.path}/join", json={"name": "ann"}), 422, "bad_name").detail
+    )
 
 
 def test_the_computer_moves_in_its_seat(client: TestClient) -> None:
@@ -127,7 +136,9 @@ def test_the_computer_moves_in_its_seat(client: TestClient) -> None:
 
 
 def test_only_a_computer_has_a_level(client: TestClient) -> None:
-    answer = client.post("/api/games", json={"game": "draft", "opponent": {"kind": "link", "level": "fair"}})
+    answer = client.post(
+        "/api/games", json={"game": "draft", "opponent": {"kind": "link", "level": "fair"}}
+    )
     refused(answer, 422, "bad_request")
 
 
@@ -145,17 +156,28 @@ def test_a_preset_gives_options_which_others_override(client: TestClient) -> Non
         _, made = begun(client, preset=name)
         assert made["state"]["rules"] == book.apply_options(preset.options).written()
         _, made = begun(client, preset=name, options={"blocks": "1-20"})
-        assert made["state"]["rules"] == book.apply_options({**preset.options, "blocks": "1-20"}).written()
+        assert (
+            made["state"]["rules"]
+            == book.apply_options({**preset.options, "blocks": "1-20"}).written()
+        )
     mine = "[rules]\n[presets.small]\nblocks = '1-3'\n"
     _, made = begun(client, game=None, rulefile=mine, preset="small")
     assert made["state"]["rules"]["blocks"] == "1-3"
 
 
 def test_a_preset_that_there_is_not_is_refused_with_those_there_are(client: TestClient) -> None:
-    problem = refused(client.post("/api/games", json={"game": "draft", "preset": "nothing"}), 422, "bad_rules")
+    problem = refused(
+        client.post("/api/games", json={"game": "draft", "preset": "nothing"}), 422, "bad_rules"
+    )
     assert ", ".join(catalogue.load("draft").presets) in problem.detail
-    refused(client.post("/api/games", json={"rules": {"blocks": "1-4"}, "preset": "deep"}), 422, "bad_rules")
-    refused(client.post("/api/games", json={"record": "draft:9", "preset": "deep"}), 422, "bad_request")
+    refused(
+        client.post("/api/games", json={"rules": {"blocks": "1-4"}, "preset": "deep"}),
+        422,
+        "bad_rules",
+    )
+    refused(
+        client.post("/api/games", json={"record": "draft:9", "preset": "deep"}), 422, "bad_request"
+    )
 
 
 def test_a_coin_chooses_who_begins(client: TestClient) -> None:
@@ -164,7 +186,9 @@ def test_a_coin_chooses_who_begins(client: TestClient) -> None:
 
 
 def test_rules_of_ones_own_can_be_played(client: TestClient) -> None:
-    player, made = begun(client, game=None, rules={"blocks": "1-4", "fit": "descending", "target": 6})
+    player, made = begun(
+        client, game=None, rules={"blocks": "1-4", "fit": "descending", "target": 6}
+    )
     assert made["state"]["rules"]["blocks"] == "1-4"
     assert player.place(4, 2).json()["result"] == {"winner": 2, "reason": "exact"}
 
@@ -190,12 +214,20 @@ def test_a_game_is_played_on_from_a_record(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        {"blocks": "1-3", "supply": "endless", "towers": "shared", "fit": "ascending", "stuck": "loses"},
+        {
+            "blocks": "1-3",
+            "supply": "endless",
+            "towers": "shared",
+            "fit": "ascending",
+            "stuck": "loses",
+        },
         {"blocks": "1-900", "supply": "endless", "towers": "own", "fit": "ascending"},
         {"blocks": "2,3", "supply": "endless", "fit": "unrelated", "opening": "2", "target": 9},
     ],
 )
-def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClient, rules: dict[str, str]) -> None:
+def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(
+    client: TestClient, rules: dict[str, str]
+) -> None:
     assert client.post("/api/games", json={"rules": rules}).status_code == 201
 
 
@@ -203,7 +235,11 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClie
     ("wanted", "reason", "words"),
     [
         ({}, "bad_request", "one of game, rules, rulefile and record"),
-        ({"game": "draft", "record": "draft:9"}, "bad_request", "one of game, rules, rulefile and record"),
+        (
+            {"game": "draft", "record": "draft:9"},
+            "bad_request",
+            "one of game, rules, rulefile and record",
+        ),
         ({"game": "chess"}, "no_such_rulebook", "draft"),
         ({"game": "draft", "hidden": True}, "bad_rules", "has no option hidden"),
         ({"game": "climb", "options": {"target": 3}}, "bad_rules", "has no option target"),
@@ -214,12 +250,28 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClie
         ({"rules": {"blocks": "1-1001"}}, "too_large", "at most 1,000 blocks"),
         ({"rules": {"blocks": "1-999999999999"}}, "too_large", "at most 1,000 blocks"),
         ({"rules": {"blocks": "1-500000,500002-999999"}}, "too_large", "far more"),
-        ({"game": "draft", "options": {"blocks": "1-500000,500002-999999"}}, "too_large", "far more"),
+        (
+            {"game": "draft", "options": {"blocks": "1-500000,500002-999999"}},
+            "too_large",
+            "far more",
+        ),
         ({"record": "rules(blocks=1-500000,500002-999999):1"}, "too_large", "far more"),
         ({"rulefile": "[rules]\nblocks = '1-500000,500002-999999'"}, "too_large", "far more"),
-        ({"rulefile": "[rules]\n[voice]\nturn = '" + "{legal}" * 201 + "'"}, "too_large", "at most 200 fields"),
-        ({"rulefile": "[rules]\n[voice]\nturn = '" + "{legal}" * 21 + "'"}, "too_large", "turn may have at most 20"),
-        ({"rulefile": "[rules]\n[voice]\nturn = '" + "a" * 2_001 + "'"}, "too_large", "at most 2,000 characters"),
+        (
+            {"rulefile": "[rules]\n[voice]\nturn = '" + "{legal}" * 201 + "'"},
+            "too_large",
+            "at most 200 fields",
+        ),
+        (
+            {"rulefile": "[rules]\n[voice]\nturn = '" + "{legal}" * 21 + "'"},
+            "too_large",
+            "turn may have at most 20",
+        ),
+        (
+            {"rulefile": "[rules]\n[voice]\nturn = '" + "a" * 2_001 + "'"},
+            "too_large",
+            "at most 2,000 characters",
+        ),
         ({"rules": {"target": 10**18}}, "too_large", "at most 10,000"),
         ({"rules": {"step": 2}}, "bad_rules", "ascending"),
         ({"rulefile": "[rules]\nblocks = 3"}, "bad_rules", "rules.blocks"),
@@ -345,7 +397,12 @@ def test_a_player_resigns_and_a_rematch_swaps_who_begins(client: TestClient) -> 
 def test_a_match_goes_on_at_once_until_it_is_decided(client: TestClient) -> None:
     first, second, _ = linked(client, best_of=3)
     second.post("resign")
-    assert first.post("rematch").json()["series"] == {"number": 2, "best_of": 3, "score": [1, 0], "over": False}
+    assert first.post("rematch").json()["series"] == {
+        "number": 2,
+        "best_of": 3,
+        "score": [1, 0],
+        "over": False,
+    }
     decided = second.post("resign").json()
     assert decided["series"]["over"]
     refused(first.post("rematch"), 409, "not_now")
@@ -361,7 +418,10 @@ def test_what_one_may_do_is_told(client: TestClient) -> None:
     assert first.get("/seat").json() == {"seats": [1], "may": ["move", "resign", "hint"]}
     first.place(9)
     first.post("offers", {"kind": "takeback"})
-    assert second.get("/seat").json() == {"seats": [2], "may": ["move", "resign", "accept", "decline", "hint"]}
+    assert second.get("/seat").json() == {
+        "seats": [2],
+        "may": ["move", "resign", "accept", "decline", "hint"],
+    }
 
 
 def test_a_seat_is_moved_to_another_device_once(client: TestClient) -> None:
@@ -421,10 +481,20 @@ def test_a_game_that_is_not_there_is_not_found(client: TestClient, path: str, ad
     refused(client.get(f"/api/games/{address}{path}"), 404, "no_such_game")
 
 
-@pytest.mark.parametrize("what", ["moves", "undo", "resign", "offers/accept", "handover", "take", "join", "hint"])
+@pytest.mark.parametrize(
+    "what", ["moves", "undo", "resign", "offers/accept", "handover", "take", "join", "hint"]
+)
 def test_nothing_can_be_done_in_a_game_that_is_not_there(client: TestClient, what: str) -> None:
-    content = {"moves": {"block": 1, "version": 0}, "undo": {"version": 0}, "take": {"code": "x"}}.get(what, {})
-    refused(client.post(f"/api/games/nowhere/{what}", json=content, headers=bearing("x")), 404, "no_such_game")
+    content = {
+        "moves": {"block": 1, "version": 0},
+        "undo": {"version": 0},
+        "take": {"code": "x"},
+    }.get(what, {})
+    refused(
+        client.post(f"/api/games/nowhere/{what}", json=content, headers=bearing("x")),
+        404,
+        "no_such_game",
+    )
 
 
 # To learn -------------------------------------------------------------------------------------------------------------
@@ -478,11 +548,15 @@ def test_the_puzzle_of_the_day_is_solved(client: TestClient) -> None:
     assert "answer" not in puzzle
     told = client.post("/api/puzzles/answer", json={"day": "2026-01-05"}).json()
     for block in puzzle["choices"]:
-        judged = client.post("/api/puzzles/answer", json={"day": "2026-01-05", "block": block}).json()
+        judged = client.post(
+            "/api/puzzles/answer", json={"day": "2026-01-05", "block": block}
+        ).json()
         assert judged["right"] == (block == told["answer"])
         assert judged["answer"] == (block if judged["right"] else None)
         assert judged["said"]
-    assert not client.post("/api/puzzles/answer", json={"day": "2026-01-05", "block": 10**9}).json()["right"]
+    assert not client.post(
+        "/api/puzzles/answer", json={"day": "2026-01-05", "block": 10**9}
+    ).json()["right"]
 
 
 def test_endless_puzzles_come_by_number_and_grade(client: TestClient) -> None:
@@ -490,16 +564,22 @@ def test_endless_puzzles_come_by_number_and_grade(client: TestClient) -> None:
     puzzle = client.get("/api/puzzles", params=query).json()
     assert (puzzle["grade"], puzzle["game"], puzzle["number"]) == (1, "draft", 3)
     assert puzzle["record"].startswith("draft")
-    told = client.post("/api/puzzles/answer", json={"seed": "7", "number": 3, "grade": 1, "game": "draft"}).json()
+    told = client.post(
+        "/api/puzzles/answer", json={"seed": "7", "number": 3, "grade": 1, "game": "draft"}
+    ).json()
     assert told["answer"] in puzzle["choices"]
 
 
-@pytest.mark.parametrize("query", ["day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01"])
+@pytest.mark.parametrize(
+    "query", ["day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01"]
+)
 def test_a_day_that_is_none_is_refused(client: TestClient, query: str) -> None:
     refused(client.get(f"/api/puzzles/daily?{query}"), 422, "bad_request")
 
 
-@pytest.mark.parametrize("query", ["grade=6", "grade=0", "number=0", "number=1e9", "game=chess", "seed=%00", "seed="])
+@pytest.mark.parametrize(
+    "query", ["grade=6", "grade=0", "number=0", "number=1e9", "game=chess", "seed=%00", "seed="]
+)
 def test_a_puzzle_that_cannot_be_is_refused(client: TestClient, query: str) -> None:
     refused(client.get(f"/api/puzzles?{query}"), 422, "bad_request")
 
@@ -514,7 +594,18 @@ def test_the_puzzle_of_a_day_to_come_is_not_told(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"\xff\xfe", b"[" * 100_000, b'{"block": ' + b"9" * 5000 + b"}", b"", b"null", b"[]", b"3", b'"x"']
+    "body",
+    [
+        b"{",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"block": ' + b"9" * 5000 + b"}",
+        b"",
+        b"null",
+        b"[]",
+        b"3",
+        b'"x"',
+    ],
 )
 def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body: bytes) -> None:
     player, _ = begun(client)
@@ -545,12 +636,16 @@ def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body
         {"block": 9, "version": 0, "\0": {"deep": [[[[]]]]}},
     ],
 )
-def test_a_move_that_is_none_is_refused_with_pointers(client: TestClient, move: dict[str, Any]) -> None:
+def test_a_move_that_is_none_is_refused_with_pointers(
+    client: TestClient, move: dict[str, Any]
+) -> None:
     player, _ = begun(client)
     assert player.token is not None
     headers = {"Content-Type": "application/json", **bearing(player.token)}
     problem = refused(
-        client.post(f"{player.path}/moves", content=json.dumps(move), headers=headers), 422, "bad_request"
+        client.post(f"{player.path}/moves", content=json.dumps(move), headers=headers),
+        422,
+        "bad_request",
     )
     assert problem.errors
     assert all(error.pointer.startswith("/") or "\ud800" in move for error in problem.errors)
@@ -561,20 +656,28 @@ def test_a_move_that_is_none_is_refused_with_pointers(client: TestClient, move: 
 def test_a_name_that_is_none_is_refused(client: TestClient, text: str) -> None:
     first, _ = begun(client, opponent={"kind": "link"})
     content = json.dumps({"name": text})
-    answer = client.post(f"{first.path}/join", content=content, headers={"Content-Type": "application/json"})
+    answer = client.post(
+        f"{first.path}/join", content=content, headers={"Content-Type": "application/json"}
+    )
     assert answer.status_code == 422
     refused(answer, 422, json.loads(answer.text)["reason"])
     for key in ("record", "rulefile", "game"):
         wish = json.dumps({key: text})
-        answer = client.post("/api/games", content=wish, headers={"Content-Type": "application/json"})
+        answer = client.post(
+            "/api/games", content=wish, headers={"Content-Type": "application/json"}
+        )
         refused(answer, 422, json.loads(answer.text)["reason"])
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "nonsense"])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "nonsense"]
+)
 def test_a_body_that_is_sent_as_something_else_is_refused(client: TestClient, kind: str) -> None:
     player, made = begun(client)
     headers = {"Content-Type": kind, **bearing(made["token"])}
-    refused(client.post(f"{player.path}/moves", content=b"block=9", headers=headers), 415, "not_json")
+    refused(
+        client.post(f"{player.path}/moves", content=b"block=9", headers=headers), 415, "not_json"
+    )
     refused(client.post(f"{player.path}/resign", content=b"", headers=headers), 415, "not_json")
     assert player.get().json()["result"] is None
 
@@ -596,7 +699,11 @@ def test_too_large_a_body_is_refused(client: TestClient) -> None:
 
 def operations(client: TestClient) -> dict[tuple[str, str], dict[str, Any]]:
     paths = client.get("/openapi.json").json()["paths"]
-    return {(method.upper(), path): each for path, item in paths.items() for method, each in item.items()}
+    return {
+        (method.upper(), path): each
+        for path, item in paths.items()
+        for method, each in item.items()
+    }
 
 
 def test_the_description_is_of_the_api_alone_and_tells_every_refusal(client: TestClient) -> None:
@@ -615,7 +722,9 @@ def test_the_description_is_of_the_api_alone_and_tells_every_refusal(client: Tes
                 ProblemDetails.model_validate(reply["content"][PROBLEM]["example"])
 
 
-def test_the_page_shows_every_operation_and_object_and_loads_nothing_from_elsewhere(client: TestClient) -> None:
+def test_the_page_shows_every_operation_and_object_and_loads_nothing_from_elsewhere(
+    client: TestClient,
+) -> None:
     page = client.get("/docs")
     assert page.status_code == 200
     for (method, path), operation in operations(client).items():
@@ -645,10 +754,14 @@ def test_the_examples_of_a_new_game_can_be_played(client: TestClient) -> None:
 
 def test_the_commands_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
     blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    commands, told = ("".join(text for kind, text in blocks if kind == which) for which in ("sh", "text"))
+    commands, told = (
+        "".join(text for kind, text in blocks if kind == which) for which in ("sh", "text")
+    )
     assert commands.count("curl") > 8
     with serving(tmp_path / "games.db") as (server,):
         environment = plain_environment(SERVER=f"http://127.0.0.1:{server.port}")
         call = ["bash", "-ec", commands]
-        done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        done = subprocess.run(
+            call, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+        )
     assert (done.stdout, done.stderr) == (told, "")

@@ -43,7 +43,9 @@ CONFIG = schemathesis.Config.from_dict(
     {
         "seed": 20270131,
         "max-stream-events": 1,
-        "phases": {"coverage": {"enabled": THOROUGH}},  # more than a thousand requests, made while tests are collected
+        "phases": {
+            "coverage": {"enabled": THOROUGH}
+        },  # more than a thousand requests, made while tests are collected
         "checks": {
             # A request can be well-formed and make no game: rules that cannot be, or a record with a false move.
             "positive_data_acceptance": {"enabled": False},
@@ -95,9 +97,13 @@ def rooms() -> Iterator[Rooms]:
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-def test_every_answer_is_as_described_and_none_is_an_error_of_ours(case: schemathesis.Case[Any], rooms: Rooms) -> None:
+def test_every_answer_is_as_described_and_none_is_an_error_of_ours(
+    case: schemathesis.Case[Any], rooms: Rooms
+) -> None:
     wrong = (
-        {place.value for place, part in case.meta.components.items() if part.mode.is_negative} if case.meta else {""}
+        {place.value for place, part in case.meta.components.items() if part.mode.is_negative}
+        if case.meta
+        else {""}
     )
     headers = None
     if "{address}" in case.operation.path and not wrong & {"path", "header"}:
@@ -105,6 +111,11 @@ def test_every_answer_is_as_described_and_none_is_an_error_of_ours(case: schemat
         case.path_parameters = {"address": address}
         headers = bearing(token)
     for given in (case.query, case.body):
-        if "puzzles" in case.operation.path and not wrong and isinstance(given, dict) and "number" in given:
+        if (
+            "puzzles" in case.operation.path
+            and not wrong
+            and isinstance(given, dict)
+            and "number" in given
+        ):
             given.update(PUZZLE)
     case.call_and_validate(headers=headers, timeout=SLOW)

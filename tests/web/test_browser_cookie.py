@@ -58,7 +58,9 @@ def test_the_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(browser:
     begun = browser.ask("POST", "/new", **NEW)
     [first] = begun.headers.get_list("set-cookie")
     assert re.fullmatch(
-        r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax", first, re.ASCII
+        r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax",
+        first,
+        re.ASCII,
     )
     for path in ("/", begun.headers["location"]):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == [first]
@@ -73,17 +75,29 @@ def test_over_https_only_this_host_can_set_the_cookie(browser: Browser) -> None:
     assert not browser.holds(room_of(begun)), "it is not sent over http"
 
 
-def test_nothing_is_set_for_a_visitor_who_holds_no_seat(client: TestClient, browser: Browser) -> None:
+def test_nothing_is_set_for_a_visitor_who_holds_no_seat(
+    client: TestClient, browser: Browser
+) -> None:
     player, made = begun(client, opponent={"kind": "link"})
     for path in ("/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/games", "/nowhere"):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
-    assert browser.ask("POST", "/new", data={"opponent": "nobody"}).headers.get_list("set-cookie") == []
+    assert (
+        browser.ask("POST", "/new", data={"opponent": "nobody"}).headers.get_list("set-cookie")
+        == []
+    )
 
 
-def test_programs_files_and_streams_are_answered_without_cookies(client: TestClient, browser: Browser) -> None:
+def test_programs_files_and_streams_are_answered_without_cookies(
+    client: TestClient, browser: Browser
+) -> None:
     [room] = with_old_cookies(client, browser, 1)
     address = room.removeprefix("/g/")
-    for path in (f"/api/games/{address}", f"/api/games/{address}/events?limit=1", "/static/tower.css", "/health"):
+    for path in (
+        f"/api/games/{address}",
+        f"/api/games/{address}/events?limit=1",
+        "/static/tower.css",
+        "/health",
+    ):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
 
 
@@ -91,9 +105,14 @@ def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser
     path = f"/api/games/{browser.begin().removeprefix('/g/')}"
     stranger, _ = begun(client)
     assert browser.ask("GET", f"{path}/seat").json()["seats"] == [1, 2]
-    assert browser.ask("POST", f"{path}/moves", json={"block": 9, "version": 0}).json()["moves"] == [9]
+    assert browser.ask("POST", f"{path}/moves", json={"block": 9, "version": 0}).json()[
+        "moves"
+    ] == [9]
     assert browser.ask("GET", f"{stranger.path}/seat").json()["seats"] == []
-    assert browser.ask("POST", f"{stranger.path}/moves", json={"block": 9, "version": 0}).status_code == 401
+    assert (
+        browser.ask("POST", f"{stranger.path}/moves", json={"block": 9, "version": 0}).status_code
+        == 401
+    )
 
 
 def test_the_database_holds_only_the_digest_of_the_secret(tmp_path: Path) -> None:
@@ -126,7 +145,9 @@ def code_for(browser: Browser, room: str) -> str:
     return str(re.findall(rf"{room}/take/([\w-]+)", page)[0])
 
 
-def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(client: TestClient, browser: Browser) -> None:
+def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(
+    client: TestClient, browser: Browser
+) -> None:
     room, other, third = browser.begin(), Browser(client.app), Browser(client.app)
     path = f"/api/games{room.removeprefix('/g')}"
     assert room_of(other.ask("POST", f"{room}/take/{code_for(browser, room)}")) == room
@@ -136,10 +157,14 @@ def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(client: Tes
     taken = third.ask("POST", f"{path}/take", json={"code": code_for(other, room)}).json()
     assert taken["seats"] == [1, 2]
     assert not other.holds(room)
-    assert Player(client, room.removeprefix("/g/"), taken["token"]).post("resign").status_code == 200
+    assert (
+        Player(client, room.removeprefix("/g/"), taken["token"]).post("resign").status_code == 200
+    )
 
 
-def test_a_token_is_void_once_a_browser_has_taken_its_seat(client: TestClient, browser: Browser) -> None:
+def test_a_token_is_void_once_a_browser_has_taken_its_seat(
+    client: TestClient, browser: Browser
+) -> None:
     player, _ = begun(client)
     code = player.post("handover").json()["code"]
     room = room_of(browser.ask("POST", f"/g/{player.address}/take/{code}"))
@@ -161,7 +186,9 @@ def settled(browser: Browser, **more: Any) -> int:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_tabs_that_begin_games_at_once_at_the_first_visit_lose_no_seat(browser: Browser, order: list[int]) -> None:
+def test_tabs_that_begin_games_at_once_at_the_first_visit_lose_no_seat(
+    browser: Browser, order: list[int]
+) -> None:
     answers = [browser.answered("POST", "/new", **NEW) for _ in range(3)]
     rooms = [room_of(answer) for answer in answers]
     for number in order:
@@ -174,7 +201,9 @@ def test_tabs_that_begin_games_at_once_at_the_first_visit_lose_no_seat(browser: 
 
 
 @pytest.mark.parametrize("https", [False, True])
-def test_an_answer_to_a_first_visit_that_comes_late_takes_no_seat_away(browser: Browser, *, https: bool) -> None:
+def test_an_answer_to_a_first_visit_that_comes_late_takes_no_seat_away(
+    browser: Browser, *, https: bool
+) -> None:
     late = browser.answered("POST", "/new", https=https, **NEW)
     rooms = [browser.begin(https=https) for _ in range(2)]
     browser.ask("GET", rooms[0], https=https)
@@ -193,7 +222,9 @@ def test_two_cookies_with_one_secret_become_one(browser: Browser) -> None:
     assert browser.holds(room)
 
 
-def test_a_game_begun_while_the_cookies_of_its_browser_are_merged_is_not_lost(browser: Browser) -> None:
+def test_a_game_begun_while_the_cookies_of_its_browser_are_merged_is_not_lost(
+    browser: Browser,
+) -> None:
     """The tab knows one cookie, the pages beside it know both, and its answer comes last."""
     answers = [browser.answered("POST", "/new", **NEW) for _ in range(2)]
     for answer in answers:
@@ -211,7 +242,9 @@ def test_a_game_begun_while_the_cookies_of_its_browser_are_merged_is_not_lost(br
     assert all(browser.holds(room) for room in rooms)
 
 
-def test_an_answer_that_never_arrives_takes_no_seat_away(client: TestClient, browser: Browser) -> None:
+def test_an_answer_that_never_arrives_takes_no_seat_away(
+    client: TestClient, browser: Browser
+) -> None:
     rooms = with_old_cookies(client, browser, 3)
     for _ in range(3):
         browser.answered("GET", "/")
@@ -254,7 +287,9 @@ def test_old_cookies_of_games_that_are_gone_are_deleted_within_few_pages(browser
     assert max(browser.heads) < HEAD
 
 
-def test_the_seat_of_an_old_cookie_is_the_right_one_of_two(client: TestClient, browser: Browser) -> None:
+def test_the_seat_of_an_old_cookie_is_the_right_one_of_two(
+    client: TestClient, browser: Browser
+) -> None:
     first, second, _ = linked(client)
     assert second.token is not None
     browser.jar.cookies[f"seat-{first.address}"] = second.token
@@ -262,10 +297,14 @@ def test_the_seat_of_an_old_cookie_is_the_right_one_of_two(client: TestClient, b
     assert browser.jar.seat_cookies == []
     assert browser.ask("GET", f"{first.path}/seat").json()["seats"] == [2]
     for player in (first, second):
-        assert player.get("/seat").json()["seats"] == [1 if player is first else 2], "tokens hold their seats as before"
+        assert player.get("/seat").json()["seats"] == [1 if player is first else 2], (
+            "tokens hold their seats as before"
+        )
 
 
-def test_an_old_cookie_with_the_token_of_another_game_holds_nothing(client: TestClient, browser: Browser) -> None:
+def test_an_old_cookie_with_the_token_of_another_game_holds_nothing(
+    client: TestClient, browser: Browser
+) -> None:
     first, _ = begun(client)
     _, made = begun(client)
     browser.jar.cookies[f"seat-{first.address}"] = made["token"]
@@ -304,7 +343,9 @@ def test_a_browser_that_takes_no_new_cookie_keeps_its_seats_by_the_old_ones(
 # From http to https ---------------------------------------------------------------------------------------------------
 
 
-def test_a_cookie_that_was_set_over_http_is_honoured_and_replaced_over_https(browser: Browser) -> None:
+def test_a_cookie_that_was_set_over_http_is_honoured_and_replaced_over_https(
+    browser: Browser,
+) -> None:
     rooms = [browser.begin() for _ in range(3)]
     assert sorted(listed(browser.lists(https=True))) == sorted(rooms)
     settled(browser, https=True)
@@ -315,7 +356,9 @@ def test_a_cookie_that_was_set_over_http_is_honoured_and_replaced_over_https(bro
     assert browser.holds(again, https=True)
 
 
-def test_over_https_a_cookie_that_others_could_have_set_is_given_no_seat(client: TestClient, browser: Browser) -> None:
+def test_over_https_a_cookie_that_others_could_have_set_is_given_no_seat(
+    client: TestClient, browser: Browser
+) -> None:
     attacker = Browser(client.app)
     attacker.begin()
     browser.jar.cookies |= attacker.jar.cookies
@@ -329,7 +372,9 @@ def test_over_https_a_cookie_that_others_could_have_set_is_given_no_seat(client:
 # In the database ------------------------------------------------------------------------------------------------------
 
 
-def test_very_many_seats_are_moved_in_portions(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_many_seats_are_moved_in_portions(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(browsers, "MAX_MOVED", 4)
     rooms = [browser.begin() for _ in range(5)]
     old = browser.jar.browser_cookies[0]
@@ -342,7 +387,9 @@ def test_very_many_seats_are_moved_in_portions(browser: Browser, monkeypatch: py
     assert all(browser.holds(room, https=True) for room in rooms)
 
 
-def test_a_seat_that_is_handed_over_meanwhile_is_not_moved(client: TestClient, browser: Browser) -> None:
+def test_a_seat_that_is_handed_over_meanwhile_is_not_moved(
+    client: TestClient, browser: Browser
+) -> None:
     [room] = with_old_cookies(client, browser, 1)
     lobby = client.app.state.lobby  # type: ignore[attr-defined] # ours
     token = browser.jar.cookies[f"seat-{room.removeprefix('/g/')}"]
@@ -350,7 +397,9 @@ def test_a_seat_that_is_handed_over_meanwhile_is_not_moved(client: TestClient, b
     found = client.portal.call(lobby.survey_seats, "mine", {room.removeprefix("/g/"): token}, [])
     assert len(found.by_token) == 2
     other = Browser(client.app)
-    code = client.post(f"/api/games{room.removeprefix('/g')}/handover", headers=bearing(token)).json()["code"]
+    code = client.post(
+        f"/api/games{room.removeprefix('/g')}/handover", headers=bearing(token)
+    ).json()["code"]
     other.ask("POST", f"{room}/take/{code}")
     client.portal.call(lobby.move_seats, "mine", found.by_token)
     assert other.holds(room)

@@ -52,7 +52,9 @@ def make_classes(database: Database) -> tuple[Classes, StoredClassroom]:
     return Classes(access, Hub(), Quota(lambda: 0, None)), stored
 
 
-async def ask_while(database: Database, classes: Classes, code: str, many: int, meanwhile: Callable[[], None]) -> Any:
+async def ask_while(
+    database: Database, classes: Classes, code: str, many: int, meanwhile: Callable[[], None]
+) -> Any:
     asked = [asyncio.create_task(classes.find(code, fresh=False)) for _ in range(many)]
     await asyncio.sleep(0)
     meanwhile()

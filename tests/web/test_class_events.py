@@ -50,7 +50,9 @@ class Lesson:
             room = await self.classes.find_room(stored, 1)
             table = room.room.table
             mover = stored.classroom.get_names(stored.classroom.pairings[0])[table.game.to_move]
-            await self.lobby.act(room.address, Credentials(browsers=(mover,)), Move(table.version, block))
+            await self.lobby.act(
+                room.address, Credentials(browsers=(mover,)), Move(table.version, block)
+            )
 
 
 class Follower:
@@ -116,7 +118,9 @@ def test_the_wall_follows_the_rooms_of_the_next_round(tmp_path: Path) -> None:
 def test_who_is_removed_sees_no_more_of_the_wall(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with (
-            following(stream_wall(lesson.classes, lesson.code, Credentials(browsers=("Ann",)))) as seen_by_ann,
+            following(
+                stream_wall(lesson.classes, lesson.code, Credentials(browsers=("Ann",)))
+            ) as seen_by_ann,
             following(stream_wall(lesson.classes, lesson.code, TEACHER)) as seen_by_teacher,
         ):
             await seen_by_ann.next()
@@ -129,7 +133,9 @@ def test_who_is_removed_sees_no_more_of_the_wall(tmp_path: Path) -> None:
     in_class(tmp_path, script)
 
 
-def test_a_game_that_nobody_moves_in_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_nobody_moves_in_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def script(lesson: Lesson) -> None:
         monkeypatch.setattr(class_view, "HEARTBEAT", 0.01)
         await lesson.act(StartRound(1))
@@ -188,7 +194,9 @@ def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) 
             before = await lesson.classes.find(lesson.code, fresh=False)
             await other.classes.join(lesson.code, "Zoë", "Zoë")
             assert await lesson.classes.find(lesson.code, fresh=False) == before
-            assert len((await lesson.classes.find(lesson.code)).classroom.pupils) == 3, "a page is always fresh"
+            assert len((await lesson.classes.find(lesson.code)).classroom.pupils) == 3, (
+                "a page is always fresh"
+            )
             await other.classes.join(lesson.code, "Yan", "Yan")
             version = (await other.classes.find(lesson.code)).version
             lesson.lobby.note_change(ClassNotice(before.id, version))

@@ -50,7 +50,9 @@ class Class:
     def __init__(self, servers: list[Server], count: int) -> None:
         self.teacher = Person(servers[0])
         self.code = self.teacher.post("/class/new", games="draft").headers["location"][-5:]
-        self.pupils = {f"Pupil {number}": Person(servers[number % len(servers)]) for number in range(count)}
+        self.pupils = {
+            f"Pupil {number}": Person(servers[number % len(servers)]) for number in range(count)
+        }
         for name, pupil in self.pupils.items():
             pupil.post(f"/class/{self.code}/join", name=name)
 
@@ -58,7 +60,9 @@ class Class:
         """Return another teacher, who opens the newest link at a server that has seen the class before."""
         colleague = Person(server)
         colleague.get(f"/class/{self.code}")
-        shown = self.teacher.client.post(f"http://{HOST}:{self.teacher.server.port}/class/{self.code}/links")
+        shown = self.teacher.client.post(
+            f"http://{HOST}:{self.teacher.server.port}/class/{self.code}/links"
+        )
         links = re.findall(r"(/class/\w+/teach/[\w-]+)", shown.text)
         colleague.post(links[0])
         return colleague
@@ -97,7 +101,9 @@ def closing() -> Iterator[list[Class]]:
             person.client.close()
 
 
-def test_a_class_goes_on_after_a_server_was_killed_at_any_step(tmp_path: Path, closing: list[Class]) -> None:
+def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
+    tmp_path: Path, closing: list[Class]
+) -> None:
     with serving(tmp_path / "games.db") as (server,):
 
         def kill() -> None:
@@ -130,7 +136,9 @@ def test_two_servers_serve_one_class(database: str, closing: list[Class]) -> Non
         closing.append(lesson)
         lesson.start(1)
         for first, second in lesson.find_pairs():
-            assert lesson.pupils[first].find_game(lesson.code) == lesson.pupils[second].find_game(lesson.code)
+            assert lesson.pupils[first].find_game(lesson.code) == lesson.pupils[second].find_game(
+                lesson.code
+            )
             lesson.place(first, 9)
             lesson.place(second, 8)
             lesson.place(first, 6)
@@ -147,14 +155,23 @@ def do_together(*actions: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_what_is_done_at_both_servers_at_once_counts_once(database: str, closing: list[Class]) -> None:
+def test_what_is_done_at_both_servers_at_once_counts_once(
+    database: str, closing: list[Class]
+) -> None:
     with serving(database, 2) as servers:
         lesson = Class(servers, 6)
         closing.append(lesson)
         colleague = lesson.invite_teacher(servers[1])
         path = f"/class/{lesson.code}"
-        do_together(*(partial(each.post, f"{path}/start", round="1") for each in (lesson.teacher, colleague)))
-        assert sorted(name for pair in lesson.find_pairs() for name in pair) == sorted(lesson.pupils)
+        do_together(
+            *(
+                partial(each.post, f"{path}/start", round="1")
+                for each in (lesson.teacher, colleague)
+            )
+        )
+        assert sorted(name for pair in lesson.find_pairs() for name in pair) == sorted(
+            lesson.pupils
+        )
         do_together(*(partial(each.post, f"{path}/leave") for each in lesson.pupils.values()))
         assert colleague.get(path).text.count("has left") == len(lesson.pupils)
         colleague.client.close()
@@ -178,7 +195,9 @@ async def wait_for(lines: AsyncIterator[str], wanted: str) -> str:
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_move_at_one_server_reaches_the_wall_at_the_other(database: str, closing: list[Class]) -> None:
+def test_a_move_at_one_server_reaches_the_wall_at_the_other(
+    database: str, closing: list[Class]
+) -> None:
     async def watch(lesson: Class, server: Server) -> None:
         lesson.teacher.server = server
         async with follow_wall(lesson.teacher, lesson.code) as lines:

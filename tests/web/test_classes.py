@@ -53,7 +53,9 @@ def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_wrong_with_a_new_class_is_said(client: TestClient, fields: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_with_a_new_class_is_said(
+    client: TestClient, fields: dict[str, Any], words: str
+) -> None:
     answer = Visitor(client).post("/class/new", **fields)
     assert answer.status_code == 422
     assert words.casefold() in answer.text.casefold()
@@ -72,8 +74,12 @@ def test_pupils_join_by_the_code_however_they_type_it(client: TestClient) -> Non
     assert "<bdi>Zoë</bdi>" in lesson.teacher.get(lesson.path).text
 
 
-@pytest.mark.parametrize(("name", "words"), [("ann", "called ann already"), ("", "is empty"), ("x" * 41, "at most 40")])
-def test_a_name_that_cannot_be_used_is_refused_with_the_reason(client: TestClient, name: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"), [("ann", "called ann already"), ("", "is empty"), ("x" * 41, "at most 40")]
+)
+def test_a_name_that_cannot_be_used_is_refused_with_the_reason(
+    client: TestClient, name: str, words: str
+) -> None:
     lesson = Lesson(client, 1)
     answer = Visitor(client).post(f"{lesson.path}/join", name=name)
     assert answer.status_code == 422
@@ -132,7 +138,9 @@ def test_each_game_of_a_class_can_have_a_preset(client: TestClient) -> None:
         lesson = Lesson(client, 2, games=[book.name, other.name], **chosen)
         lesson.start()
         preset = book.presets[chosen[f"preset-{book.name}"]]
-        assert find_room(client, lesson, "Ann").table.game.rules == book.apply_options(preset.options)
+        assert find_room(client, lesson, "Ann").table.game.rules == book.apply_options(
+            preset.options
+        )
 
 
 def test_rounds_take_the_games_in_turn(client: TestClient) -> None:
@@ -177,7 +185,9 @@ def test_a_round_is_played_and_the_next_one_pairs_others(client: TestClient) -> 
     assert finished is None, "who has finished waits on the page of the class"
     lesson.start(2)
     second_round = lesson.find_pairs()
-    assert {frozenset(pair) for pair in first_round}.isdisjoint({frozenset(pair) for pair in second_round})
+    assert {frozenset(pair) for pair in first_round}.isdisjoint(
+        {frozenset(pair) for pair in second_round}
+    )
     winners = {pair[0] for pair in first_round}
     assert any(set(pair) == winners for pair in second_round), "those with a point meet"
 
@@ -258,9 +268,15 @@ def test_a_paused_class_waits(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("action", "points", "words"),
-    [("forfeit", {"0.0", "1.0"}, "forfeit"), ("draw", {"0.5"}, "abandoned"), ("cancel", {"0.0"}, "cancelled")],
+    [
+        ("forfeit", {"0.0", "1.0"}, "forfeit"),
+        ("draw", {"0.5"}, "abandoned"),
+        ("cancel", {"0.0"}, "cancelled"),
+    ],
 )
-def test_the_teacher_ends_a_game(client: TestClient, action: str, points: set[str], words: str) -> None:
+def test_the_teacher_ends_a_game(
+    client: TestClient, action: str, points: set[str], words: str
+) -> None:
     lesson = Lesson(client, 2)
     lesson.start()
     game = lesson.find_game("Ann")
@@ -282,7 +298,9 @@ def test_the_teacher_ends_a_game(client: TestClient, action: str, points: set[st
         ("cancel", "Ann", "Your teacher ended this game. It does not count."),
     ],
 )
-def test_pupils_read_what_the_teacher_decided(client: TestClient, action: str, pupil: str, words: str) -> None:
+def test_pupils_read_what_the_teacher_decided(
+    client: TestClient, action: str, pupil: str, words: str
+) -> None:
     lesson = Lesson(client, 2)
     lesson.start()
     game = str(lesson.find_game("Ann"))
@@ -290,7 +308,9 @@ def test_pupils_read_what_the_teacher_decided(client: TestClient, action: str, p
     assert words in lesson.pupils[pupil].get(game).text
 
 
-def test_nobody_is_gone_when_a_round_begins(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_gone_when_a_round_begins(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lesson = Lesson(client, 2)
     lesson.start()
     assert "gone</span>" not in lesson.teacher.get(lesson.path).text
@@ -298,7 +318,9 @@ def test_nobody_is_gone_when_a_round_begins(client: TestClient, monkeypatch: pyt
     assert lesson.teacher.get(lesson.path).text.count("gone</span>") == 2
 
 
-def test_a_pupil_who_plays_the_computer_is_here(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pupil_who_plays_the_computer_is_here(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(class_view, "ARRIVAL", timedelta(0))
     lesson = Lesson(client, 3, odd="computer")
     lesson.start()
@@ -309,7 +331,9 @@ def test_a_pupil_who_plays_the_computer_is_here(client: TestClient, monkeypatch:
     assert "gone</span>" not in page
 
 
-def test_the_last_page_of_a_pupil_without_a_script_leads_to_the_next_game(client: TestClient) -> None:
+def test_the_last_page_of_a_pupil_without_a_script_leads_to_the_next_game(
+    client: TestClient,
+) -> None:
     lesson = Lesson(client, 2)
     lesson.start()
     game = str(lesson.find_game("Ann"))
@@ -489,12 +513,16 @@ def lesson(client: TestClient) -> Lesson:
 
 
 def make_visitor(lesson: Lesson, role: Role) -> Visitor:
-    return {"teacher": lesson.teacher, "pupil": lesson.pupils["Ann"]}.get(role, Visitor(lesson.client))
+    return {"teacher": lesson.teacher, "pupil": lesson.pupils["Ann"]}.get(
+        role, Visitor(lesson.client)
+    )
 
 
 @pytest.mark.parametrize("role", get_args(Role))
 @pytest.mark.parametrize("right", [right for right in RIGHTS if right in PAGES])
-def test_each_role_sees_what_the_table_of_rights_says(lesson: Lesson, right: str, role: Role) -> None:
+def test_each_role_sees_what_the_table_of_rights_says(
+    lesson: Lesson, right: str, role: Role
+) -> None:
     visitor, base = make_visitor(lesson, role), lesson.path
     paths = [base + path for path in PAGES[right]]
     if role == "spectator":
@@ -512,7 +540,10 @@ def test_each_role_sees_what_the_table_of_rights_says(lesson: Lesson, right: str
 def read_class(lesson: Lesson) -> list[str]:
     """Return the version of a class, which every change raises, and its games; no part of it changes with the clock."""
     waiting = lesson.pupils["Zac"].get(lesson.path).text
-    return [*re.findall(r'data-mark="(\d+)', waiting), lesson.teacher.get(f"{lesson.path}/games.jsonl").text]
+    return [
+        *re.findall(r'data-mark="(\d+)', waiting),
+        lesson.teacher.get(f"{lesson.path}/games.jsonl").text,
+    ]
 
 
 @pytest.mark.parametrize("role", get_args(Role))
@@ -569,5 +600,8 @@ def test_spectators_see_no_code_and_no_play_address(lesson: Lesson) -> None:
     assert "/g/" not in page
     with lesson.client.app.state.store.read() as connection:  # type: ignore[attr-defined]  # the app of the client
         rooms = classrooms.find_classroom(connection, lesson.code).rooms
-    assert all(lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text for room in rooms.values())
+    assert all(
+        lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text
+        for room in rooms.values()
+    )
     assert all(name in page for name in lesson.pupils)

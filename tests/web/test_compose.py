@@ -36,7 +36,9 @@ def database(server: str) -> Iterator[str]:
             command, *arguments = COMPOSE["services"]["upgrade"]["entrypoint"]
             assert command == Path(TOWER).name
             environment = plain_environment(NUMBER_TOWER_DB=url)
-            subprocess.run([TOWER, *arguments], env=environment, check=True, capture_output=True, timeout=SLOW)
+            subprocess.run(
+                [TOWER, *arguments], env=environment, check=True, capture_output=True, timeout=SLOW
+            )
         yield url
 
 
@@ -53,17 +55,28 @@ def servers(database: str, https: int) -> Iterator[list[Server]]:
     assert options == services["server-2"]["command"]
     changed = {proxy: "127.0.0.1", "https://${SITE:-localhost}": f"https://localhost:{https}"}
     assert changed.keys() <= set(options)
-    with serving(database, 2, ("--log", "json", *(changed.get(each, each) for each in options))) as started:
+    with serving(
+        database, 2, ("--log", "json", *(changed.get(each, each) for each in options))
+    ) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def proxied(
-    servers: list[Server], https: int, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+    servers: list[Server],
+    https: int,
+    certificate: Certificate,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
     caddy, folder = program("caddy"), tmp_path_factory.mktemp("compose")
     ports = free_port(), https
-    options = ("admin off", "grace_period 1s", "default_bind 127.0.0.1", f"http_port {ports[0]}", f"https_port {https}")
+    options = (
+        "admin off",
+        "grace_period 1s",
+        "default_bind 127.0.0.1",
+        f"http_port {ports[0]}",
+        f"https_port {https}",
+    )
     text = CADDY
     for name, server in zip(SERVERS, servers, strict=True):
         assert text.count(f"{name}:8000") == 1
@@ -88,10 +101,21 @@ def site(proxied: Site) -> Site:
     return proxied
 
 
-def test_caddy_understands_its_file_and_asks_for_the_site_that_the_servers_know(tmp_path: Path) -> None:
-    call = [program("caddy"), "adapt", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/compose.Caddyfile")]
+def test_caddy_understands_its_file_and_asks_for_the_site_that_the_servers_know(
+    tmp_path: Path,
+) -> None:
+    call = [
+        program("caddy"),
+        "adapt",
+        "--adapter",
+        "caddyfile",
+        "--config",
+        str(ROOT / "deploy/compose.Caddyfile"),
+    ]
     environment = {**os.environ, "HOME": str(tmp_path), "SITE": "tower.example.org"}
-    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False, env=environment)
+    done = subprocess.run(
+        call, capture_output=True, text=True, timeout=SLOW, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     assert "warn" not in done.stderr.lower()
     assert '"Host":["tower.example.org"]' in done.stdout
@@ -99,7 +123,9 @@ def test_caddy_understands_its_file_and_asks_for_the_site_that_the_servers_know(
         assert f'"dial":"{name}:8000"' in done.stdout
 
 
-def test_both_servers_answer_and_an_event_of_either_arrives_at_once(site: Site, servers: list[Server]) -> None:
+def test_both_servers_answer_and_an_event_of_either_arrives_at_once(
+    site: Site, servers: list[Server]
+) -> None:
     room = site.begin()
     stream = site.connect()
     stream.request("GET", f"{room}/events", headers={"Cookie": site.jar.sent(https=True)})
@@ -107,7 +133,9 @@ def test_both_servers_answer_and_an_event_of_either_arrives_at_once(site: Site, 
     assert (events.status, events.headers.get_content_type()) == (200, "text/event-stream")
     marks = [next_mark(events)]
     for version, block in enumerate((9, 8, 1)):
-        moved = site.ask("POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"})
+        moved = site.ask(
+            "POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"}
+        )
         assert moved.status == 303
         marks.append(next_mark(events))
     assert [mark.split(".")[1] for mark in marks] == ["0", "1", "2", "3"]

@@ -45,7 +45,9 @@ from support.small_server import (
     wait_until_reset,
 )
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="servers are stopped as Linux and macOS do it"
+)
 
 CAPS: dict[str, float] = {"connections.MAX_CONNECTIONS": 12, "connections.MAX_PER_ADDRESS": 8}
 
@@ -107,19 +109,25 @@ def test_others_get_in_when_all_connections_are_held(held: str, port: int) -> No
         with closing(connect(port, NEIGHBOUR)) as newcomer:
             assert ask(newcomer).startswith(b"HTTP/1.1 200 ")
             wait_for(lambda: is_closed(most[0]))
-            assert not any(map(is_closed, most[1:] + few)), "one is closed for one: the idlest of the busiest address"
+            assert not any(map(is_closed, most[1:] + few)), (
+                "one is closed for one: the idlest of the busiest address"
+            )
             assert ask(newcomer).startswith(b"HTTP/1.1 200 ")
 
 
 def test_one_address_has_so_many_connections_and_no_more(tmp_path: Path) -> None:
     with running(small(patch=CAPS), tmp_path) as (_, port), crowd(port, 8, HOST) as first:
         with crowd(port, 3, HOST) as later:
-            assert all(ask(line).startswith(b"HTTP/1.1 200 ") for line in later), "the class still gets in"
+            assert all(ask(line).startswith(b"HTTP/1.1 200 ") for line in later), (
+                "the class still gets in"
+            )
             wait_for(lambda: all(map(is_closed, first[:3])))
             assert not any(map(is_closed, first[3:]))
         assert is_served(port, NEIGHBOUR)
     warnings = [line["event"] for line in read_log(tmp_path) if line["level"] == "warning"]
-    assert warnings == ["one address has 8 connections: idle ones are closed for new ones"], "once a minute"
+    assert warnings == ["one address has 8 connections: idle ones are closed for new ones"], (
+        "once a minute"
+    )
 
 
 def test_a_connection_in_use_is_never_closed_for_another(port: int) -> None:
@@ -134,7 +142,9 @@ def test_a_connection_in_use_is_never_closed_for_another(port: int) -> None:
             answer = read_all(refused)
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"retry-after: 5\r\n" in answer
-        assert answer.endswith(b"\r\n\r\nThis server has no free connection. Try again in a few seconds.")
+        assert answer.endswith(
+            b"\r\n\r\nThis server has no free connection. Try again in a few seconds."
+        )
         assert not any(map(is_closed, following))
         following.pop().close()
         wait_for(lambda: is_served(port, NEIGHBOUR))
@@ -151,7 +161,9 @@ def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> 
         with closing(connect(port, HOST)) as more:
             assert ask(more).startswith(b"HTTP/1.1 200 ")
             wait_for(lambda: is_closed(direct[0]))
-            assert not any(map(is_closed, proxied + direct[1:])), "it carries many people, and loses its own last"
+            assert not any(map(is_closed, proxied + direct[1:])), (
+                "it carries many people, and loses its own last"
+            )
 
 
 def test_without_limits_there_are_no_caps(tmp_path: Path) -> None:
@@ -211,7 +223,9 @@ class Line(asyncio.Transport):
 async def read_and_answer(_scope: Any, receive: Any, send: Any) -> None:
     while (await receive()).get("more_body"):
         pass
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
+    )
     await send({"type": "http.response.body"})
 
 
@@ -225,7 +239,9 @@ class Checked:
         self._config.load()
 
     def open(self, line: Line, *sent: bytes) -> HttpConnection:
-        made = HttpConnection(self._config, ServerState(), {}, asyncio.get_running_loop(), registry=self.registry)
+        made = HttpConnection(
+            self._config, ServerState(), {}, asyncio.get_running_loop(), registry=self.registry
+        )
         made.connection_made(line)
         for data in sent:
             made.data_received(data)
@@ -308,7 +324,8 @@ async def settle() -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\r\nGET", b"GET / HTTP/1.1\r\n\r\n|\r\n"]
+    "sent",
+    [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\r\nGET", b"GET / HTTP/1.1\r\n\r\n|\r\n"],
 )
 def test_a_head_that_does_not_arrive_is_not_waited_for(sent: bytes) -> None:
     async def play() -> None:
@@ -362,7 +379,9 @@ def test_a_body_that_nobody_reads_any_more_has_a_deadline_as_well() -> None:
     """An app that answers before it has read the body, and a client that goes on sending it."""
 
     async def refuse(_scope: Any, _receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 403, "headers": [(b"content-length", b"0")]})
+        await send(
+            {"type": "http.response.start", "status": 403, "headers": [(b"content-length", b"0")]}
+        )
         await send({"type": "http.response.body"})
 
     async def play(rate: int) -> int:
@@ -430,11 +449,19 @@ def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_no
 
 
 def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
-    quick = {"connections.SWEEP_INTERVAL": 0.05, "connections.BODY_GRACE": 0.2, "connections.READ_TIME": 0.2}
+    quick = {
+        "connections.SWEEP_INTERVAL": 0.05,
+        "connections.BODY_GRACE": 0.2,
+        "connections.READ_TIME": 0.2,
+    }
     with running(small(patch=quick), tmp_path) as (_, port):
         assert said_raw(port, post("/sent", b"x" * 10, 1000)) == b""
-        assert said_raw(port, post("/json", b'{"a":', 1000, "Content-Type: application/json")) == b""
-        assert said_raw(port, post("/sent", b"x" * 1000, None, "Connection: close")).endswith(b"1000")
+        assert (
+            said_raw(port, post("/json", b'{"a":', 1000, "Content-Type: application/json")) == b""
+        )
+        assert said_raw(port, post("/sent", b"x" * 1000, None, "Connection: close")).endswith(
+            b"1000"
+        )
         for path in ("/big?size=20000", "/g/abc/events?size=100"):
             with closing(connect(port, HOST, get(path), buffer=4096)) as stalled:
                 assert wait_until_reset(stalled)
@@ -479,27 +506,48 @@ def test_a_stream_ends_with_its_connection_though_another_request_waits(port: in
 # Clients that leave ---------------------------------------------------------------------------------------------------
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_request_is_one_line_in_the_log(tmp_path: Path) -> None:
+def test_a_client_that_leaves_in_the_middle_of_its_request_is_one_line_in_the_log(
+    tmp_path: Path,
+) -> None:
     """At the real server, with all that its app does with a body."""
     form, data = "Content-Type: application/x-www-form-urlencoded", "Content-Type: application/json"
     with serving(tmp_path / "games.db") as [server]:
-        left = [("/new", form, b"game=dra"), ("/api/games", data, b'{"game":'), ("/api/analyse", data, b'{"game":')]
-        left.append(("/new", "Content-Type: multipart/form-data; boundary=b", b"--b\r\nContent-Disposition: "))
+        left = [
+            ("/new", form, b"game=dra"),
+            ("/api/games", data, b'{"game":'),
+            ("/api/analyse", data, b'{"game":'),
+        ]
+        left.append(
+            (
+                "/new",
+                "Content-Type: multipart/form-data; boundary=b",
+                b"--b\r\nContent-Disposition: ",
+            )
+        )
         for path, kind, begun in left:
             connect(server.port, HOST, post(path, begun, 1000, kind)).close()
         wait_for(lambda: server.said().count('"event": "request"') >= len(left))
         said = server.said()
-    lines = [line for line in said.splitlines() if line.startswith("{") and "the event loop" not in line]
+    lines = [
+        line for line in said.splitlines() if line.startswith("{") and "the event loop" not in line
+    ]
     assert [line for line in lines if '"level": "info"' not in line] == []
-    assert [line for line in lines if '"event": "request"' in line and '"status": 499' not in line] == []
+    assert [
+        line for line in lines if '"event": "request"' in line and '"status": 499' not in line
+    ] == []
     assert "Traceback" not in said
 
 
-def test_a_client_that_leaves_while_the_answer_is_written_is_one_line_in_the_log(tmp_path: Path) -> None:
+def test_a_client_that_leaves_while_the_answer_is_written_is_one_line_in_the_log(
+    tmp_path: Path,
+) -> None:
     with running(small(), tmp_path) as (_, port):
         for path in ("/big?size=20000", "/g/abc/events?size=100", "/slow?seconds=0.1"):
             with closing(connect(port, HOST, get(path), buffer=4096)) as line:
                 if "slow" not in path:
                     line.recv(100)
         wait_for(lambda: len(read_log(tmp_path)) >= 4)
-    assert {(line["event"], line["level"]) for line in read_log(tmp_path)} == {("started", "info"), ("request", "info")}
+    assert {(line["event"], line["level"]) for line in read_log(tmp_path)} == {
+        ("started", "info"),
+        ("request", "info"),
+    }

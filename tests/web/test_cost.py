@@ -74,7 +74,18 @@ class Inputs(NamedTuple):
 
 _RULE_FORMS = ("title", "blocks", "fit", "target", "opening", "saved_blocks", "rules_text")
 _ROOM_FORMS = ("block", "version", "game", "kind")
-_CLASS_FORMS = ("games", "mode", "best_of", "odd", "level", "claim", "target", "blocks", "opening", "rules_text")
+_CLASS_FORMS = (
+    "games",
+    "mode",
+    "best_of",
+    "odd",
+    "level",
+    "claim",
+    "target",
+    "blocks",
+    "opening",
+    "rules_text",
+)
 ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/openapi.json"): Inputs(),
     ("GET", "/docs"): Inputs(),
@@ -226,14 +237,20 @@ def cases(method: str, path: str, room: dict[str, str]) -> Iterator[Case]:
             yield Case(f"{method} {path} {name}", _in_path(method, path, values, name), HEAD)
     for name in inputs.query:
         yield Case(f"{method} {path}?{name}", _in_query(method, real, name), HEAD)
-    yield Case(f"{method} {path}?", lambda text: Call(method, real, quote(text, safe="=&,:(){}")), HEAD)
+    yield Case(
+        f"{method} {path}?", lambda text: Call(method, real, quote(text, safe="=&,:(){}")), HEAD
+    )
     for name in inputs.form:
         yield Case(f"{method} {path} form {name}", _in_form(real, name), BODY)
     for name in inputs.json:
         yield Case(f"{method} {path} json {name}", _in_json(real, name, token), BODY)
     if method == "POST":
         kind = FORM if inputs.form else JSON
-        yield Case(f"{path} body", lambda text: Call("POST", real, "", (kind, token), text.encode()), 2 * BODY)
+        yield Case(
+            f"{path} body",
+            lambda text: Call("POST", real, "", (kind, token), text.encode()),
+            2 * BODY,
+        )
 
 
 def _fill(path: str, values: dict[str, str]) -> str:
@@ -256,10 +273,14 @@ def _in_form(path: str, name: str) -> Callable[[str], Call]:
 
 
 def _in_json(path: str, name: str, token: tuple[str, str]) -> Callable[[str], Call]:
-    return lambda text: Call("POST", path, "", (JSON, token), json.dumps(_nested(name, text)).encode())
+    return lambda text: Call(
+        "POST", path, "", (JSON, token), json.dumps(_nested(name, text)).encode()
+    )
 
 
-def _in_header(method: str, path: str, name: str, start: str = "", end: str = "") -> Callable[[str], Call]:
+def _in_header(
+    method: str, path: str, name: str, start: str = "", end: str = ""
+) -> Callable[[str], Call]:
     return lambda text: Call(method, path, "", ((name, f"{start}{_in_ascii(text)}{end}"),))
 
 
@@ -270,7 +291,12 @@ def _in_ascii(text: str) -> str:
 def header_cases() -> Iterator[Case]:
     """Give every way to put a text into a header."""
     for name in HEADERS:
-        for method, path in (("GET", "/"), ("GET", "/static/tower.css"), ("POST", "/theme"), ("POST", "/api/games")):
+        for method, path in (
+            ("GET", "/"),
+            ("GET", "/static/tower.css"),
+            ("POST", "/theme"),
+            ("POST", "/api/games"),
+        ):
             yield Case(f"{method} {path} {name}", _in_header(method, path, name), HEAD)
     yield Case("a cookie in quotes", _in_header("GET", "/", "cookie", 'a="', '"'), HEAD)
     yield Case("a range of bytes", _in_header("GET", "/static/tower.css", "range", "bytes="), HEAD)
@@ -284,13 +310,19 @@ def header_cases() -> Iterator[Case]:
 
 def _part(disposition: str, content: str = "1") -> Call:
     body = f"--x\r\nContent-Disposition: {disposition}\r\n\r\n{content}\r\n--x--\r\n"
-    return Call("POST", "/theme", "", (("content-type", "multipart/form-data; boundary=x"),), body.encode())
+    return Call(
+        "POST", "/theme", "", (("content-type", "multipart/form-data; boundary=x"),), body.encode()
+    )
 
 
 def _nested(field: str, value: str) -> dict[str, Any]:
     outer, _, inner = field.partition(".")
     if inner:
-        return {"game": "draft", outer: {inner: value}} if outer != "rules" else {outer: {inner: value}}
+        return (
+            {"game": "draft", outer: {inner: value}}
+            if outer != "rules"
+            else {outer: {inner: value}}
+        )
     return {outer: [value] if outer == "names" else value}
 
 
@@ -300,10 +332,15 @@ async def _begin(meter: Meter, wanted: object) -> dict[str, str]:
     content = json.loads(made.body)
     opened = await meter.ask(Call("POST", "/class/new", "", (FORM,), b"games=draft"))
     code = opened.headers[b"location"].decode().removeprefix("/class/")
-    return {key: content[key] for key in ("address", "watch", "token")} | {"name": "draft", "code": code}
+    return {key: content[key] for key in ("address", "watch", "token")} | {
+        "name": "draft",
+        "code": code,
+    }
 
 
-async def _complaints(meter: Meter, case: Case, write: Callable[[int], str], unit: float) -> AsyncIterator[str]:
+async def _complaints(
+    meter: Meter, case: Case, write: Callable[[int], str], unit: float
+) -> AsyncIterator[str]:
     half, whole = case.make(write(case.most // 2)), case.make(write(case.most))
     answer = await meter.ask(whole, keep=False)
     if answer.status >= 500 and answer.status != 503:
@@ -324,7 +361,9 @@ async def _dear(meter: Meter, call: Call) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def complaints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Measuring], list[str]]]:
+def complaints(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[Measuring], list[str]]]:
     """Measure something at an application that serves all tests, and return what there is to complain of."""
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
@@ -359,7 +398,9 @@ def test_every_route_is_measured(tmp_path: Path) -> None:
     assert set(routes(make_app(apps.settings(tmp_path)))) == ROUTES.keys()
 
 
-def test_no_text_is_expensive_wherever_it_is_sent(complaints: Callable[[Measuring], list[str]]) -> None:
+def test_no_text_is_expensive_wherever_it_is_sent(
+    complaints: Callable[[Measuring], list[str]],
+) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
         room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
         unit = await meter.unit()
@@ -382,15 +423,23 @@ async def _warm_up(meter: Meter) -> None:
 KNOWN: dict[str, Callable[[str], Call]] = {
     "zeros and a colon": lambda text: Call("GET", "/analysis", urlencode({"game": text})),
     "escaped quotes": lambda text: Call("GET", "/", "", (("cookie", f'a="{text}"'),)),
-    "zeros": lambda text: Call("POST", "/new", "", (FORM,), urlencode({"game": "draft", "blocks": text}).encode()),
-    "zeros and dashes": lambda text: Call("POST", "/api/games", "", (JSON,), json.dumps({"record": text}).encode()),
-    "nines": lambda text: Call("POST", "/api/analyse", "", (JSON,), json.dumps({"record": text}).encode()),
+    "zeros": lambda text: Call(
+        "POST", "/new", "", (FORM,), urlencode({"game": "draft", "blocks": text}).encode()
+    ),
+    "zeros and dashes": lambda text: Call(
+        "POST", "/api/games", "", (JSON,), json.dumps({"record": text}).encode()
+    ),
+    "nines": lambda text: Call(
+        "POST", "/api/analyse", "", (JSON,), json.dumps({"record": text}).encode()
+    ),
 }
 """Requests that have stopped a server for seconds or for ever."""
 
 
 @pytest.mark.parametrize("text", KNOWN)
-def test_what_once_stopped_a_server_does_not(text: str, complaints: Callable[[Measuring], list[str]]) -> None:
+def test_what_once_stopped_a_server_does_not(
+    text: str, complaints: Callable[[Measuring], list[str]]
+) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
         case = Case(text, KNOWN[text], 11_000)
         async for said in _complaints(meter, case, TEXTS[text], await meter.unit()):
@@ -459,16 +508,27 @@ def _seconds(parse: Callable[[str], object], text: str) -> float:
         gc.enable()
 
 
-FAT = "\n".join(f'{key} = "{"x" * 1800}{"{left:, }{tower:, }{rules}" * 5}"' for key in ("turn", "placed", "undone"))
+FAT = "\n".join(
+    f'{key} = "{"x" * 1800}{"{left:, }{tower:, }{rules}" * 5}"'
+    for key in ("turn", "placed", "undone")
+)
 LONG_GAMES: dict[str, dict[str, object]] = {
-    "very many moves": {"record": f"rules(blocks=1-3,supply=endless,towers=own,target=1000):{'1,' * 1989}1"},
-    "very many blocks": {"record": f"rules(blocks=1-1000,fit=unrelated):{','.join(map(str, range(501, 1000)))}"},
-    "very many words": {"rulefile": f"[rules]\nblocks = '1-900'\nsupply = 'own'\ntowers = 'own'\n[voice]\n{FAT}"},
+    "very many moves": {
+        "record": f"rules(blocks=1-3,supply=endless,towers=own,target=1000):{'1,' * 1989}1"
+    },
+    "very many blocks": {
+        "record": f"rules(blocks=1-1000,fit=unrelated):{','.join(map(str, range(501, 1000)))}"
+    },
+    "very many words": {
+        "rulefile": f"[rules]\nblocks = '1-900'\nsupply = 'own'\ntowers = 'own'\n[voice]\n{FAT}"
+    },
 }
 
 
 @pytest.mark.parametrize("game", LONG_GAMES)
-def test_no_game_is_expensive_to_look_at_or_to_play(game: str, complaints: Callable[[Measuring], list[str]]) -> None:
+def test_no_game_is_expensive_to_look_at_or_to_play(
+    game: str, complaints: Callable[[Measuring], list[str]]
+) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
         room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
         for call in (await _visits(meter, room))[list(LONG_GAMES).index(game) % SHARE :: SHARE]:
@@ -486,11 +546,17 @@ async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
         version, block = state["version"], state["legal"][-1] if state["legal"] else 1000 - turn
         what = "undo" if turn % 3 == 2 else "moves"
         content = {"version": version} if what == "undo" else {"version": version, "block": block}
-        answer = await meter.ask(Call("POST", f"{api}/{what}", "", (JSON, token), json.dumps(content).encode()))
+        answer = await meter.ask(
+            Call("POST", f"{api}/{what}", "", (JSON, token), json.dumps(content).encode())
+        )
         found = json.loads(answer.body)
         state = found if answer.status == 200 else found["state"]
     record = state["record"]
-    looks = [Call("GET", _fill(path, {**room, **VALUES}), "", (token,)) for method, path in ROUTES if method == "GET"]
+    looks = [
+        Call("GET", _fill(path, {**room, **VALUES}), "", (token,))
+        for method, path in ROUTES
+        if method == "GET"
+    ]
     form = urlencode({"game": record, "level": "easy", "seat": "1"}).encode()
     body = json.dumps({"record": record}).encode()
     return [
@@ -498,5 +564,8 @@ async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
         Call("GET", f"{api}/log", f"since={max(0, state['version'] - 40)}"),
         Call("GET", "/analysis", urlencode({"game": record})),
         Call("POST", "/analysis/play", "", (FORM,), form),
-        *(Call("POST", path, "", (JSON,), body) for path in ("/api/analyse", "/api/review", "/api/games")),
+        *(
+            Call("POST", path, "", (JSON,), body)
+            for path in ("/api/analyse", "/api/review", "/api/games")
+        ),
     ]

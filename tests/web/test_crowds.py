@@ -14,19 +14,32 @@ from number_tower.store.database import Store
 from number_tower.table import Change
 from support.clocks import SLOW
 from support.postgres import KINDS, fresh
-from support.servers import Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
+from support.servers import (
+    Answer,
+    Client,
+    Seats,
+    Server,
+    following,
+    game_at_one_table,
+    game_between,
+    serving,
+)
 from support.sizes import size
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="servers are stopped as Linux and macOS do it"
+)
 
 CROWD = size(6, 20)
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """One database for all tests here: each has games of its own."""
     if request.param == "sqlite":
         yield str(tmp_path_factory.mktemp("crowds") / "games.db")
@@ -105,7 +118,10 @@ def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str)
     async def script() -> None:
         client = Client(two[0].port)
         game = await game_at_one_table(client)
-        async with following(two[0].port, game.path) as one, following(two[1].port, game.path) as other:
+        async with (
+            following(two[0].port, game.path) as one,
+            following(two[1].port, game.path) as other,
+        ):
             await client.granted(f"{game.path}/moves", game.tokens[0], {"block": 5, "version": 0})
             await one.until([5])
             await other.until([5])
@@ -132,7 +148,8 @@ async def all_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]
     for client in clients:
         await client.ask("GET", game.path)
     sent = [
-        client.post(f"{game.path}/moves", game.tokens[0], move) for client, move in zip(clients, moves, strict=True)
+        client.post(f"{game.path}/moves", game.tokens[0], move)
+        for client, move in zip(clients, moves, strict=True)
     ]
     answers = await asyncio.gather(*sent)
     for client in clients:
@@ -157,7 +174,9 @@ def test_of_conflicting_moves_exactly_one_counts(two: list[Server], number: int)
             for status, content in answers:
                 state = content if status == 200 else content["state"]
                 assert (state["moves"], state["version"]) == (moves, version + 1)
-            assert {answer.content["reason"] for answer in answers if answer.status == 409} == {"stale"}
+            assert {answer.content["reason"] for answer in answers if answer.status == 409} == {
+                "stale"
+            }
         client.close()
 
     playing(script())
@@ -190,7 +209,10 @@ def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
             for client in clients:
                 await client.ask("GET", path)
             answers = await asyncio.gather(
-                *(client.post(f"{path}/join", content={"name": f"Ben {place}"}) for place, client in enumerate(clients))
+                *(
+                    client.post(f"{path}/join", content={"name": f"Ben {place}"})
+                    for place, client in enumerate(clients)
+                )
             )
             assert Counter(answer.status for answer in answers) == {200: 1, 409: CROWD - 1}
             (place,) = (place for place, answer in enumerate(answers) if answer.status == 200)

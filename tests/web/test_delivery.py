@@ -20,7 +20,11 @@ from support import apps
 LARGEST_FIRST_PAGE = 70_000
 LARGEST_MAP = 40_000
 YEAR = "public, max-age=31536000, immutable"
-FILES = sorted(str(path.relative_to(STATIC_DIRECTORY)) for path in STATIC_DIRECTORY.rglob("*") if path.is_file())
+FILES = sorted(
+    str(path.relative_to(STATIC_DIRECTORY))
+    for path in STATIC_DIRECTORY.rglob("*")
+    if path.is_file()
+)
 
 
 def measure(client: TestClient, address: str, *, plain: bool = False) -> int:
@@ -38,17 +42,26 @@ def list_assets(client: TestClient, page: str) -> Iterator[str]:
     links = re.findall(r'<link rel="(?:icon|manifest|preload|stylesheet)" href="([^"]+)"', html)
     yield from dict.fromkeys([*links, *re.findall(r'<script src="([^"]+)"', html)])
     sheet = build_static_url("tower.css")
-    yield from (urljoin(sheet, each) for each in re.findall(r'url\("([^"]+\.svg)"\)', client.get(sheet).text))
+    yield from (
+        urljoin(sheet, each)
+        for each in re.findall(r'url\("([^"]+\.svg)"\)', client.get(sheet).text)
+    )
 
 
 def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
     sizes = {address: measure(client, address) for address in ("/", *list_assets(client, "/"))}
-    assert {Path(address).name for address in sizes} >= {"tower.css", "tower.js", "nunito-ascii-wght-normal.woff2"}
+    assert {Path(address).name for address in sizes} >= {
+        "tower.css",
+        "tower.js",
+        "nunito-ascii-wght-normal.woff2",
+    }
     assert sum(sizes.values()) <= LARGEST_FIRST_PAGE, sizes
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(client: TestClient, name: str) -> None:
+def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(
+    client: TestClient, name: str
+) -> None:
     assert measure(client, f"/lab/{name}") <= LARGEST_MAP
 
 
@@ -66,7 +79,9 @@ def test_text_is_compressed_where_the_client_reads_it(client: TestClient, addres
 
 
 def test_a_page_that_says_why_a_request_is_refused_is_compressed_too(client: TestClient) -> None:
-    answer = client.post("/new", headers={"Sec-Fetch-Site": "cross-site", "Accept-Encoding": "gzip"})
+    answer = client.post(
+        "/new", headers={"Sec-Fetch-Site": "cross-site", "Accept-Encoding": "gzip"}
+    )
     assert (answer.status_code, answer.headers["content-encoding"]) == (403, "gzip")
     assert "This request came from another site." in answer.text
 
@@ -99,7 +114,15 @@ def test_static_files_carry_a_hash_and_are_cached_for_a_year(client: TestClient,
 
 
 @pytest.mark.parametrize(
-    "path", ["", "nothing.css", f"{hash_files()}", f"{hash_files()}/nothing.css", f"{hash_files()}/../app.py", "x/y/z"]
+    "path",
+    [
+        "",
+        "nothing.css",
+        f"{hash_files()}",
+        f"{hash_files()}/nothing.css",
+        f"{hash_files()}/../app.py",
+        "x/y/z",
+    ],
 )
 def test_what_is_no_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
@@ -144,7 +167,9 @@ def test_it_can_be_installed(client: TestClient) -> None:
     assert client.get(touch).headers["content-type"] == "image/png"
 
 
-def test_the_service_worker_keeps_the_page_for_no_connection_and_its_files(client: TestClient) -> None:
+def test_the_service_worker_keeps_the_page_for_no_connection_and_its_files(
+    client: TestClient,
+) -> None:
     answer = client.get("/service-worker.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.headers["cache-control"] == "no-cache", "a new one has to be noticed"
@@ -153,7 +178,8 @@ def test_the_service_worker_keeps_the_page_for_no_connection_and_its_files(clien
     assert "/offline" in kept
     assert {client.get(address).status_code for address in kept} == {200}
     needed = re.findall(
-        r'(?:<script src|<link rel="(?:stylesheet|preload)" href)="([^"]+)"', client.get("/offline").text
+        r'(?:<script src|<link rel="(?:stylesheet|preload)" href)="([^"]+)"',
+        client.get("/offline").text,
     )
     assert set(needed) <= set(kept)
     assert "Your games are saved" in client.get("/offline").text

@@ -27,7 +27,9 @@ def test_a_short_game_is_told_at_once(client: TestClient) -> None:
     player.place(9, 8)
     log = player.get("/log").json()
     assert log["next"] is None
-    assert [line["version"] for line in log["said"]] == sorted(line["version"] for line in log["said"])
+    assert [line["version"] for line in log["said"]] == sorted(
+        line["version"] for line in log["said"]
+    )
     assert {"start", "placed", "turn_empty", "turn"} == {line["moment"] for line in log["said"]}
 
 
@@ -38,7 +40,9 @@ def test_a_long_game_is_told_in_parts_and_nothing_twice(client: TestClient) -> N
     assert all(len(each) <= MOST_CHANGES for each in versions)
     assert [version for each in versions for version in sorted(each)] == [*range(242)]
     smaller = parts(player, limit="7")
-    assert [line for part in smaller for line in part["said"]] == [line for part in told for line in part["said"]]
+    assert [line for part in smaller for line in part["said"]] == [
+        line for part in told for line in part["said"]
+    ]
 
 
 def test_a_part_can_be_asked_for_by_its_first_version(client: TestClient) -> None:
@@ -64,9 +68,17 @@ def test_however_many_words_a_game_has_a_part_is_small(client: TestClient) -> No
 
 def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None:
     """Somebody who can place nothing any more takes back all that the other has placed since."""
-    rules = {"blocks": "1-60", "supply": "own", "towers": "own", "fit": "descending", "stuck": "skips"}
+    rules = {
+        "blocks": "1-60",
+        "supply": "own",
+        "towers": "own",
+        "fit": "descending",
+        "stuck": "skips",
+    }
     first, made = begun(client, game=None, rules=rules, opponent={"kind": "link"})
-    second = Player(client, first.address, client.post(f"{first.path}/join", json={}).json()["token"])
+    second = Player(
+        client, first.address, client.post(f"{first.path}/join", json={}).json()["token"]
+    )
     assert made["state"]["to_move"] == 1
     first.place(1)
     second.place(*range(60, 20, -1))
@@ -75,7 +87,9 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
     assert state["moves"] == []
     assert len(state["said"]) == MOST_UNDONE + 1
     undone = [
-        line for line in first.get("/log", since=str(state["version"])).json()["said"] if line["moment"] == "undone"
+        line
+        for line in first.get("/log", since=str(state["version"])).json()["said"]
+        if line["moment"] == "undone"
     ]
     assert len(undone) == MOST_UNDONE
 

@@ -80,7 +80,9 @@ def test_the_ruler_has_a_few_round_marks_below_the_target() -> None:
 
 
 def test_of_a_long_tower_the_upper_blocks_are_drawn_and_the_rest_counted() -> None:
-    plain = one(Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 51)))))
+    plain = one(
+        Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 51))))
+    )
     assert [piece.number for piece in plain.blocks] == list(range(51 - MOST_ROWS, 51))
     assert plain.lower == 50 - MOST_ROWS
     scaled = one(played(*[1] * 100, supply="endless", target=200))
@@ -91,7 +93,10 @@ def test_of_a_long_tower_the_upper_blocks_are_drawn_and_the_rest_counted() -> No
 
 def test_a_tower_is_told_to_those_who_do_not_see_it() -> None:
     ann, ben = drawing.draw_towers(played(9, 8, towers="own", target=15), NAMES)
-    assert (ann.description, ben.description) == ("Ann's tower, height 9 of 15: 9", "Ben's tower, height 8 of 15: 8")
+    assert (ann.description, ben.description) == (
+        "Ann's tower, height 9 of 15: 9",
+        "Ben's tower, height 8 of 15: 8",
+    )
     assert one(played()).description == "The tower, empty"
     long = one(Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 31)))))
     assert long.description.startswith("The tower, top 30: 18 more below, then 19, 20")
@@ -108,14 +113,21 @@ def test_of_two_towers_each_holds_what_its_owner_placed() -> None:
 def test_every_game_has_a_picture_of_its_idea(book: catalogue.Rulebook) -> None:
     blocks = [piece for tower in drawing.draw_sample(book) for piece in tower.blocks]
     assert len(blocks) >= 3
-    assert all(piece.label_size >= 13 and not piece.beside for piece in blocks), "the numbers can be read"
+    assert all(piece.label_size >= 13 and not piece.beside for piece in blocks), (
+        "the numbers can be read"
+    )
 
 
 @given(any_game())
 def test_numbers_are_a_board_where_each_is_placed_once_and_no_height_counts(game: Game) -> None:
     rules = game.rules
     cells = drawing.draw_cells(Table(game))
-    is_plain = (rules.towers, rules.supply, rules.target, rules.stuck) == ("shared", "shared", None, "loses")
+    is_plain = (rules.towers, rules.supply, rules.target, rules.stuck) == (
+        "shared",
+        "shared",
+        None,
+        "loses",
+    )
     assert not (is_plain and len(rules.blocks) <= MOST_BLOCKS) or cells
     if cells:
         assert rules.target is None

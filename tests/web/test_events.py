@@ -263,11 +263,17 @@ def test_a_file_that_is_gone_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_server_says_which_room_has_changed(on_server: str) -> None:
     async def script() -> None:
-        async with news_at(on_server) as news, await psycopg.AsyncConnection.connect(on_server) as other:
+        async with (
+            news_at(on_server) as news,
+            await psycopg.AsyncConnection.connect(on_server) as other,
+        ):
             for payload in ("17", "9007199254740993 1.3.2"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
             await other.commit()
-            assert [await news.next(), await news.next()] == [RoomChange(17), RoomChange(9007199254740993, "1.3.2")]
+            assert [await news.next(), await news.next()] == [
+                RoomChange(17),
+                RoomChange(9007199254740993, "1.3.2"),
+            ]
             for payload in ("", "all of them", "-1", "1" * 100, "٣ 1.3.2"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
                 await other.commit()
@@ -278,7 +284,10 @@ def test_a_server_says_which_room_has_changed(on_server: str) -> None:
 
 def test_what_was_not_committed_on_a_server_is_not_told(on_server: str) -> None:
     async def script() -> None:
-        async with news_at(on_server) as news, await psycopg.AsyncConnection.connect(on_server) as other:
+        async with (
+            news_at(on_server) as news,
+            await psycopg.AsyncConnection.connect(on_server) as other,
+        ):
             await other.execute("SELECT pg_notify(%s, '1')", (CHANNEL,))
             await other.rollback()
             await other.execute("SELECT pg_notify(%s, '2')", (CHANNEL,))
@@ -303,7 +312,9 @@ def test_a_lost_connection_is_made_again_and_anything_may_have_changed(on_server
     playing(script())
 
 
-def test_a_server_that_refuses_everybody_is_tried_until_it_does_not(on_server: str, server: str) -> None:
+def test_a_server_that_refuses_everybody_is_tried_until_it_does_not(
+    on_server: str, server: str
+) -> None:
     name = on_server.rpartition("/")[2].partition("?")[0]
 
     async def script() -> None:
@@ -312,7 +323,8 @@ def test_a_server_that_refuses_everybody_is_tried_until_it_does_not(on_server: s
             async with admin:
                 await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
                 await admin.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                    (name,),
                 )
                 while news.listener.is_connected:
                     await asyncio.sleep(0.01)

@@ -64,7 +64,14 @@ def test_one_askers_entries_come_in_their_order() -> None:
 
 
 def test_askers_take_turns() -> None:
-    assert emptied(filled("a1", "a2", "a3", "b1", "c1", "b2")) == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    assert emptied(filled("a1", "a2", "a3", "b1", "c1", "b2")) == [
+        "a1",
+        "b1",
+        "c1",
+        "a2",
+        "b2",
+        "a3",
+    ]
 
 
 def test_a_newcomer_comes_before_all_who_had_a_turn() -> None:
@@ -127,7 +134,9 @@ def test_of_a_full_queue_the_address_with_the_most_loses_the_newest_entry() -> N
     queue.push(("few", "1"), "few1a")
     queue.push(("few", "1"), "few1b")
     assert queue.push(("one", "1"), "one1") == "many3"
-    assert queue.push(("few", "2"), "few2") == "few1b"  # no address has more, and of this one a seat has
+    assert (
+        queue.push(("few", "2"), "few2") == "few1b"
+    )  # no address has more, and of this one a seat has
     with pytest.raises(BusyError):
         queue.push(("few", "3"), "few3")
     assert sorted(queue) == ["few1a", "few2", "many1", "many2", "one1"]
@@ -156,7 +165,9 @@ def test_nobody_has_two_turns_while_another_waits(steps: list[str], most: int, o
         try:
             dropped = queue.push((step,), (step, number))
         except BusyError:
-            assert before[step] == of_one or (len(waiting) == most and max(before.values()) <= before[step] + 1)
+            assert before[step] == of_one or (
+                len(waiting) == most and max(before.values()) <= before[step] + 1
+            )
             continue
         if dropped is not None:
             assert len(waiting) == most

@@ -50,7 +50,9 @@ def guarded(**settings: Any) -> FastAPI:
     async def create(request: Request) -> Any:
         return await request.json()
 
-    app_module.install_middleware(app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings}))
+    app_module.install_middleware(
+        app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings})
+    )
     return app
 
 
@@ -134,21 +136,41 @@ def test_another_site_may_not_act(client: TestClient, headers: dict[str, str]) -
 
 def test_a_program_is_told_of_it_in_problem_details(client: TestClient) -> None:
     refused = client.post("/api/games", headers={"Origin": "https://evil.example"}, json={})
-    assert (refused.status_code, refused.headers["content-type"]) == (403, "application/problem+json")
+    assert (refused.status_code, refused.headers["content-type"]) == (
+        403,
+        "application/problem+json",
+    )
     assert json.loads(refused.text)["reason"] == "cross_site"
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "BREW"])
 def test_no_other_method_gets_around_it(client: TestClient, method: str) -> None:
-    assert client.request(method, "/g/abc/move", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert (
+        client.request(
+            method, "/g/abc/move", headers={"Origin": "https://evil.example"}
+        ).status_code
+        == 403
+    )
 
 
 def test_the_public_url_is_our_own_though_a_proxy_names_the_host_otherwise() -> None:
     with TestClient(guarded(public_url="https://tower.example")) as client:
-        assert client.post("/g/abc/move", headers={"Origin": "https://tower.example"}).status_code == 200
-        assert client.post("/g/abc/move", headers={"Origin": "https://tower.example:443"}).status_code == 200
-        assert client.post("/g/abc/move", headers={"Origin": "http://tower.example"}).status_code == 403
-        assert client.post("/g/abc/move", headers={"Origin": "https://towers.example"}).status_code == 403
+        assert (
+            client.post("/g/abc/move", headers={"Origin": "https://tower.example"}).status_code
+            == 200
+        )
+        assert (
+            client.post("/g/abc/move", headers={"Origin": "https://tower.example:443"}).status_code
+            == 200
+        )
+        assert (
+            client.post("/g/abc/move", headers={"Origin": "http://tower.example"}).status_code
+            == 403
+        )
+        assert (
+            client.post("/g/abc/move", headers={"Origin": "https://towers.example"}).status_code
+            == 403
+        )
 
 
 # Bodies ---------------------------------------------------------------------------------------------------------------
@@ -193,7 +215,12 @@ def test_nobody_is_given_more_than_the_bound_to_read() -> None:
         sent.append(message)
 
     async def request() -> None:
-        scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"transfer-encoding", b"chunked")]}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/",
+            "headers": [(b"transfer-encoding", b"chunked")],
+        }
         await body_limit.BodyLimitMiddleware(reader)(scope, receive, send)
 
     asyncio.run(request())
@@ -209,7 +236,9 @@ def test_a_length_that_is_none_is_refused(client: TestClient, length: str) -> No
 # How it is told -------------------------------------------------------------------------------------------------------
 
 
-def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with TestClient(guarded()) as client:
         assert client.post("/new", headers={"Origin": "null"}).text.startswith("<!doctype html>")
         monkeypatch.setattr(errors, "render_page", None)
@@ -226,7 +255,9 @@ async def endless() -> AsyncIterator[bytes]:
     await asyncio.Event().wait()
 
 
-async def followed(streams: StreamRegistry, host: str = "203.0.113.1") -> tuple[asyncio.Task[None], list[Message]]:
+async def followed(
+    streams: StreamRegistry, host: str = "203.0.113.1"
+) -> tuple[asyncio.Task[None], list[Message]]:
     """Open a stream as a server would; return the task that serves it and what it sent."""
     sent: list[Message] = []
 
@@ -239,7 +270,9 @@ async def followed(streams: StreamRegistry, host: str = "203.0.113.1") -> tuple[
 
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET", "path": "/g/abc/events",
              "headers": [], "query_string": b"", "client": (host, 1)}  # fmt: skip
-    watched = StreamLimitMiddleware(StreamingResponse(endless(), media_type="text/event-stream"), streams)
+    watched = StreamLimitMiddleware(
+        StreamingResponse(endless(), media_type="text/event-stream"), streams
+    )
     task = asyncio.ensure_future(watched(scope, receive, send))
     while len(sent) < 2 and not task.done():
         await asyncio.sleep(0)
@@ -258,7 +291,9 @@ def test_streams_end_properly_when_the_server_stops() -> None:
         assert not streams._counts, "nobody is remembered"  # noqa: SLF001 - that it does not grow is not to be seen elsewhere
         for _, sent in opened:
             assert [message.get("body") for message in sent[:-1]] == [None, b"data: first\n\n"]
-            assert re.fullmatch(rb"retry: [123]\d{3}\n\n", sent[-1]["body"]), "it says when to come back"
+            assert re.fullmatch(rb"retry: [123]\d{3}\n\n", sent[-1]["body"]), (
+                "it says when to come back"
+            )
             assert not sent[-1]["more_body"]
         _, late = await followed(streams)
         assert late[0]["status"] == 503
@@ -279,7 +314,9 @@ def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
     asyncio.run(play())
 
 
-def test_one_client_and_all_together_have_so_many_streams_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_client_and_all_together_have_so_many_streams_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(streams_limit, "MAX_STREAMS", 3)
     monkeypatch.setattr(streams_limit, "MAX_STREAMS_PER_CLIENT", 2)
 

@@ -110,7 +110,9 @@ def test_a_database_that_fails_is_tried_again_but_not_for_every_question() -> No
         check = check_of(scribe, clock)
         asking = asyncio.create_task(check.find_problem())
         await until(lambda: scribe.writes)
-        scribe.writes[0].set_exception(StoreError("the database /a/games.db cannot be used: the disk is full"))
+        scribe.writes[0].set_exception(
+            StoreError("the database /a/games.db cannot be used: the disk is full")
+        )
         found = [await asking, *[await check.find_problem() for _ in range(5)]]
         assert len(scribe.writes) == 1
         clock.now += health.WRITE_RETRY
@@ -124,7 +126,9 @@ def test_a_database_that_fails_is_tried_again_but_not_for_every_question() -> No
     assert last is None
 
 
-def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     scribe, clock = FakeScribe(), Clock()
 
     async def fail(check: WriteCheck) -> None:
@@ -132,7 +136,9 @@ def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(caplo
         asking = asyncio.create_task(check.find_problem())
         number = len(scribe.writes) + 1
         await until(lambda: len(scribe.writes) == number)
-        scribe.writes[-1].set_exception(StoreError("the database /a/games.db cannot be used: it is read-only"))
+        scribe.writes[-1].set_exception(
+            StoreError("the database /a/games.db cannot be used: it is read-only")
+        )
         await asking
 
     async def ask() -> None:
@@ -166,7 +172,10 @@ def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(caplo
             'the database x cannot be used: its server says: password authentication failed for user "tower"',
             "the database cannot be used; the log of the server says why",
         ),
-        ("could not open /srv/games.db", "the database cannot be used; the log of the server says why"),
+        (
+            "could not open /srv/games.db",
+            "the database cannot be used; the log of the server says why",
+        ),
         ("", "the database cannot be used; the log of the server says why"),
     ],
 )
@@ -276,7 +285,9 @@ def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
             capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed\n"
+    assert (
+        done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed\n"
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -320,7 +331,9 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
         before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, hard))
         try:
             client = Client(server.port)
-            assert (await client.post("/api/games", content=start)).status == 503, "a game cannot be saved"
+            assert (await client.post("/api/games", content=start)).status == 503, (
+                "a game cannot be saved"
+            )
             client.close()
             problem = "the database cannot be used: reading or writing it failed"
             not_ready = await until_status(server, "/health/ready", 503)
@@ -360,11 +373,15 @@ def test_a_postgresql_that_becomes_read_only_is_told_until_it_is_not(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_impatient(monkeypatch)
-    with TestClient(make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))) as client:
+    with TestClient(
+        make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))
+    ) as client:
         wait_for(client, 200)
         with read_only(database):
             deadline = time.monotonic() + SLOW
-            while (said := wait_for(client, 503)["write"]) != "the database cannot be used: it is read-only":
+            while (
+                said := wait_for(client, 503)["write"]
+            ) != "the database cannot be used: it is read-only":
                 assert time.monotonic() < deadline, said
         assert set(wait_for(client, 200).values()) == {"ok"}
 
@@ -377,7 +394,9 @@ def test_a_file_that_another_program_locks_is_told_within_the_timeout(
         wait_for(client, 200)
         writes: WriteCheck = client.app.state.writes  # type: ignore[attr-defined]  # it is a Starlette app
         monkeypatch.setattr(writes, "_timeout", 0.05)
-        with closing(sqlite3.connect(tmp_path / "games.db", isolation_level=None, timeout=SLOW)) as other:
+        with closing(
+            sqlite3.connect(tmp_path / "games.db", isolation_level=None, timeout=SLOW)
+        ) as other:
             other.execute("BEGIN IMMEDIATE")
             assert wait_for(client, 503)["write"].startswith("the database has not answered for ")
         monkeypatch.setattr(writes, "_timeout", SLOW)
@@ -392,7 +411,9 @@ def test_a_server_that_is_fine_is_ready_and_its_own_moves_count(tmp_path: Path) 
         player, _ = begun(client)
         player.place(9)
         checks = wait_for(client, 200)
-    assert checks == dict.fromkeys(["draining", "write", "event_loop", "news", "rooms", "quota"], "ok")
+    assert checks == dict.fromkeys(
+        ["draining", "write", "event_loop", "news", "rooms", "quota"], "ok"
+    )
 
 
 class NoWrites:
@@ -429,7 +450,11 @@ def test_a_server_that_may_show_old_games_is_not_ready(
 ) -> None:
     with opened(tmp_path) as client:
         wait_for(client, 200)
-        setattr(client.app.state, part, SimpleNamespace(quota=SimpleNamespace(full=False), **{attribute: value}))  # type: ignore[attr-defined]  # it is one
+        setattr(
+            client.app.state,
+            part,
+            SimpleNamespace(quota=SimpleNamespace(full=False), **{attribute: value}),
+        )  # type: ignore[attr-defined]  # it is one
         checks = wait_for(client, 503)
     assert [key for key, said in checks.items() if said != "ok"] == [name]
 
@@ -441,7 +466,9 @@ def test_a_full_quota_is_told_and_the_games_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lag", "status"), [(health.MAX_LAG - 1, 200), (health.MAX_LAG + 1, 503)])
-def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(lag: float, status: int, tmp_path: Path) -> None:
+def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(
+    lag: float, status: int, tmp_path: Path
+) -> None:
     clock = Clock()
 
     async def delay() -> Watchdog:
@@ -467,6 +494,8 @@ async def beat(watchdog: Watchdog, clock: Clock, seconds: float) -> None:
 
 
 def test_both_kinds_of_databases_are_ready(database: str) -> None:
-    with TestClient(make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))) as client:
+    with TestClient(
+        make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))
+    ) as client:
         wait_for(client, 200)
         assert client.get("/health").json()["database"] == "ok", on_server(database)

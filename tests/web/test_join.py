@@ -57,7 +57,9 @@ def test_a_code_may_be_typed_in_small_letters_with_spaces(client: TestClient) ->
     assert enter(client, f" {code[:2].lower()}-{code[2:].lower()} ") == (303, address)
 
 
-def test_the_page_shows_link_code_and_picture_to_the_player_who_waits_alone(client: TestClient) -> None:
+def test_the_page_shows_link_code_and_picture_to_the_player_who_waits_alone(
+    client: TestClient,
+) -> None:
     address, code = invite(client)
     page = client.get(address).text
     assert f"testserver{address}" in page
@@ -72,7 +74,9 @@ def test_the_page_shows_link_code_and_picture_to_the_player_who_waits_alone(clie
 
 def test_games_at_one_table_and_against_the_computer_have_no_code(client: TestClient) -> None:
     for opponent in ("table", "computer"):
-        address = client.post("/new", data={"game": "draft", "opponent": opponent}).headers["location"]
+        address = client.post("/new", data={"game": "draft", "opponent": opponent}).headers[
+            "location"
+        ]
         assert "short-code" not in client.get(address).text
 
 
@@ -92,7 +96,9 @@ def test_the_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
         ("<b>&", 422, "A code has 5 letters or digits"),
     ],
 )
-def test_a_wrong_code_is_explained_at_its_field(client: TestClient, typed: str, status: int, said: str) -> None:
+def test_a_wrong_code_is_explained_at_its_field(
+    client: TestClient, typed: str, status: int, said: str
+) -> None:
     answer = client.post("/join", data={"code": typed})
     assert answer.status_code == status
     assert said in answer.text
@@ -116,7 +122,13 @@ def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_pat
 def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
     with apps.opened(tmp_path, limits=True) as client:
         cast("Any", client.app).state.rates = RateLimiter(clock=lambda: 0.0)
-        wrong = ("/class/nothing", f"/class/{NOBODYS}", f"/class/{NOBODYS}/wall", "/wall/wnothing", "/class/zz/wall")
+        wrong = (
+            "/class/nothing",
+            f"/class/{NOBODYS}",
+            f"/class/{NOBODYS}/wall",
+            "/wall/wnothing",
+            "/class/zz/wall",
+        )
         assert [client.get(path).status_code for path in wrong * 4] == [404] * CODE_LIMIT.burst
         assert client.get(wrong[0]).status_code == 429
         assert client.post(f"/class/{NOBODYS}/teach/token").status_code == 429

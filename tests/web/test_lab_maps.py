@@ -47,7 +47,15 @@ def test_every_row_is_on_the_map_with_its_figures(
 ) -> None:
     places = enumerate(product(blocks, targets, fits, openings))
     rows = [
-        make_row("draft", index, STATUSES[index % 4], blocks=chosen, target=target, fit=fit, opening=opening)
+        make_row(
+            "draft",
+            index,
+            STATUSES[index % 4],
+            blocks=chosen,
+            target=target,
+            fit=fit,
+            opening=opening,
+        )
         for index, (chosen, target, fit, opening) in places
     ]
     found = make_map(rows)
@@ -56,24 +64,36 @@ def test_every_row_is_on_the_map_with_its_figures(
         setting = found.by_rules[row.make_rules()]
         assert (setting.status, setting.value) == (row.status, row.value)
         expected = {name: getattr(row, name) for name in SCALES}
-        assert setting.figures.keys() == {name for name, figure in expected.items() if figure is not None}
+        assert setting.figures.keys() == {
+            name for name, figure in expected.items() if figure is not None
+        }
         for name, figure in setting.figures.items():
             assert figure == pytest.approx(expected[name], abs=0.501 / SCALES[name])
 
 
 def test_rows_in_any_order_make_the_same_map() -> None:
-    rows = make_grid("draft", blocks=["1-9", "1-10", "1-5"], target=[20, 5, 100], fit=["descending", "any"])
+    rows = make_grid(
+        "draft", blocks=["1-9", "1-10", "1-5"], target=[20, 5, 100], fit=["descending", "any"]
+    )
     mixed = Random(1).sample(rows, len(rows))  # noqa: S311 - not a secret
     assert lab_maps.make_map("draft", mixed) == lab_maps.make_map("draft", rows)
 
 
 def test_values_rise_and_the_longest_list_that_fits_a_window_goes_across() -> None:
-    rows = make_grid("draft", blocks=["1-9", "1-10", "1-5"], target=[*range(50, 10, -2)], fit=["descending", "any"])
+    rows = make_grid(
+        "draft",
+        blocks=["1-9", "1-10", "1-5"],
+        target=[*range(50, 10, -2)],
+        fit=["descending", "any"],
+    )
     found = make_map(rows)
     assert found.keys == ("target", "blocks", "fit")
     assert found.values == ((*range(12, 52, 2),), ("1-5", "1-9", "1-10"), ("descending", "any"))
     assert [panel.values for panel in found.panels] == [("descending",), ("any",)]
-    assert make_map(make_grid("draft", blocks=BLOCKS, target=[*range(5, 60)])).keys == ("blocks", "target")
+    assert make_map(make_grid("draft", blocks=BLOCKS, target=[*range(5, 60)])).keys == (
+        "blocks",
+        "target",
+    )
     assert make_map(rows, across="fit", down="target").keys == ("fit", "target", "blocks")
 
 
@@ -84,7 +104,10 @@ def test_first_blocks_that_are_free_come_first() -> None:
 
 
 def test_values_that_make_no_rules_have_no_cell() -> None:
-    rows = [make_row("climb", 0, blocks="1-9", opening="1-5"), make_row("climb", 1, blocks="1-30", opening="1-20")]
+    rows = [
+        make_row("climb", 0, blocks="1-9", opening="1-5"),
+        make_row("climb", 1, blocks="1-30", opening="1-20"),
+    ]
     (panel,) = make_map(rows).panels
     assert sorted(cell is None for row in panel.rows for cell in row) == [False, False, True, True]
 
@@ -99,7 +122,9 @@ def test_one_setting_is_a_map_too() -> None:
 # The tool -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_tool_writes_a_file_for_each_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tool_writes_a_file_for_each_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_tool(tmp_path, make_grid("draft", target=[9, 10])) == 0
     assert run_tool(tmp_path, make_grid("race", target=[9, 10], blocks=["1-5", "1-9"])) == 0
     assert "draft.json: 2 of 2 settings" in capsys.readouterr().out
@@ -112,7 +137,9 @@ def test_the_tool_writes_a_file_for_each_game(tmp_path: Path, capsys: pytest.Cap
 
 def test_of_too_many_settings_every_second_stays_and_the_rulebook_s_among_them() -> None:
     blocks = [f"1-{most}" for most in range(5, 61)]
-    found = make_map(make_grid("climb", blocks=blocks, step=[*range(2, 9)], opening=[None, "1-3", "1-5"]))
+    found = make_map(
+        make_grid("climb", blocks=blocks, step=[*range(2, 9)], opening=[None, "1-3", "1-5"])
+    )
     assert found.keys == ("blocks", "step", "opening")
     assert found.values == (tuple(blocks[1::2]), (*range(2, 9),), (None, "1-3", "1-5"))
     assert catalogue.load_named("climb").rules in found.by_rules
@@ -129,11 +156,19 @@ def test_a_thousand_settings_are_at_most_forty_kilobytes(tmp_path: Path) -> None
     [
         ("nonsense", "line 2: expected a row as one line of JSON"),
         ('{"index": 0}', "line 2: game: expected the name of a game"),
-        (make_row("draft", target=15).to_json().replace('"draft"', '"chess"'), "there is no game called 'chess'"),
-        (make_row("draft", target=15).to_json().replace('"draft"', '"race"'), "the rules of race have changed"),
+        (
+            make_row("draft", target=15).to_json().replace('"draft"', '"chess"'),
+            "there is no game called 'chess'",
+        ),
+        (
+            make_row("draft", target=15).to_json().replace('"draft"', '"race"'),
+            "the rules of race have changed",
+        ),
     ],
 )
-def test_a_wrong_row_is_told(tmp_path: Path, line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_row_is_told(
+    tmp_path: Path, line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(f'{{"number_tower_lab": 1}}\n{line}\n')
     assert lab_maps.main([str(path), "--out", str(tmp_path)]) == 1
@@ -141,9 +176,14 @@ def test_a_wrong_row_is_told(tmp_path: Path, line: str, told: str, capsys: pytes
     assert list(tmp_path.glob("*.json")) == []
 
 
-def test_a_side_that_no_row_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_side_that_no_row_has_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_tool(tmp_path, make_grid("draft", target=[9, 10]), "--across", "colour") == 1
-    assert "expected one of target, blocks, supply, towers, fit, stuck; got colour" in capsys.readouterr().err
+    assert (
+        "expected one of target, blocks, supply, towers, fit, stuck; got colour"
+        in capsys.readouterr().err
+    )
 
 
 # The maps that come with the program ----------------------------------------------------------------------------------
@@ -170,7 +210,11 @@ def test_every_map_is_small_and_has_the_rules_of_its_rulebook() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_figures_of_a_map_are_those_that_are_measured_now(name: str) -> None:
-    settings = [each for each in load_shipped(name).settings.values() if each.figures.get("positions", SMALL) < SMALL]
+    settings = [
+        each
+        for each in load_shipped(name).settings.values()
+        if each.figures.get("positions", SMALL) < SMALL
+    ]
     for setting in Random(name).sample(settings, SAMPLE):  # noqa: S311 - not a secret
         found = study(setting.rules)
         assert setting.value == found.value == solve(Game(setting.rules)).value

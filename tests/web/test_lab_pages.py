@@ -24,7 +24,9 @@ from number_tower.web.pages import lab as lab_pages
 from support.lab_rows import make_grid, make_row, write_rows
 
 MAPPED = {
-    "draft": make_grid("draft", blocks=["1-5", "1-9", "1-12"], target=[5, 15, 40], fit=["descending", "any"]),
+    "draft": make_grid(
+        "draft", blocks=["1-5", "1-9", "1-12"], target=[5, 15, 40], fit=["descending", "any"]
+    ),
     "climb": make_grid("climb", blocks=["1-20", "1-30"], opening=[None, "1-5", "1-6"], step=[3, 5]),
     "summit": make_grid("summit", blocks=["1-9", "1-5"], target=[10, 20]),
     "factor": [
@@ -48,7 +50,10 @@ class Cell(NamedTuple):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("maps")
     for name, rows in MAPPED.items():
-        assert lab_maps.main([str(write_rows(folder / f"{name}.jsonl", rows)), "--out", str(folder)]) == 0
+        assert (
+            lab_maps.main([str(write_rows(folder / f"{name}.jsonl", rows)), "--out", str(folder)])
+            == 0
+        )
     return folder
 
 
@@ -100,14 +105,16 @@ def test_each_setting_is_a_cell_with_a_link_and_all_its_figures(
     found = maps[name]
     for measure in list_measures(found):
         cells = list_cells(show(client, f"/lab/{name}?measure={measure.name}"))
-        assert {re.sub(r", (as in the rulebook|recommended: \w+)$", "", cell.title) for cell in cells} == {
-            describe_setting(found, setting) for setting in found.settings.values()
-        }
+        assert {
+            re.sub(r", (as in the rulebook|recommended: \w+)$", "", cell.title) for cell in cells
+        } == {describe_setting(found, setting) for setting in found.settings.values()}
         assert len({cell.address for cell in cells}) == len(cells) == len(found.settings)
 
 
 @pytest.mark.parametrize("name", MAPPED)
-def test_the_table_says_what_the_map_says(client: TestClient, maps: dict[str, LabMap], name: str) -> None:
+def test_the_table_says_what_the_map_says(
+    client: TestClient, maps: dict[str, LabMap], name: str
+) -> None:
     for measure in list_measures(maps[name]):
         html = show(client, f"/lab/{name}?measure={measure.name}")
         assert list_links(html) == [(cell.address, cell.text) for cell in list_cells(html)]
@@ -115,15 +122,25 @@ def test_the_table_says_what_the_map_says(client: TestClient, maps: dict[str, La
 
 def test_the_table_has_headings_for_its_rows_columns_and_panels(client: TestClient) -> None:
     html = show(client, "/lab/draft?measure=depth")
-    assert re.findall(r"<caption>([^<]+)", html) == ["Depth: fit equal or smaller", "Depth: fit any"]
+    assert re.findall(r"<caption>([^<]+)", html) == [
+        "Depth: fit equal or smaller",
+        "Depth: fit any",
+    ]
     first = html[html.index("<table>") : html.index("</table>")]
-    assert re.findall(r'scope="col"(?: rowspan="2")?>([^<]+)', first) == ["Target height", "1-5", "1-9", "1-12"]
+    assert re.findall(r'scope="col"(?: rowspan="2")?>([^<]+)', first) == [
+        "Target height",
+        "1-5",
+        "1-9",
+        "1-12",
+    ]
     assert re.findall(r'scope="colgroup"[^>]*>([^<]+)', first) == ["Blocks"]
     assert re.findall(r'scope="row">([^<]+)', first) == ["5", "15", "40"]
 
 
 @pytest.mark.parametrize("name", MAPPED)
-def test_every_figure_is_written_and_not_only_coloured(client: TestClient, maps: dict[str, LabMap], name: str) -> None:
+def test_every_figure_is_written_and_not_only_coloured(
+    client: TestClient, maps: dict[str, LabMap], name: str
+) -> None:
     found = maps[name]
     for measure in list_measures(found):
         written: dict[str, set[str]] = {}
@@ -136,7 +153,9 @@ def test_every_figure_is_written_and_not_only_coloured(client: TestClient, maps:
 
 
 def test_figures_are_those_of_the_rows(client: TestClient) -> None:
-    row: LabRow = next(row for row in MAPPED["draft"] if row.make_rules() == catalogue.load_named("draft").rules)
+    row: LabRow = next(
+        row for row in MAPPED["draft"] if row.make_rules() == catalogue.load_named("draft").rules
+    )
     assert row.fairness is not None
     assert row.reach is not None
     expected = {
@@ -151,13 +170,18 @@ def test_figures_are_those_of_the_rows(client: TestClient) -> None:
         cells = list_cells(show(client, f"/lab/draft?measure={measure}"))
         (usual,) = [cell for cell in cells if cell.shade.endswith(" usual")]
         assert usual.text == text
-        assert usual.title.startswith("Blocks 1-9, target height 15, fit equal or smaller (fairness: ")
+        assert usual.title.startswith(
+            "Blocks 1-9, target height 15, fit equal or smaller (fairness: "
+        )
         assert usual.title.endswith("), as in the rulebook")
 
 
-def test_what_was_not_measured_is_blank_with_the_reason_and_an_estimate_is_marked(client: TestClient) -> None:
+def test_what_was_not_measured_is_blank_with_the_reason_and_an_estimate_is_marked(
+    client: TestClient,
+) -> None:
     exact, large, failed, estimate = sorted(
-        list_cells(show(client, "/lab/factor")), key=lambda cell: int(re.findall(r"-(\d+)", cell.title)[0])
+        list_cells(show(client, "/lab/factor")),
+        key=lambda cell: int(re.findall(r"-(\d+)", cell.title)[0]),
     )
     assert exact.text.isdigit()
     assert (large.text, failed.text) == ("", "")
@@ -187,7 +211,11 @@ class FormFields(HTMLParser):
         name = given.get("name") or ""
         if tag == "textarea":
             self._text = name
-        elif tag == "input" and name and (given.get("type") not in {"radio", "checkbox", "file"} or "checked" in given):
+        elif (
+            tag == "input"
+            and name
+            and (given.get("type") not in {"radio", "checkbox", "file"} or "checked" in given)
+        ):
             self.fields[name] = given.get("value") or ""
 
     def handle_endtag(self, tag: str) -> None:
@@ -211,7 +239,13 @@ def play(client: TestClient, form: str) -> Rules:
 def test_each_setting_can_be_played_and_analysed_with_exactly_its_rules(
     client: TestClient, maps: dict[str, LabMap]
 ) -> None:
-    remembered = {"opponent": "table", "target": "33", "blocks": "1-7", "opening": "1", "remember": "yes"}
+    remembered = {
+        "opponent": "table",
+        "target": "33",
+        "blocks": "1-7",
+        "opening": "1",
+        "remember": "yes",
+    }
     for name in MAPPED:
         client.post("/new", data={"game": name, **remembered})
     for _, setting, address in list_settings(maps):
@@ -223,7 +257,9 @@ def test_each_setting_can_be_played_and_analysed_with_exactly_its_rules(
         assert record.from_line(line).game.rules == setting.rules
 
 
-def test_each_setting_is_shown_with_its_figures_and_a_way_back(client: TestClient, maps: dict[str, LabMap]) -> None:
+def test_each_setting_is_shown_with_its_figures_and_a_way_back(
+    client: TestClient, maps: dict[str, LabMap]
+) -> None:
     for name, setting, address in list_settings(maps):
         html = show(client, f"{address}&measure=depth")
         shown = re.findall(r"<dt>([^<]+): ([^<]+)</dt>", html)
@@ -234,8 +270,12 @@ def test_each_setting_is_shown_with_its_figures_and_a_way_back(client: TestClien
         assert ("as in the rulebook" in html) == (setting.rules == catalogue.load_named(name).rules)
 
 
-def test_rules_that_are_left_out_of_an_address_are_those_of_the_rulebook(client: TestClient) -> None:
-    assert "Blocks 1-9, target height 40, fit equal or smaller" in show(client, "/lab/draft/setting?target=40")
+def test_rules_that_are_left_out_of_an_address_are_those_of_the_rulebook(
+    client: TestClient,
+) -> None:
+    assert "Blocks 1-9, target height 40, fit equal or smaller" in show(
+        client, "/lab/draft/setting?target=40"
+    )
     assert "as in the rulebook" in show(client, "/lab/draft/setting")
 
 
@@ -261,12 +301,16 @@ def test_a_measure_that_the_map_does_not_have_is_refused_with_those_it_has(
     assert len(list_cells(answer.text)) == len(maps["climb"].settings)
 
 
-@pytest.mark.parametrize("path", ["/lab/chess", "/lab/chess/setting", "/lab/%00", "/lab/draft.json"])
+@pytest.mark.parametrize(
+    "path", ["/lab/chess", "/lab/chess/setting", "/lab/%00", "/lab/draft.json"]
+)
 def test_an_unknown_game_is_not_found(client: TestClient, path: str) -> None:
     assert "The games" in show(client, path, 404)
 
 
-@pytest.mark.parametrize("query", ["target=16", "target=x", "blocks=", "blocks=1-9%00", "target=15.0", "fit=related"])
+@pytest.mark.parametrize(
+    "query", ["target=16", "target=x", "blocks=", "blocks=1-9%00", "target=15.0", "fit=related"]
+)
 def test_rules_that_are_not_on_the_map_are_not_found(client: TestClient, query: str) -> None:
     html = show(client, f"/lab/draft/setting?{query}", 404)
     assert "These rules are not on this map." in html
@@ -290,13 +334,20 @@ def test_the_lab_is_linked_from_home_and_from_each_game(client: TestClient) -> N
 def test_a_map_is_summed_up_by_who_wins() -> None:
     def sum_up(*values: str) -> str:
         rows = [
-            make_row("draft", place, target=place + 9, figures={"value": each}) for place, each in enumerate(values)
+            make_row("draft", place, target=place + 9, figures={"value": each})
+            for place, each in enumerate(values)
         ]
         return summarize_map(read_map(lab_maps.make_map("draft", rows)))
 
     assert sum_up("win", "win") == "2 settings: the first player wins in all of them."
-    assert sum_up("win", "loss", "loss") == "3 settings: the first player wins in 1 and the second player wins in 2."
-    assert sum_up("draw", "draw", "loss") == "3 settings: the second player wins in 1 and 2 end in a draw."
+    assert (
+        sum_up("win", "loss", "loss")
+        == "3 settings: the first player wins in 1 and the second player wins in 2."
+    )
+    assert (
+        sum_up("draw", "draw", "loss")
+        == "3 settings: the second player wins in 1 and 2 end in a draw."
+    )
 
 
 @pytest.mark.parametrize("name", MAPPED)
@@ -315,4 +366,7 @@ def test_recommended_settings_can_be_played_and_are_marked_on_the_map(
         assert any(title.endswith(f", recommended: {preset.name}") for title in marked) == is_shown
         figures = re.findall(rf'href="([^"]+)" aria-label="Figures of {preset.name}"', html)
         assert len(figures) == is_shown
-        assert all(f", recommended: {preset.name}" in show(client, unescape(address)) for address in figures)
+        assert all(
+            f", recommended: {preset.name}" in show(client, unescape(address))
+            for address in figures
+        )

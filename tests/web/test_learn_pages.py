@@ -90,7 +90,11 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     for part in (analysis_page, puzzles, lesson, games, home):
         app.include_router(part.router)
     app.add_middleware(BrowserCookieMiddleware)
-    app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Location(None, None, ""))
+    app.state.workers, app.state.lobby, app.state.settings = (
+        Workers(),
+        Lobby(),
+        Settings(Location(None, None, "")),
+    )
     with TestClient(app, follow_redirects=False) as visitor:
         yield visitor
 
@@ -122,8 +126,13 @@ def shown(client: TestClient, address: str, status: int = 200) -> str:
 
 def valued(html: str) -> dict[int, tuple[str, str]]:
     """Every move with the class that colours it, and the words on it."""
-    found = re.findall(r'<a class="worth (\w+) shade-\d" href="[^"]*"[^>]*>(.*?)</a>', html, re.DOTALL)
-    words = [(value, re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", inside)).strip()) for value, inside in found]
+    found = re.findall(
+        r'<a class="worth (\w+) shade-\d" href="[^"]*"[^>]*>(.*?)</a>', html, re.DOTALL
+    )
+    words = [
+        (value, re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", inside)).strip())
+        for value, inside in found
+    ]
     return {int(text.split()[0]): (value, text.split(" ", 1)[1]) for value, text in words}
 
 
@@ -165,7 +174,12 @@ def test_odd_rules_can_be_looked_at_as_well(client: TestClient, line: str) -> No
 def test_ways_through_a_game_are_links_where_they_lead_somewhere(client: TestClient) -> None:
     first, middle, last = (shown(client, analysis("draft:9,8,6", ply)) for ply in (0, 1, 3))
     assert re.findall(r'step" href="[^"]*" rel="(\w+)"', first) == ["next", "last"]
-    assert re.findall(r'step" href="[^"]*" rel="(\w+)"', middle) == ["first", "prev", "next", "last"]
+    assert re.findall(r'step" href="[^"]*" rel="(\w+)"', middle) == [
+        "first",
+        "prev",
+        "next",
+        "last",
+    ]
     assert re.findall(r'step" href="[^"]*" rel="(\w+)"', last) == ["first", "prev"]
     assert "/analysis?game=draft%3A9%2C8%2C6&amp;ply=2" in middle
     assert shown(client, analysis("draft:9,8,6", 99)) != ""
@@ -178,7 +192,9 @@ def test_a_move_leads_along_the_game_or_into_one_of_its_own(client: TestClient) 
     assert "/analysis?game=draft%3A9%2C7&amp;ply=2" in html
 
 
-def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client: TestClient) -> None:
+def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(
+    client: TestClient,
+) -> None:
     html = shown(client, analysis("draft(names=Ann,Ben):4,5,2,1", 4))
     assert "a serious mistake" in html
     assert "8 would have kept the win" in html
@@ -229,7 +245,9 @@ def test_no_file_is_opened_that_a_line_names(client: TestClient) -> None:
 
 def test_html_in_names_is_inert(client: TestClient) -> None:
     name = "<img src=x>\"'&"
-    line = record.to_line(Table(Game(catalogue.load_named("draft").rules, 0, (9, 8)), "draft", (name, "Ben")))
+    line = record.to_line(
+        Table(Game(catalogue.load_named("draft").rules, 0, (9, 8)), "draft", (name, "Ben"))
+    )
     html = shown(client, analysis(line))
     assert "<img" not in html
     assert "&lt;img src=x&gt;&#34;&#39;&amp;" in html
@@ -253,7 +271,9 @@ def test_of_a_hidden_game_nothing_is_said_until_it_is_over(client: TestClient) -
     assert "/analysis?game=summit%3A9%2C7&amp;ply=2" in over
 
 
-def test_what_is_not_solved_is_said_to_be_unknown(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_solved_is_said_to_be_unknown(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(analyse_table, "__defaults__", (0.0,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (0.0, 0.0))
     html = shown(client, analysis("draft:9,8"))
@@ -296,7 +316,10 @@ def test_the_same_question_is_asked_once(client: TestClient) -> None:
 
 def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> None:
     for seat, first in (("1", 0), ("2", 1)):
-        answer = client.post("/analysis/play", data={"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat})
+        answer = client.post(
+            "/analysis/play",
+            data={"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat},
+        )
         assert answer.status_code == 303
         assert answer.headers["location"] == "/g/abc"
         browser = client.app.state.lobby.browsers[-1]  # type: ignore[attr-defined] # ours
@@ -329,7 +352,10 @@ def test_a_hidden_game_is_played_on_hidden(client: TestClient) -> None:
 
 
 def buttons(html: str) -> list[int]:
-    return [int(block) for block in re.findall(r'<button class="block-key[^"]*" name="answer" value="(\d+)"', html)]
+    return [
+        int(block)
+        for block in re.findall(r'<button class="block-key[^"]*" name="answer" value="(\d+)"', html)
+    ]
 
 
 def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> None:
@@ -384,7 +410,9 @@ def test_one_can_be_shown_the_answer(client: TestClient) -> None:
 
 def test_an_answer_that_is_no_move_is_passed_over(client: TestClient) -> None:
     html = shown(
-        client, f"/puzzle?day=2026-01-05&answer=12345&answer=²&answer=x&answer={'9' * 5000}" + "&answer=0" * 500
+        client,
+        f"/puzzle?day=2026-01-05&answer=12345&answer=²&answer=x&answer={'9' * 5000}"
+        + "&answer=0" * 500,
     )
     assert "One move wins. Which one?" in html
 
@@ -402,7 +430,9 @@ def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> No
 def test_endless_puzzles_have_addresses_of_their_own(client: TestClient) -> None:
     chosen = client.get("/puzzles?grade=2&game=draft")
     assert chosen.status_code == 303
-    assert re.fullmatch(r"/puzzles\?grade=2&game=draft&seed=\d+&number=1", chosen.headers["location"])
+    assert re.fullmatch(
+        r"/puzzles\?grade=2&game=draft&seed=\d+&number=1", chosen.headers["location"]
+    )
     html = shown(client, "/puzzles?grade=2&game=draft&seed=5&number=1&answer=show")
     assert "/puzzles?grade=2&amp;game=draft&amp;seed=5&amp;number=2" in html
     assert "Grade 2 of 5" in html
@@ -425,23 +455,36 @@ def test_an_answer_can_be_posted(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("address", "fields", "posed"),
     [
-        ("/puzzle?day=2026-01-05", {"day": "2026-01-05"}, lambda: quiz.make_daily_puzzle("2026-01-05")),
+        (
+            "/puzzle?day=2026-01-05",
+            {"day": "2026-01-05"},
+            lambda: quiz.make_daily_puzzle("2026-01-05"),
+        ),
         (
             "/puzzles?game=draft&seed=5&number=2",
             {"game": "draft", "seed": "5", "number": "2"},
             lambda: quiz.make_numbered_puzzle("5", 2, None, "draft"),
         ),
-        ("/learn/race?at=2", {"at": "2"}, lambda: quiz.make_lesson(catalogue.load_named("race"))[1]),
+        (
+            "/learn/race?at=2",
+            {"at": "2"},
+            lambda: quiz.make_lesson(catalogue.load_named("race"))[1],
+        ),
     ],
 )
 def test_no_address_has_an_answer_and_the_right_block_lands_in_the_picture(
-    client: TestClient, address: str, fields: dict[str, str], posed: Callable[[], quiz.PuzzleQuestion]
+    client: TestClient,
+    address: str,
+    fields: dict[str, str],
+    posed: Callable[[], quiz.PuzzleQuestion],
 ) -> None:
     puzzle = posed()
     wrong = next(choice.block for choice in puzzle.choices if not choice.is_right)
     before = shown(client, address)
     for answers in ([wrong], [wrong, puzzle.answer]):
-        sent = client.post(address.partition("?")[0], data={**fields, "answer": [str(block) for block in answers]})
+        sent = client.post(
+            address.partition("?")[0], data={**fields, "answer": [str(block) for block in answers]}
+        )
         assert (sent.status_code, sent.headers["location"]) == (303, address)
     html = shown(client, address)
     assert f"Right! {puzzle.answer}" in html
@@ -453,7 +496,9 @@ def test_no_address_has_an_answer_and_the_right_block_lands_in_the_picture(
     assert "Right!" not in shown(client, address), "only this device remembers"
 
 
-def test_the_puzzle_of_the_day_is_remembered_on_the_device(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_puzzle_of_the_day_is_remembered_on_the_device(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     today = date(2026, 2, 3)
     monkeypatch.setattr(puzzles, "get_today", lambda: today)
     puzzle = quiz.make_daily_puzzle(today.isoformat())
@@ -479,10 +524,14 @@ def test_an_answer_after_midnight_is_for_the_puzzle_that_was_shown(
 ) -> None:
     today, tomorrow = date(2026, 2, 3), date(2026, 2, 4)
     monkeypatch.setattr(puzzles, "get_today", lambda: today)
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown(client, "/puzzle")))
+    fields = dict(
+        re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown(client, "/puzzle"))
+    )
     monkeypatch.setattr(puzzles, "get_today", lambda: tomorrow)
     answered = client.post("/puzzle", data={**fields, "answer": "show"}).headers["location"]
-    assert quiz.make_daily_puzzle(f"{today}").solution_text in shown(client, answered).replace("&#39;", "'")
+    assert quiz.make_daily_puzzle(f"{today}").solution_text in shown(client, answered).replace(
+        "&#39;", "'"
+    )
     assert "Not solved" not in shown(client, "/puzzle"), "the next day has not begun"
 
 
@@ -498,7 +547,9 @@ def test_after_the_answer_was_shown_there_is_nothing_to_share(
     assert "Not solved. Come back tomorrow." in shown(client, "/")
 
 
-@pytest.mark.parametrize("cookie", ["daily=x", "puzzle=x.1-2", "daily=2026-01-01.9.solved.1.1.1-0-0-0-0.0", "puzzle="])
+@pytest.mark.parametrize(
+    "cookie", ["daily=x", "puzzle=x.1-2", "daily=2026-01-01.9.solved.1.1.1-0-0-0-0.0", "puzzle="]
+)
 def test_a_cookie_of_any_kind_does_no_harm(client: TestClient, cookie: str) -> None:
     for address in ("/", "/puzzle", "/puzzle?day=2026-01-05", "/learn/race"):
         assert client.get(address, headers={"Cookie": cookie}).status_code == 200
@@ -551,7 +602,11 @@ def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
 
 
 def test_with_two_moves_the_other_one_is_left_to_try(client: TestClient) -> None:
-    lessons = ((name, *each) for name in GAMES for each in enumerate(quiz.make_lesson(catalogue.load_named(name)), 1))
+    lessons = (
+        (name, *each)
+        for name in GAMES
+        for each in enumerate(quiz.make_lesson(catalogue.load_named(name)), 1)
+    )
     name, place, posed = next(each for each in lessons if len(each[-1].choices) == 2)
     (wrong,) = (choice for choice in posed.choices if not choice.is_right)
     html = shown(client, f"/learn/{name}?at={place}&answer={wrong.block}")
@@ -564,14 +619,18 @@ def test_an_idea_is_introduced_before_the_next_try(client: TestClient) -> None:
     wrong = next(choice for choice in posed.choices if choice.idea and not choice.is_right)
     html = shown(client, f"/learn/race?at=2&answer={wrong.block}").replace("&#39;", "'")
     assert wrong.idea
-    assert html.index(wrong.feedback) < html.index(wrong.idea.introduction) < html.index(posed.nudge)
+    assert (
+        html.index(wrong.feedback) < html.index(wrong.idea.introduction) < html.index(posed.nudge)
+    )
 
 
 # The games ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestClient, name: str) -> None:
+def test_every_game_has_a_page_with_its_rules_and_its_solved_start(
+    client: TestClient, name: str
+) -> None:
     html = shown(client, f"/games/{name}")
     truth = nt.solve(Game(catalogue.load_named(name).rules))
     assert {block: value for block, (value, _) in valued(html).items()} == {
@@ -585,7 +644,9 @@ def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestC
 def test_the_theory_is_what_is_known() -> None:
     def told(name: str) -> str:
         book = catalogue.load_named(name)
-        return " ".join(games.describe_theory(analyse_table(Table(Game(book.rules), name)), "block"))
+        return " ".join(
+            games.describe_theory(analyse_table(Table(Game(book.rules), name)), "block")
+        )
 
     assert "The player who starts can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")

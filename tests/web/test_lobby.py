@@ -91,7 +91,9 @@ def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
         moves = [lobby.act(known.address, token, Move(0, block)) for block in BOOK.rules.blocks]
         answers = await asyncio.gather(*moves, return_exceptions=True)
         assert sum(isinstance(answer, CachedRoom) for answer in answers) == 1
-        assert sum(isinstance(answer, StaleError) for answer in answers) == len(BOOK.rules.blocks) - 1
+        assert (
+            sum(isinstance(answer, StaleError) for answer in answers) == len(BOOK.rules.blocks) - 1
+        )
         assert len((await lobby.find_room(known.address)).room.table.game.moves) == 1
 
     at(tmp_path, do)
@@ -100,7 +102,9 @@ def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
 def test_the_free_seat_goes_to_one_of_many(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = await lobby.open_room(LINK)
-        answers = await asyncio.gather(*(lobby.join(known.address, None) for _ in range(8)), return_exceptions=True)
+        answers = await asyncio.gather(
+            *(lobby.join(known.address, None) for _ in range(8)), return_exceptions=True
+        )
         assert sum(isinstance(answer, tuple) for answer in answers) == 1
         assert {answer.reason for answer in answers if isinstance(answer, RoomError)} == {"taken"}
 
@@ -180,7 +184,9 @@ def test_a_computer_that_begins_has_moved_soon(tmp_path: Path) -> None:
     at(tmp_path, do)
 
 
-def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(tmp_path: Path) -> None:
+def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(
+    tmp_path: Path,
+) -> None:
     async def first(lobby: Lobby) -> None:
         known, _ = await lobby.open_room(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
         addresses.append(known.address)
@@ -222,7 +228,9 @@ def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
     at(tmp_path, do, Broken())
 
 
-def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computer_whose_move_could_not_be_kept_moves_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("number_tower.web.questions._STORE_RETRY", 0.01)
 
     async def do(lobby: Lobby) -> None:
@@ -230,7 +238,10 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, mon
         write, failures = lobby._write, [1, 1]  # noqa: SLF001 - a database that fails twice
 
         async def fails(do: Callable[[Connection], object]) -> object:
-            if len(failures) == 2 and (await lobby.find_room(known.address)).room.table.version == 0:
+            if (
+                len(failures) == 2
+                and (await lobby.find_room(known.address)).room.table.version == 0
+            ):
                 return await write(do)
             if failures:
                 failures.pop()
@@ -238,7 +249,9 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, mon
             return await write(do)
 
         monkeypatch.setattr(lobby, "_write", fails)
-        known_after = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)), 10)
+        known_after = await lobby.wait_for_computer(
+            await lobby.act(known.address, token, Move(0, 5)), 10
+        )
         assert len(known_after.room.table.game.moves) == 2
         assert not failures
 
@@ -261,7 +274,9 @@ def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Pa
     at(tmp_path, do)
 
 
-def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(tmp_path: Path) -> None:
+def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(
+    tmp_path: Path,
+) -> None:
     async def do(lobby: Lobby) -> None:
         known, ann = await lobby.open_room(LINK)
         await lobby.join(known.address, "Ben")
@@ -315,7 +330,9 @@ def test_what_is_learned_on_the_way_wakes_those_who_follow(tmp_path: Path) -> No
     at(tmp_path, do)
 
 
-def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(tmp_path: Path) -> None:
+def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(
+    tmp_path: Path,
+) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
         known = await lobby.find_room(address)

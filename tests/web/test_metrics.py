@@ -47,7 +47,9 @@ def scrape(port: int) -> tuple[str, dict[str, Metric]]:
 
 def value(families: dict[str, Metric], name: str, **labels: str) -> float | None:
     """Return the value of a sample; None if there is none."""
-    found = [sample for family in families.values() for sample in family.samples if sample.name == name]
+    found = [
+        sample for family in families.values() for sample in family.samples if sample.name == name
+    ]
     return next((sample.value for sample in found if labels.items() <= sample.labels.items()), None)
 
 
@@ -58,7 +60,9 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
     async def play() -> tuple[str, dict[str, Metric]]:
         first, second = Client(running.port), Client(running.port)
         seats = await game_between(first, second)
-        assert (await first.post(f"{seats.path}/moves", seats.tokens[0], {"block": 3, "version": 0})).status == 200
+        assert (
+            await first.post(f"{seats.path}/moves", seats.tokens[0], {"block": 3, "version": 0})
+        ).status == 200
         assert (await first.ask("GET", f"/api/games/{seats.tokens[1]}")).status == 404
         assert (await first.ask("GET", f"/api/{seats.tokens[0]}")).status == 404
         async with following(running.port, seats.path) as follower:
@@ -78,7 +82,12 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
         running.stop()
     answered = {"method": "POST", "route": "/api/games/{address}/moves", "status": "200"}
     assert value(found, "tower_requests_total", **answered) == 1
-    assert value(found, "tower_requests_total", method="GET", route="/api/games/{address}", status="404") == 1
+    assert (
+        value(
+            found, "tower_requests_total", method="GET", route="/api/games/{address}", status="404"
+        )
+        == 1
+    )
     assert value(found, "tower_requests_total", method="GET", route="/api/...", status="404") == 1
     assert value(found, "tower_request_seconds_count", route="/api/games/{address}/moves") == 1
     assert value(found, "tower_request_seconds_count", route="/api/games/{address}/events") is None
@@ -110,11 +119,17 @@ def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(name, labels)
 
 
-def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_limit_refuses_is_counted_by_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("number_tower.web.middleware.streams.MAX_STREAMS", 0)
-    monkeypatch.setattr(rate_limit, "RateLimiter", partial(rate_limit.RateLimiter, clock=lambda: 1000.0))
+    monkeypatch.setattr(
+        rate_limit, "RateLimiter", partial(rate_limit.RateLimiter, clock=lambda: 1000.0)
+    )
     with measured(tmp_path, limits=True) as (client, metrics):
-        codes = [client.post("/api/games/abc/take", json={"code": "x"}).status_code for _ in range(12)]
+        codes = [
+            client.post("/api/games/abc/take", json={"code": "x"}).status_code for _ in range(12)
+        ]
         assert client.get("/g/abc/events").status_code == 503
         assert sample(metrics, "tower_refusals_total", limit="taking") == codes.count(429) > 0
         assert sample(metrics, "tower_refusals_total", limit="streams") == 1
@@ -151,7 +166,10 @@ def test_what_visitors_send_makes_no_new_series(tmp_path: Path) -> None:
 def test_a_request_that_nobody_waited_for_is_counted_too() -> None:
     metrics = Metrics(State())
     metrics.count_request("GET", "/g/{address}", 0, 0.1)
-    assert sample(metrics, "tower_requests_total", method="GET", route="/g/{address}", status="none") == 1
+    assert (
+        sample(metrics, "tower_requests_total", method="GET", route="/g/{address}", status="none")
+        == 1
+    )
 
 
 def test_the_queue_of_the_solver_is_read_where_it_tells() -> None:
@@ -159,7 +177,10 @@ def test_the_queue_of_the_solver_is_read_where_it_tells() -> None:
     metrics = Metrics(state)
     assert sample(metrics, "tower_queue_waiting") is None, "unknown is not 0"
     state.workers = SimpleNamespace(waiting=7, running=2)
-    assert (sample(metrics, "tower_queue_waiting"), sample(metrics, "tower_queue_running")) == (7, 2)
+    assert (sample(metrics, "tower_queue_waiting"), sample(metrics, "tower_queue_running")) == (
+        7,
+        2,
+    )
     metrics.observe_wait(0.3, "analysis")
     assert sample(metrics, "tower_queue_wait_seconds_sum", lane="analysis") == 0.3
 
@@ -170,7 +191,10 @@ def test_a_server_that_is_not_started_yet_can_be_scraped() -> None:
         _, families = scrape(port)
     assert value(families, "tower_info") == 1
     assert value(families, "tower_loop_lag_seconds") is None
-    with pytest.raises(OSError, match=r"refused|reset"), socket.create_connection(("127.0.0.1", port), timeout=SLOW):
+    with (
+        pytest.raises(OSError, match=r"refused|reset"),
+        socket.create_connection(("127.0.0.1", port), timeout=SLOW),
+    ):
         pass
 
 
@@ -187,7 +211,9 @@ def test_without_metrics_their_library_is_not_even_loaded(tmp_path: Path) -> Non
     )
     with Forked([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True) as process:
         said = process.communicate(timeout=SLOW)[1]
-    problems = [line for line in said.splitlines() if not line.startswith("the event loop ")]  # of a busy machine
+    problems = [
+        line for line in said.splitlines() if not line.startswith("the event loop ")
+    ]  # of a busy machine
     assert (process.returncode, problems) == (0, [])
 
 
@@ -208,7 +234,8 @@ def test_an_address_is_a_port_and_perhaps_a_host(given: str, address: Any) -> No
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", ":", ":9100", "host", "host:", "::1:9100", "[::1]", "9100:", "65536", "1e3", "²", "-1"]
+    "wrong",
+    ["", ":", ":9100", "host", "host:", "::1:9100", "[::1]", "9100:", "65536", "1e3", "²", "-1"],
 )
 def test_any_other_address_is_refused(wrong: str) -> None:
     with pytest.raises(SettingError, match="expected a port, or an address and a port"):
@@ -218,14 +245,23 @@ def test_any_other_address_is_refused(wrong: str) -> None:
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = tower("serve", "--port", "0", "--db", str(tmp_path / "games.db"), "--metrics", str(port))
+        done = tower(
+            "serve", "--port", "0", "--db", str(tmp_path / "games.db"), "--metrics", str(port)
+        )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tower: --metrics: port {port} is in use by another program; choose another\n"
+    assert (
+        done.stderr
+        == f"tower: --metrics: port {port} is in use by another program; choose another\n"
+    )
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no such host", "x" * 300])
-def test_a_host_that_is_not_here_is_one_sentence(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_is_not_here_is_one_sentence(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(access_log, "configure_logging", lambda _: None)
     given = replace(settings(tmp_path), port=0, metrics=MetricsAddress(host, 9100))
-    with pytest.raises(ServerStartError, match=r"--metrics: '.* is not an address of this machine; leave it out"):
+    with pytest.raises(
+        ServerStartError, match=r"--metrics: '.* is not an address of this machine; leave it out"
+    ):
         server.run(given)

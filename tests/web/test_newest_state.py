@@ -38,16 +38,21 @@ Pair = tuple[TestClient, TestClient]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def servers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
     """Two servers at one database; the second hears no news, as if they were always late."""
     with ExitStack() as stack:
         database = str(tmp_path_factory.mktemp("seen") / "games.db")
         if request.param == "postgresql":
             server, template = (request.getfixturevalue(name) for name in ("server", "template"))
             database = stack.enter_context(fresh(server, template))
-        settings = Settings(place_of(database), limits=False, quiet=True, host_names=("testserver",))
+        settings = Settings(
+            place_of(database), limits=False, quiet=True, host_names=("testserver",)
+        )
         first, second = (
-            stack.enter_context(TestClient(make_app(settings, DEAF), follow_redirects=False)) for _ in range(2)
+            stack.enter_context(TestClient(make_app(settings, DEAF), follow_redirects=False))
+            for _ in range(2)
         )
         state(second).listener.close()
         yield first, second
@@ -123,8 +128,12 @@ def test_the_newer_of_two_marks_counts() -> None:
     assert pick_newest_moment(None, None) is None
 
 
-@pytest.mark.parametrize("mark", ["", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3 ", "1.2.x", "1.2.٣", "1.2." + "3" * 5000])
-def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(servers: Pair, mark: str) -> None:
+@pytest.mark.parametrize(
+    "mark", ["", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3 ", "1.2.x", "1.2.٣", "1.2." + "3" * 5000]
+)
+def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(
+    servers: Pair, mark: str
+) -> None:
     first, _ = servers
     ann, _, made = linked(first)
     for what in SHOWS:
@@ -164,7 +173,9 @@ def test_a_made_up_mark_costs_one_look_at_the_database(servers: Pair) -> None:
 
     for seen, looks in ((FUTURE, 5), (other.get().json()["mark"], 0)):
         with faults.at(state(second).store.engine):
-            assert any(count_looks(seen) == looks for _ in range(10))  # the server itself may look in between
+            assert any(
+                count_looks(seen) == looks for _ in range(10)
+            )  # the server itself may look in between
 
 
 def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) -> None:
@@ -212,7 +223,9 @@ def test_a_stream_never_goes_back_behind_what_was_seen(tmp_path: Path) -> None:
     at(tmp_path, do)
 
 
-def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest_state(servers: Pair) -> None:
+def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest_state(
+    servers: Pair,
+) -> None:
     first, second = servers
     ann, ben, _ = linked(first)
     ann.place(9)

@@ -29,7 +29,9 @@ def read_page(page: str) -> dict[str, str]:
         given = dict(re.findall(r'(\w+)="([^"]*)"', each))
         if given.get("type") != "radio" or " checked" in each:
             found[given["name"]] = unescape(given["value"])
-    found["rules_text"] = unescape(form.split("<textarea")[1].split(">\n", 1)[1].split("</textarea>")[0])
+    found["rules_text"] = unescape(
+        form.split("<textarea")[1].split(">\n", 1)[1].split("</textarea>")[0]
+    )
     return found
 
 
@@ -63,7 +65,10 @@ def test_every_rule_has_a_field_with_a_line_about_it(client: TestClient) -> None
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_the_form_starts_from_any_game(client: TestClient, name: str) -> None:
     assert f'href="/rules?game={name}"' in shown(client)
-    form, written = read_page(shown(client, f"/rules?game={name}")), catalogue.load_named(name).rules.written()
+    form, written = (
+        read_page(shown(client, f"/rules?game={name}")),
+        catalogue.load_named(name).rules.written(),
+    )
     for field in FIELDS[1:]:
         assert form[field.key] == form[f"{SAVED}{field.key}"] == str(written.get(field.key, ""))
 
@@ -95,10 +100,14 @@ def test_blocks_that_cannot_go_first_are_marked_in_words_too(client: TestClient)
     assert "(not first)" not in shown(client, "/rules?game=climb")
 
 
-def test_a_target_out_of_reach_and_a_first_block_that_wins_are_pointed_out(client: TestClient) -> None:
+def test_a_target_out_of_reach_and_a_first_block_that_wins_are_pointed_out(
+    client: TestClient,
+) -> None:
     page = check(client, read_page(shown(client)), target="1000")
     assert "No set of blocks adds up to 1000, so the target cannot be reached." in page
-    assert "30 wins at once. Limit the first blocks if you do not want that." in shown(client, "/rules?game=climb")
+    assert "30 wins at once. Limit the first blocks if you do not want that." in shown(
+        client, "/rules?game=climb"
+    )
 
 
 def test_rules_that_end_before_they_begin_are_no_error(client: TestClient) -> None:
@@ -137,9 +146,16 @@ def test_mistakes_stand_at_their_fields_and_nothing_typed_is_lost(
 
 def test_the_fields_follow_the_text(client: TestClient) -> None:
     form = read_page(shown(client))
-    page = check(client, form, rules_text='title = "Steps"\n[rules]\nfit = "ascending"\nblocks = [2, 4, 6]\n')
+    page = check(
+        client, form, rules_text='title = "Steps"\n[rules]\nfit = "ascending"\nblocks = [2, 4, 6]\n'
+    )
     after = read_page(page)
-    assert (after["title"], after["fit"], after["blocks"], after["target"]) == ("Steps", "ascending", "2,4,6", "")
+    assert (after["title"], after["fit"], after["blocks"], after["target"]) == (
+        "Steps",
+        "ascending",
+        "2,4,6",
+        "",
+    )
 
 
 def test_changes_of_the_form_and_of_the_text_both_count(client: TestClient) -> None:
@@ -163,14 +179,23 @@ def test_a_change_of_the_form_counts_once_the_text_can_be_read_again(client: Tes
 
 def test_fields_alone_make_a_file(client: TestClient) -> None:
     page = check(client, {}, blocks="1-6", fit="related", towers="own")
-    assert read_page(page)["rules_text"] == '[rules]\nblocks = "1-6"\ntowers = "own"\nfit = "related"\n'
+    assert (
+        read_page(page)["rules_text"]
+        == '[rules]\nblocks = "1-6"\ntowers = "own"\nfit = "related"\n'
+    )
 
 
 @pytest.mark.parametrize("extra", ["", VOICE, f"{VOICE}# {'x' * own_rules.LONGEST_ADDRESS}\n"])
 def test_the_rules_are_played(client: TestClient, extra: str) -> None:
     form = read_page(shown(client))
     answer = client.post(
-        "/rules", data={**form, "title": "Mine & yours", "rules_text": f"{form['rules_text']}{extra}", "do": "play"}
+        "/rules",
+        data={
+            **form,
+            "title": "Mine & yours",
+            "rules_text": f"{form['rules_text']}{extra}",
+            "do": "play",
+        },
     )
     if answer.status_code == 303:
         assert len(answer.headers["location"]) <= own_rules.LONGEST_ADDRESS
@@ -180,7 +205,9 @@ def test_the_rules_are_played(client: TestClient, extra: str) -> None:
     assert answer.status_code == 200
     assert "<h2>Mine &amp; yours</h2>" in answer.text
     assert "Change the rules" in answer.text
-    text = unescape(answer.text.split('name="rules_text" rows')[1].split(">\n", 1)[1].split("</textarea>")[0])
+    text = unescape(
+        answer.text.split('name="rules_text" rows')[1].split(">\n", 1)[1].split("</textarea>")[0]
+    )
     started = client.post("/new", data={"game": "own", "opponent": "table", "rules_text": text})
     assert started.status_code == 303
     assert "Mine &amp; yours" in shown(client, started.headers["location"])
@@ -188,10 +215,18 @@ def test_the_rules_are_played(client: TestClient, extra: str) -> None:
 
 @pytest.mark.parametrize(
     ("title", "name"),
-    [("Nine & dime", "nine-dime"), ("", "my-game"), ("Ünë", "n"), ('"; rm', "rm"), ("x" * 90, "x" * 40)],
+    [
+        ("Nine & dime", "nine-dime"),
+        ("", "my-game"),
+        ("Ünë", "n"),
+        ('"; rm', "rm"),
+        ("x" * 90, "x" * 40),
+    ],
 )
 def test_the_file_is_saved_under_its_title(client: TestClient, title: str, name: str) -> None:
-    answer = client.post("/rules", data={**read_page(shown(client)), "title": title, "target": "high", "do": "save"})
+    answer = client.post(
+        "/rules", data={**read_page(shown(client)), "title": title, "target": "high", "do": "save"}
+    )
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{name}.toml"'
     assert 'target = "high"' in answer.text
@@ -210,7 +245,9 @@ def test_the_rules_of_a_new_game_can_be_changed(client: TestClient) -> None:
     form = page.split('id="change-rules"')[1].split("</form>")[0]
     assert 'method="get" action="/rules"' in form
     carried = unescape(form.split('value="')[1].split('"')[0])
-    assert read_page(shown(client, f"/rules?{urlencode({'rules_text': carried})}"))["target"] == "20"
+    assert (
+        read_page(shown(client, f"/rules?{urlencode({'rules_text': carried})}"))["target"] == "20"
+    )
 
 
 # What the script asks for ---------------------------------------------------------------------------------------------
@@ -262,7 +299,9 @@ async def _be_busy(*_: object, **__: object) -> Any:
     raise BusyError
 
 
-def test_a_busy_server_says_so_and_loses_nothing(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_server_says_so_and_loses_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     form = read_page(shown(client))
     long = f"{form['rules_text']}# {'x' * questions.MAX_INLINE_RULES}\n"
     monkeypatch.setattr(client.app.state.workers, "ask", _be_busy)  # type: ignore[attr-defined]
@@ -278,7 +317,13 @@ def test_a_busy_server_says_so_and_loses_nothing(client: TestClient, monkeypatch
 def test_a_long_file_is_changed_in_a_worker(client: TestClient) -> None:
     form = read_page(shown(client))
     long = f"{form['rules_text']}# {'x' * questions.MAX_INLINE_RULES}\n"
-    assert "target = 19" in read_page(check(client, form, rules_text=long, target="19"))["rules_text"]
-    with_many_dots = f"{form['rules_text']}\n" + "".join(f"a.b{number} = 1\n" for number in range(1100))
-    answer = client.post("/rules/live", data={**form, "rules_text": with_many_dots, "target": "19"}, headers=FRAGMENT)
+    assert (
+        "target = 19" in read_page(check(client, form, rules_text=long, target="19"))["rules_text"]
+    )
+    with_many_dots = f"{form['rules_text']}\n" + "".join(
+        f"a.b{number} = 1\n" for number in range(1100)
+    )
+    answer = client.post(
+        "/rules/live", data={**form, "rules_text": with_many_dots, "target": "19"}, headers=FRAGMENT
+    )
     assert find_mistakes(answer.text) == {"rules_text"}

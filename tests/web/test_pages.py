@@ -49,12 +49,16 @@ def shown(client: TestClient, path: str) -> str:
 def hidden_fields(page: str) -> dict[str, str]:
     """Return what the form with the blocks sends along."""
     form = page.split('class="blocks')[1]
-    return {name: re.findall(f'name="{name}" value="([0-9]+)"', form)[0] for name in ("version", "game")}
+    return {
+        name: re.findall(f'name="{name}" value="([0-9]+)"', form)[0] for name in ("version", "game")
+    }
 
 
 def place(client: TestClient, room: str, block: object) -> Any:
     """Press the button of a block, or type it."""
-    return client.post(f"{room}/move", data={**hidden_fields(shown(client, room)), "block": str(block)})
+    return client.post(
+        f"{room}/move", data={**hidden_fields(shown(client, room)), "block": str(block)}
+    )
 
 
 def other(client: TestClient) -> TestClient:
@@ -108,18 +112,25 @@ def test_the_form_offers_the_options_that_a_game_takes(client: TestClient, name:
         ({"opponent": "nobody"}, "opponent"),
         ({"game": "own"}, "rules_text"),
         ({"game": "own", "rules_text": "rules = 3"}, "rules_text"),
-        ({"game": "own", "rules_text": "[rules]\nblocks='1-9'\n[voice]\nturn='{nothing}'"}, "rules_text"),
+        (
+            {"game": "own", "rules_text": "[rules]\nblocks='1-9'\n[voice]\nturn='{nothing}'"},
+            "rules_text",
+        ),
         ({"game": "../../etc/passwd"}, "game"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(
     client: TestClient, wrong: dict[str, str], field: str
 ) -> None:
-    answer = client.post("/new", data={"game": "draft", "opponent": "table", "name_2": "Zoë", **wrong})
+    answer = client.post(
+        "/new", data={"game": "draft", "opponent": "table", "name_2": "Zoë", **wrong}
+    )
     assert answer.status_code == 422
     assert f'id="wrong-{field}"' in answer.text
     for name, value in wrong.items():
-        assert name in {"level", "opponent", "game"} or escape(value, quote=False)[:30] in unescape(answer.text)
+        assert name in {"level", "opponent", "game"} or escape(value, quote=False)[:30] in unescape(
+            answer.text
+        )
     assert "set-cookie" not in answer.headers
 
 
@@ -128,14 +139,18 @@ def test_a_rule_file_can_be_pasted_or_uploaded(client: TestClient) -> None:
     pasted = begun(client, game="own", rules_text=content.replace("\n", "\r\n"))
     assert "Mine &amp; yours" in shown(client, pasted)
     answer = client.post(
-        "/new", data={"game": "own", "opponent": "table"}, files={"rules_file": ("mine.toml", content.encode())}
+        "/new",
+        data={"game": "own", "opponent": "table"},
+        files={"rules_file": ("mine.toml", content.encode())},
     )
     assert answer.status_code == 303
     assert "Mine &amp; yours" in shown(client, answer.headers["location"])
 
 
 def test_the_second_player_can_begin(client: TestClient) -> None:
-    assert "Ben&#39;s Turn" in shown(client, begun(client, name_1="Ann", name_2="Ben", first="other"))
+    assert "Ben&#39;s Turn" in shown(
+        client, begun(client, name_1="Ann", name_2="Ben", first="other")
+    )
 
 
 def test_where_the_first_move_can_win_a_longer_game_is_offered(client: TestClient) -> None:
@@ -167,14 +182,20 @@ def read_rules(client: TestClient, room: str) -> Rules:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_presets_are_a_choice_in_the_form_and_their_options_can_be_changed(client: TestClient, name: str) -> None:
+def test_presets_are_a_choice_in_the_form_and_their_options_can_be_changed(
+    client: TestClient, name: str
+) -> None:
     book, page = catalogue.load_named(name), shown(client, f"/new?game={name}")
     assert page.count('name="preset"') == 1 + len(book.presets)
     assert 'name="preset" value="" checked' in page, "the rulebook is the default"
     for preset in book.presets.values():
         assert escape(preset.about) in page
-        assert read_rules(client, begun(client, game=name, preset=preset.name)) == book.apply_options(preset.options)
-        assert f'name="preset" value="{preset.name}" checked' in shown(client, f"/new?game={name}&preset={preset.name}")
+        assert read_rules(
+            client, begun(client, game=name, preset=preset.name)
+        ) == book.apply_options(preset.options)
+        assert f'name="preset" value="{preset.name}" checked' in shown(
+            client, f"/new?game={name}&preset={preset.name}"
+        )
         mixed = begun(client, game=name, preset=preset.name, blocks="1-20")
         assert read_rules(client, mixed) == book.apply_options({**preset.options, "blocks": "1-20"})
     assert read_rules(client, begun(client, game=name, preset="")) == book.rules
@@ -228,7 +249,9 @@ def test_analysis_knows_the_way_back_and_no_other(client: TestClient) -> None:
 
 
 def test_preferences_are_kept_if_they_are_known(client: TestClient) -> None:
-    answer = client.post("/preferences", data={"tour": "done", "values": "maybe", "other": "x", "back": "/new"})
+    answer = client.post(
+        "/preferences", data={"tour": "done", "values": "maybe", "other": "x", "back": "/new"}
+    )
     assert answer.headers["location"] == "/new"
     assert dict(client.cookies) == {"tour": "done"}
 
@@ -272,7 +295,9 @@ def test_odd_rules_have_a_page_and_can_be_played(client: TestClient, odd: str) -
     assert "my rules" in shown(client, room)
 
 
-def test_a_block_that_cannot_be_placed_says_why_and_is_refused_in_the_same_words(client: TestClient) -> None:
+def test_a_block_that_cannot_be_placed_says_why_and_is_refused_in_the_same_words(
+    client: TestClient,
+) -> None:
     room = begun(client)
     place(client, room, 5)
     page = shown(client, room)
@@ -293,7 +318,9 @@ def test_what_is_no_number_is_refused_in_words(client: TestClient, typed: str) -
     assert "<b>" not in answer.text.split('role="alert"')[1].split("</p>")[0]
 
 
-def test_a_move_that_answers_an_older_table_is_refused_with_the_table_as_it_is(client: TestClient) -> None:
+def test_a_move_that_answers_an_older_table_is_refused_with_the_table_as_it_is(
+    client: TestClient,
+) -> None:
     room = begun(client)
     before = hidden_fields(shown(client, room))
     place(client, room, 9)
@@ -325,7 +352,11 @@ def test_a_takeback_takes_back_and_resigning_asks_first(client: TestClient) -> N
     client.post(f"{room}/undo", data=hidden_fields(shown(client, room)))
     page = shown(client, room)
     assert "Block 9 is taken back" in page
-    assert re.search(r"<details[^>]*>\s*<summary[^>]*>.*?Resign.*?<form[^>]*action=\"[^\"]*/resign\"", page, re.DOTALL)
+    assert re.search(
+        r"<details[^>]*>\s*<summary[^>]*>.*?Resign.*?<form[^>]*action=\"[^\"]*/resign\"",
+        page,
+        re.DOTALL,
+    )
     client.post(f"{room}/resign")
     assert "Ann resigns. Congratulations, Ben!" in shown(client, room)
 
@@ -382,7 +413,11 @@ def test_each_hint_against_a_friend_is_seen_by_both(client: TestClient) -> None:
     for step in ("1", "2", "2"):
         assert "took a hint" in client.post(f"{room}/hint", data={"step": step}).text
     seen = shown(ben, room)
-    assert seen.count("Ann took a hint: what to look for.") == seen.count("Ann took a hint: the move.") == 1
+    assert (
+        seen.count("Ann took a hint: what to look for.")
+        == seen.count("Ann took a hint: the move.")
+        == 1
+    )
     assert "took 1 hint<" in seen
     mine = shown(client, room)
     assert "You took a hint: the move." in mine
@@ -437,7 +472,10 @@ def test_two_play_over_a_link_and_others_watch(client: TestClient) -> None:
     assert "You are watching." in seen
     assert room.removeprefix("/g/") not in seen
     assert "<form" not in seen.split('<main id="main"')[1]
-    assert third.post(f"{watch.replace('/w/', '/g/')}/move", data={"block": "1"}).status_code in {404, 409}
+    assert third.post(f"{watch.replace('/w/', '/g/')}/move", data={"block": "1"}).status_code in {
+        404,
+        409,
+    }
 
 
 def test_a_takeback_and_a_rematch_over_a_link_take_two(client: TestClient) -> None:
@@ -476,15 +514,27 @@ def test_a_seat_moves_to_another_device_once(client: TestClient) -> None:
 
 def test_what_strangers_write_is_inert(client: TestClient) -> None:
     rules = f"title = '''{EVIL}'''\nsummary = '''{EVIL}'''\n[rules]\nblocks='1-9'\n[voice]\nturn='''{EVIL}'''\n"
-    room = begun(client, game="own", rules_text=rules, name_1=EVIL[:28], name_2="שלום<script>", best_of="3")
-    for page in (shown(client, room), shown(client, "/"), place(client, room, EVIL).text, shown(client, room)):
+    room = begun(
+        client, game="own", rules_text=rules, name_1=EVIL[:28], name_2="שלום<script>", best_of="3"
+    )
+    for page in (
+        shown(client, room),
+        shown(client, "/"),
+        place(client, room, EVIL).text,
+        shown(client, room),
+    ):
         assert "<img" not in page
         assert "<script>" not in page
         assert escape(EVIL[:28]) in page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
-    kept = client.post("/new", data={"game": "own", "rules_text": "</textarea>" + EVIL, "name_1": EVIL}).text
+    kept = client.post(
+        "/new", data={"game": "own", "rules_text": "</textarea>" + EVIL, "name_1": EVIL}
+    ).text
     assert "<img" not in kept
     assert "</textarea>&lt;" not in kept
-    assert "<img" not in client.get("/new", params={"opponent": EVIL, "game": EVIL, "target": EVIL}).text
+    assert (
+        "<img"
+        not in client.get("/new", params={"opponent": EVIL, "game": EVIL, "target": EVIL}).text
+    )
     assert "<img" not in client.get(f"/g/{EVIL}").text
 
 
@@ -503,14 +553,18 @@ def test_the_browsers_cookie_is_for_the_server_alone_and_in_no_page(client: Test
     answer = client.post("/new", data={"opponent": "table"})
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("browser-")
-    assert {"httponly", "samesite=lax", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
+    assert {"httponly", "samesite=lax", "path=/"} <= {
+        part.strip().lower() for part in cookie.split(";")
+    }
     token = cookie.partition("=")[2].partition(";")[0]
     room = answer.headers["location"]
     assert len(token) == 43
     assert all(token not in shown(client, path) for path in ("/", room, f"{room}/table"))
 
 
-def test_home_lists_this_browsers_games_and_deletes_cookies_of_those_that_are_gone(client: TestClient) -> None:
+def test_home_lists_this_browsers_games_and_deletes_cookies_of_those_that_are_gone(
+    client: TestClient,
+) -> None:
     room = begun(client, name_1="Ann", name_2="Ben")
     client.cookies.set("seat-nowhere", "x" * 43)
     answer = client.get("/")
@@ -532,13 +586,19 @@ def test_of_many_games_those_that_go_on_are_listed_before_those_that_are_over(
     assert MOST_LISTED >= 30
 
 
-@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
-def test_colours_are_remembered_and_lead_back_to_this_site_only(client: TestClient, back: str) -> None:
+@pytest.mark.parametrize(
+    "back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"]
+)
+def test_colours_are_remembered_and_lead_back_to_this_site_only(
+    client: TestClient, back: str
+) -> None:
     answer = client.post("/theme", data={"theme": "dark", "back": back})
     assert answer.headers["location"] == "/"
     assert 'data-theme="dark"' in shown(client, "/")
     assert (
-        client.post("/theme", data={"theme": "auto", "back": "/new?game=race"}).headers["location"].startswith("/new")
+        client.post("/theme", data={"theme": "auto", "back": "/new?game=race"})
+        .headers["location"]
+        .startswith("/new")
     )
     assert 'data-theme="auto"' in shown(client, "/")
 
@@ -557,20 +617,36 @@ class OneRoom:
         assert seen is None
         for mark in (b"1.0.0", b"1.1.0"):
             event = mark + address.encode()
-            yield SimpleNamespace(find_reader=lambda _: None, encode_event=lambda _, event=event: event)
+            yield SimpleNamespace(
+                find_reader=lambda _: None, encode_event=lambda _, event=event: event
+            )
         yield None
 
 
 def test_a_page_that_listens_hears_what_happens_and_that_nothing_does() -> None:
     async def heard(**more: Any) -> list[object]:
-        return [event async for event in stream_room(cast("Any", OneRoom()), "here", **more).body_iterator]
+        return [
+            event
+            async for event in stream_room(cast("Any", OneRoom()), "here", **more).body_iterator
+        ]
 
-    assert asyncio.run(heard(first=b"x")) == [b"x", b"1.0.0here", b"1.1.0here", b": nothing new\n\n"]
+    assert asyncio.run(heard(first=b"x")) == [
+        b"x",
+        b"1.0.0here",
+        b"1.1.0here",
+        b": nothing new\n\n",
+    ]
     assert asyncio.run(heard(limit=1)) == [b"1.0.0here"]
 
 
 def test_an_address_without_a_game_is_told_kindly(client: TestClient) -> None:
-    for path in ("/g/nowhere", "/w/nowhere", "/g/nowhere/table", "/g/nowhere/record.txt", "/g/nowhere/events"):
+    for path in (
+        "/g/nowhere",
+        "/w/nowhere",
+        "/g/nowhere/table",
+        "/g/nowhere/record.txt",
+        "/g/nowhere/events",
+    ):
         answer = client.get(path)
         assert answer.status_code == 404
         assert "No game here" in answer.text
@@ -594,9 +670,17 @@ def test_everything_that_a_page_asks_for_is_served_from_here(client: TestClient)
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("3.5", "not a whole number"), ("3 4", "one"), ("８", "digits"), ("x", "not a number"), ("", "number")],
+    [
+        ("3.5", "not a whole number"),
+        ("3 4", "one"),
+        ("８", "digits"),
+        ("x", "not a number"),
+        ("", "number"),
+    ],
 )
-def test_whatever_is_no_number_is_told_for_what_it_is(client: TestClient, typed: str, said: str) -> None:
+def test_whatever_is_no_number_is_told_for_what_it_is(
+    client: TestClient, typed: str, said: str
+) -> None:
     room = begun(client)
     refused = client.post(f"{room}/move", data={"block": typed})
     assert refused.status_code == 422
@@ -606,7 +690,9 @@ def test_whatever_is_no_number_is_told_for_what_it_is(client: TestClient, typed:
     assert "help" not in notice[1]
 
 
-def test_whoever_opens_the_address_of_a_form_again_is_led_back_to_the_room(client: TestClient) -> None:
+def test_whoever_opens_the_address_of_a_form_again_is_led_back_to_the_room(
+    client: TestClient,
+) -> None:
     room = begun(client)
     for deed in ("move", "undo", "resign", "anything"):
         answer = client.get(f"{room}/{deed}")

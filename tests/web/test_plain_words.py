@@ -25,7 +25,9 @@ PAGES = (
 
 def read_page(html: str) -> Iterator[str]:
     """Yield what a page shows or says to a screen reader."""
-    yield from map(unescape, re.findall(r'(?:aria-label|placeholder|alt|title|content)="([^"]+)"', html))
+    yield from map(
+        unescape, re.findall(r'(?:aria-label|placeholder|alt|title|content)="([^"]+)"', html)
+    )
     plain = re.sub(r"<(script|style|svg)\b.*?</\1>", "", html, flags=re.DOTALL)
     yield from (unescape(text).strip() for text in re.split(r"<[^>]+>", plain))
 

@@ -49,7 +49,9 @@ class Shared:
             self.stored |= sightings
             self.announced += announced
 
-        return PresenceTracker(load, store, lambda: {ROOM}, self.woken.append, OFTEN, lambda: self.now)
+        return PresenceTracker(
+            load, store, lambda: {ROOM}, self.woken.append, OFTEN, lambda: self.now
+        )
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -74,7 +76,9 @@ def test_a_player_is_here_while_a_page_is_open_and_goes_step_by_step() -> None:
             shared.now += 1000
             assert server.judge(ROOM) == ("here", "gone")
         shared.now += AWAY_AFTER - 1
-        assert server.judge(ROOM)[ANN] == "here", "a page that is loaded again is no reason to worry anyone"
+        assert server.judge(ROOM)[ANN] == "here", (
+            "a page that is loaded again is no reason to worry anyone"
+        )
         shared.now += 1
         assert server.judge(ROOM)[ANN] == "away"
         shared.now += GONE_AFTER - AWAY_AFTER
@@ -95,7 +99,9 @@ def test_a_player_with_a_hidden_page_is_away_at_once_unless_another_page_is_visi
         with server.attend(ROOM, {ANN}):
             server.note(ROOM, {ANN}, hidden=True)
             assert server.judge(ROOM)[ANN] == "here"
-        assert server.judge(ROOM)[ANN] == "away", "the stream of a hidden page ends just after it says so"
+        assert server.judge(ROOM)[ANN] == "away", (
+            "the stream of a hidden page ends just after it says so"
+        )
         await server.close()
 
     run(do)
@@ -297,7 +303,10 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
         assert described.seats[ANN] == "gone"
         assert described.gone_for < CLAIM_AFTER
         with later(lobby, CLAIM_AFTER + 1):
-            assert (await lobby.act(known.address, ben, Claim())).room.table.outcome == (1, "forfeit")
+            assert (await lobby.act(known.address, ben, Claim())).room.table.outcome == (
+                1,
+                "forfeit",
+            )
 
     at(tmp_path, do)
 
@@ -307,7 +316,9 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
 
 def two(client: TestClient) -> tuple[str, TestClient]:
     """Let Ann and Ben play; return the address of the page, and Ben."""
-    room = client.post("/new", data={"game": "draft", "opponent": "link", "name_1": "Ann"}).headers["location"]
+    room = client.post("/new", data={"game": "draft", "opponent": "link", "name_1": "Ann"}).headers[
+        "location"
+    ]
     ben = TestClient(client.app, follow_redirects=False)
     ben.post(f"{room}/sit", data={"name": "Ben"})
     return str(room), ben
@@ -336,7 +347,9 @@ def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestC
         return re.findall(reload, who.get(path).text)
 
     room, ben = two(client)
-    assert find_reload(client, room) == [("60", room)], "it is Ann's turn: time to think, and a sign that she is there"
+    assert find_reload(client, room) == [("60", room)], (
+        "it is Ann's turn: time to think, and a sign that she is there"
+    )
     assert find_reload(ben, room) == [("10", room)]
     client.post(f"{room}/resign")
     assert find_reload(ben, room) == []
@@ -344,7 +357,9 @@ def test_without_a_script_the_page_of_two_people_reloads_by_itself(client: TestC
     assert find_reload(client, table) == []
 
 
-def test_nobody_is_told_of_presence_at_one_table_or_against_the_computer(client: TestClient) -> None:
+def test_nobody_is_told_of_presence_at_one_table_or_against_the_computer(
+    client: TestClient,
+) -> None:
     for opponent in ("table", "computer", "link"):
         room = client.post("/new", data={"game": "draft", "opponent": opponent}).headers["location"]
         assert shown_presence(client.get(room).text) == {}
@@ -368,7 +383,11 @@ def test_a_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> No
 def test_programs_see_presence_and_claim_as_well(client: TestClient) -> None:
     ann, ben, _ = linked(client)
     ann.place(9)
-    assert ben.get("/presence").json() == {"players": ["here", "here"], "gone_for": 0, "claim_after": CLAIM_AFTER}
+    assert ben.get("/presence").json() == {
+        "players": ["here", "here"],
+        "gone_for": 0,
+        "claim_after": CLAIM_AFTER,
+    }
     assert "claim" not in ann.get("/seat").json()["may"]
     with later(client.app.state.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]  # the app that the client asks
         assert Player(client, ann.address, None).get("/presence").json()["gone_for"] >= CLAIM_AFTER

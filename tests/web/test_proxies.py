@@ -47,14 +47,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module", params=["nginx", "nginx with the usual buffers", "caddy"])
 def proxied(
-    request: pytest.FixtureRequest, server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    server: Server,
+    certificate: Certificate,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
     name = request.param.partition(" ")[0]
     folder = tmp_path_factory.mktemp(name)
     ports = free_port(), free_port()
     if name == "caddy":
         (folder / "Caddyfile").write_text(adapted_caddy(server.port, certificate, ports))
-        call = [program(name), "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+        call = [
+            program(name),
+            "run",
+            "--adapter",
+            "caddyfile",
+            "--config",
+            str(folder / "Caddyfile"),
+        ]
     else:
         own = adapted_nginx(server.port, certificate, ports)
         if request.param != name:
@@ -96,7 +106,9 @@ def adapted_caddy(behind: int, certificate: Certificate, ports: tuple[int, int])
     own = "".join(("{\n", *(f"\t{option}\n" for option in options), "}\n"))
     text = CADDY.replace("127.0.0.1:8000", f"127.0.0.1:{behind}")
     assert f"\n{NAME} {{\n" in text
-    return own + text.replace(f"\n{NAME} {{\n", f"\nlocalhost {{\n\ttls {certificate.chain} {certificate.key}\n")
+    return own + text.replace(
+        f"\n{NAME} {{\n", f"\nlocalhost {{\n\ttls {certificate.chain} {certificate.key}\n"
+    )
 
 
 def nginx_options(folder: Path, included: str) -> list[str]:
@@ -104,7 +116,8 @@ def nginx_options(folder: Path, included: str) -> list[str]:
     (folder / "number-tower.conf").write_text(included)
     (folder / "logs").mkdir(exist_ok=True)
     temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{kind}_temp_path {folder}/{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     user = "user root;\n" if os.geteuid() == 0 else ""
     main = (
@@ -128,14 +141,25 @@ def test_nginx_understands_its_file(tmp_path: Path, certificate: Certificate) ->
     call = [program("nginx"), "-t", *nginx_options(tmp_path, own)]
     done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False)
     assert done.returncode == 0, done.stderr
-    warnings = [line for line in done.stderr.splitlines() if "[warn]" in line and "http2" not in line]
+    warnings = [
+        line for line in done.stderr.splitlines() if "[warn]" in line and "http2" not in line
+    ]
     assert warnings == []
 
 
 def test_caddy_understands_its_file(tmp_path: Path) -> None:
-    call = [program("caddy"), "adapt", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/Caddyfile")]
+    call = [
+        program("caddy"),
+        "adapt",
+        "--adapter",
+        "caddyfile",
+        "--config",
+        str(ROOT / "deploy/Caddyfile"),
+    ]
     environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False, env=environment)
+    done = subprocess.run(
+        call, capture_output=True, text=True, timeout=SLOW, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     assert "warn" not in done.stderr.lower()
     assert NAME in done.stdout
@@ -147,7 +171,10 @@ def test_caddy_understands_its_file(tmp_path: Path) -> None:
 def test_pages_come_through_and_are_for_https_alone(site: Site) -> None:
     for path in ("/", "/new", "/games/draft"):
         answer = site.ask("GET", path)
-        assert (answer.status, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
+        assert (answer.status, answer.headers["strict-transport-security"]) == (
+            200,
+            "max-age=31536000",
+        )
     plain = HTTPConnection("127.0.0.1", site.http, timeout=SLOW)
     plain.request("GET", "/games", headers={"Host": "localhost"})
     answer = plain.getresponse()
@@ -189,7 +216,9 @@ def test_an_event_arrives_while_the_stream_is_open(site: Site) -> None:
     marks: list[str] = []
     for version, block in enumerate((9, 8)):
         marks.append(next_mark(events))
-        site.ask("POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"})
+        site.ask(
+            "POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"}
+        )
     marks.append(next_mark(events))
     assert [mark.split(".")[1] for mark in marks] == ["0", "1", "2"]
     events.close()
@@ -202,14 +231,18 @@ def tokens(server: Server) -> dict[str, str]:
     tokens = {}
     direct = HTTPConnection("127.0.0.1", server.port, timeout=SLOW)
     for _ in range(130):
-        direct.request("POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"})
+        direct.request(
+            "POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"}
+        )
         made = json.loads(direct.getresponse().read())
         tokens[made["address"]] = made["token"]
     direct.close()
     return tokens
 
 
-def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(site: Site, tokens: dict[str, str]) -> None:
+def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(
+    site: Site, tokens: dict[str, str]
+) -> None:
     site.jar.cookies |= {f"seat-{address}": token for address, token in tokens.items()}
     rooms = [f"/g/{address}" for address in tokens]
     views = 0
@@ -229,8 +262,12 @@ def test_a_browser_with_cookies_of_games_that_are_gone_is_answered(site: Site) -
     assert site.jar.seat_cookies == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives this machine all addresses of 127.0.0.0/8")
-def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(site: Site, server: Server) -> None:
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux gives this machine all addresses of 127.0.0.0/8"
+)
+def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(
+    site: Site, server: Server
+) -> None:
     before = len(server.log)
     forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http"}
     assert site.ask("GET", "/learn/draft", None, **forged).status == 200
@@ -252,7 +289,9 @@ def test_a_proxy_that_is_not_installed_is_unpacked_from_its_package(
 ) -> None:
     """With an apt-get and a dpkg-deb of its own: nothing is downloaded, and nothing on this machine changes."""
     unpack = 'mkdir -p "$3/usr/sbin"; echo "#!/bin/sh" > "$3/usr/sbin/nginx"; chmod +x "$3/usr/sbin/nginx"'
-    download = 'case "$*" in *" download nginx-core") echo > nginx-core.deb;; *download*) exit 100;; esac'
+    download = (
+        'case "$*" in *" download nginx-core") echo > nginx-core.deb;; *download*) exit 100;; esac'
+    )
     for name, script in (
         ("env", 'shift\nexec "$@"'),
         ("apt-get", f'echo "$@" >> {tmp_path}/calls\n{download}'),
@@ -264,11 +303,22 @@ def test_a_proxy_that_is_not_installed_is_unpacked_from_its_package(
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    for attribute, value in (("PLACES", ()), ("FOLDER", tmp_path / "unpacked"), ("LOCK", tmp_path / "lock")):
+    for attribute, value in (
+        ("PLACES", ()),
+        ("FOLDER", tmp_path / "unpacked"),
+        ("LOCK", tmp_path / "lock"),
+    ):
         monkeypatch.setattr(proxies, attribute, value)
     assert proxies.find("nginx") is None
     assert proxies.get("nginx") == str(tmp_path / "unpacked/usr/sbin/nginx")
     assert proxies.get("caddy") is None
     told = [call.split("Timeout=300 ")[1] for call in (tmp_path / "calls").read_text().splitlines()]
-    assert told == ["update", "download nginx", "update", "download nginx-core", "update", "download caddy"]
+    assert told == [
+        "update",
+        "download nginx",
+        "update",
+        "download nginx-core",
+        "update",
+        "download caddy",
+    ]
     assert shutil.which("nginx") is None

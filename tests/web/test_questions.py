@@ -48,12 +48,16 @@ class Site:
 
     async def send(self, address: str, method: str, path: str, **more: Any) -> httpx2.Response:
         transport = httpx2.ASGITransport(self.app, client=(address, 1))
-        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=SLOW) as client:
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1", timeout=SLOW
+        ) as client:
             return await client.request(method, path, **more)
 
     def analyse(self, address: str, line: str) -> asyncio.Task[httpx2.Response]:
         """Ask for an analysis without waiting for it."""
-        return asyncio.create_task(self.send(address, "POST", "/api/analyse", json={"record": line}))
+        return asyncio.create_task(
+            self.send(address, "POST", "/api/analyse", json={"record": line})
+        )
 
 
 def at_site(test: Callable[[Site], Awaitable[None]], folder: Path) -> None:
@@ -152,7 +156,9 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
 
 
 @in_threads
-def test_a_question_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_waits_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits = dict.fromkeys(Lane, LaneLimits(64, 16, 0.05))
     monkeypatch.setattr(app_module, "Workers", partial(Workers, limits=limits))
 
@@ -174,7 +180,9 @@ def test_a_question_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: 
 
 
 @in_threads
-def test_an_address_that_asks_what_another_has_asked_waits_for_its_own_turn_only(tmp_path: Path) -> None:
+def test_an_address_that_asks_what_another_has_asked_waits_for_its_own_turn_only(
+    tmp_path: Path,
+) -> None:
     async def test(site: Site) -> None:
         *many, shared = lines(8)
         asked = [site.analyse("10.0.0.1", line) for line in (*many, shared)]
@@ -233,7 +241,9 @@ def test_a_waiting_question_whose_client_has_left_is_dropped(tmp_path: Path) -> 
 
 
 @in_threads
-def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_address(tmp_path: Path) -> None:
+def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_address(
+    tmp_path: Path,
+) -> None:
     async def test(site: Site) -> None:
         site.open_gate()
         workers: Workers = site.app.state.workers
@@ -248,7 +258,11 @@ def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_addres
         await site.analyse("10.0.0.1", "draft:")
         await site.analyse("2001:db8::1", "draft:9")
         for _ in range(2):
-            made = (await send("POST", "/api/games", json={"game": "draft", "opponent": {"kind": "link"}})).json()
+            made = (
+                await send(
+                    "POST", "/api/games", json={"game": "draft", "opponent": {"kind": "link"}}
+                )
+            ).json()
             path = f"/api/games/{made['address']}"
             joined = (await send("POST", f"{path}/join", json={})).json()
             moves = [(made["token"], 9), (joined["token"], 8)]
@@ -256,7 +270,9 @@ def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_addres
                 hint = await send("POST", f"{path}/hint", headers=apps.bearing(token))
                 assert hint.status_code == 200, hint.text
                 move = {"block": block, "version": version}
-                assert (await send("POST", f"{path}/moves", json=move, headers=apps.bearing(token))).status_code == 200
+                assert (
+                    await send("POST", f"{path}/moves", json=move, headers=apps.bearing(token))
+                ).status_code == 200
         assert askers[:2] == [("10.0.0.1",), ("2001:db8::/64",)]
         assert {address for address, _ in askers[2:]} == {"10.0.0.1"}
         assert len(set(askers)) == len(askers) == 6

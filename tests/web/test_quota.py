@@ -21,7 +21,14 @@ from number_tower.store.database import Store
 from number_tower.web.app import make_app
 from number_tower.web.limits import DAY, RETRY_FULL, DailyQuota, Quota, QuotaError
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
+from number_tower.web.settings import (
+    DEFAULT_MAX_DB,
+    SettingError,
+    Settings,
+    format_size,
+    parse_days,
+    parse_size,
+)
 from support import apps, sizes
 from support.clocks import SLOW
 from support.stores import own_book, store_in
@@ -39,13 +46,21 @@ class Clock:
         return self.now
 
 
-RULES: dict[str, object] = {"blocks": "5-1000", "supply": "endless", "towers": "own", "fit": "any", "target": 5000}
+RULES: dict[str, object] = {
+    "blocks": "5-1000",
+    "supply": "endless",
+    "towers": "own",
+    "fit": "any",
+    "target": 5000,
+}
 
 
 def fat_book(size: int = catalogue.LARGEST_FILE) -> catalogue.Rulebook:
     """Return a rulebook whose file is as large as it may be."""
     book = own_book(DRAFT.rules)
-    return catalogue.parse_rulebook(book.content + b"\n#" + b"x" * (size - len(book.content) - 2), "fat", "fat.toml")
+    return catalogue.parse_rulebook(
+        book.content + b"\n#" + b"x" * (size - len(book.content) - 2), "fat", "fat.toml"
+    )
 
 
 def wish(book: catalogue.Rulebook = DRAFT, moves: tuple[int, ...] = ()) -> NewRoom:
@@ -75,7 +90,9 @@ def test_an_address_opens_a_thousand_rooms_a_day_and_hears_when_there_can_be_mor
     refused = refusal(daily)
     assert (refused.status, refused.reason) == (429, "quota")
     assert refused.headers == {"Retry-After": str(21 * 3600)}
-    assert str(refused) == ("One address can start at most 1,000 new games a day. Please try again in 21 hours.")
+    assert str(refused) == (
+        "One address can start at most 1,000 new games a day. Please try again in 21 hours."
+    )
     admit(daily, "elsewhere")
     clock.now += float(refused.headers["Retry-After"])
     for _ in range(1_000):
@@ -141,7 +158,9 @@ def test_rooms_are_also_counted_by_their_bytes() -> None:
     for _ in range(3):
         admit(daily, size=1024**2)
     told = str(refusal(daily, size=1))
-    assert told.startswith("The new games of one address can take at most 3 MiB a day. Please try again")
+    assert told.startswith(
+        "The new games of one address can take at most 3 MiB a day. Please try again"
+    )
 
 
 def test_no_more_addresses_are_counted_than_there_is_room_for() -> None:
@@ -185,7 +204,8 @@ def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
 def count_bytes(store: Store) -> int:
     with store.read() as connection:
         pages, size = (
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("page_count", "page_size")
         )
     return int(pages) * int(size)
 
@@ -218,7 +238,9 @@ def measured(*sizes: int | None, most: int | None = 1000) -> tuple[Quota, Iterat
     return limit, full()
 
 
-def test_a_database_is_full_from_its_size_on_until_it_has_clearly_shrunk(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_is_full_from_its_size_on_until_it_has_clearly_shrunk(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO)
     _, full = measured(500, 899, 900, 950, 999, 1000, 1200, 990, 980, 979, 950, 1000, 500, 899, 900)
     assert list(full) == [False] * 5 + [True] * 4 + [False] * 2 + [True] + [False] * 3
@@ -238,7 +260,9 @@ def test_a_database_is_full_from_its_size_on_until_it_has_clearly_shrunk(caplog:
     ]
 
 
-def test_a_database_that_cannot_be_measured_is_as_full_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_that_cannot_be_measured_is_as_full_as_it_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     _, full = measured(1000, None, None, 500, None)
     assert list(full) == [True, True, True, False, False]
     assert sum("could not be measured" in each.message for each in caplog.records) == 2
@@ -331,7 +355,9 @@ def test_the_quota_of_a_day_holds_on_every_way_to_a_new_room(tmp_path: Path) -> 
             assert "One address can start at most 3 new games a day" in refused.text
 
 
-def test_what_fails_in_the_server_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_in_the_server_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path, limits=True) as client:
         state: Any = client.app.state  # type: ignore[attr-defined]  # it is a Starlette app
         state.lobby.quota = Quota(lambda: 0, None, DailyQuota(1))
@@ -371,23 +397,31 @@ def test_a_size_is_read(given: str, size: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "0", "0M", "-1G", "500", "1K", "G", "4X", "4G4", "1e9G", "nan G", "9" * 99 + "G", "４G"]
+    "given",
+    ["", "0", "0M", "-1G", "500", "1K", "G", "4X", "4G4", "1e9G", "nan G", "9" * 99 + "G", "４G"],
 )
 def test_what_is_no_size_is_refused(given: str) -> None:
-    with pytest.raises(SettingError, match=r"expected a size of 1M or more, such as 500M or 4G, or none; got "):
+    with pytest.raises(
+        SettingError, match=r"expected a size of 1M or more, such as 500M or 4G, or none; got "
+    ):
         parse_size(given)
 
 
 def test_days_are_read() -> None:
     assert [parse_days(given) for given in ("1", "90", "36500")] == [1, 90, 36_500]
     for given in ("0", "-1", "1.5", "", "ten", "36501", "9" * 50):
-        with pytest.raises(SettingError, match=r"expected a number of days from 1 to 36,500, such as 90; got "):
+        with pytest.raises(
+            SettingError, match=r"expected a number of days from 1 to 36,500, such as 90; got "
+        ):
             parse_days(given)
 
 
 @pytest.mark.parametrize(
     ("option", "given", "told"),
-    [("--max-db", "500", "expected a size of 1M or more"), ("--keep-days", "0", "expected a number of days from 1")],
+    [
+        ("--max-db", "500", "expected a size of 1M or more"),
+        ("--keep-days", "0", "expected a number of days from 1"),
+    ],
 )
 def test_wrong_options_are_refused_in_one_sentence(
     option: str, given: str, told: str, capsys: pytest.CaptureFixture[str]
@@ -416,7 +450,13 @@ def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1536, "1.5 KiB"), (DEFAULT_MAX_DB, "4 GiB"), (5000 * 1024**4, "5000 TiB")],
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1536, "1.5 KiB"),
+        (DEFAULT_MAX_DB, "4 GiB"),
+        (5000 * 1024**4, "5000 TiB"),
+    ],
 )
 def test_a_size_is_written(size: int, text: str) -> None:
     assert format_size(size) == text

@@ -31,7 +31,9 @@ from number_tower.web.middleware.rate_limit import (
 )
 from support.clocks import SLOW
 
-buckets = st.builds(RateLimit, st.just("any"), st.floats(0.1, 1000), st.integers(1, 500), st.just("Wait."))
+buckets = st.builds(
+    RateLimit, st.just("any"), st.floats(0.1, 1000), st.integers(1, 500), st.just("Wait.")
+)
 steps = st.lists(st.floats(0, 30), min_size=1, max_size=200)
 
 
@@ -46,7 +48,9 @@ def taken(bucket: RateLimit, pauses: list[float]) -> list[tuple[float, float]]:
 
 
 @given(buckets, steps)
-def test_no_stretch_of_time_has_more_than_burst_and_rate_allow(bucket: RateLimit, pauses: list[float]) -> None:
+def test_no_stretch_of_time_has_more_than_burst_and_rate_allow(
+    bucket: RateLimit, pauses: list[float]
+) -> None:
     granted = [at for at, wait in taken(bucket, pauses) if not wait]
     for first, begin in enumerate(granted):
         for last in range(first, len(granted)):
@@ -55,7 +59,9 @@ def test_no_stretch_of_time_has_more_than_burst_and_rate_allow(bucket: RateLimit
 
 
 @given(buckets, st.floats(0, 1e6))
-def test_a_full_bucket_gives_its_whole_burst_at_once_and_no_more(bucket: RateLimit, now: float) -> None:
+def test_a_full_bucket_gives_its_whole_burst_at_once_and_no_more(
+    bucket: RateLimit, now: float
+) -> None:
     full = 0.0
     for _ in range(bucket.burst):
         full, wait = bucket.take(full, now)
@@ -101,7 +107,9 @@ def test_each_client_and_each_kind_has_a_bucket_of_its_own() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 10))
-def test_no_more_clients_are_remembered_than_there_is_room_for(clients: list[int], most: int) -> None:
+def test_no_more_clients_are_remembered_than_there_is_room_for(
+    clients: list[int], most: int
+) -> None:
     limits = RateLimiter(most, clock=lambda: 100.0)
     for each in clients:
         limits.take(str(each), ONCE)
@@ -171,7 +179,9 @@ def test_whoever_asked_least_recently_is_forgotten_first() -> None:
         ("GET", "/health/else", PAGE_LIMIT),
     ],
 )
-def test_what_is_asked_for_follows_from_method_and_path(method: str, path: str, kind: RateLimit | None) -> None:
+def test_what_is_asked_for_follows_from_method_and_path(
+    method: str, path: str, kind: RateLimit | None
+) -> None:
     assert rate_limit.find_limit(method, path) is kind
 
 
@@ -264,7 +274,13 @@ def test_one_client_does_not_have_everything_thought_about_at_once() -> None:
             if message["type"] == "http.response.start":
                 answers.append(message["status"])
 
-        scope = {"type": "http", "method": "GET", "path": "/analysis", "client": (host, 1), "headers": []}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/analysis",
+            "client": (host, 1),
+            "headers": [],
+        }
         await limited(scope, _nothing, send)
 
     async def all_of_it() -> None:

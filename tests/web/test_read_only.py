@@ -33,7 +33,18 @@ exec "$@"
 
 def enclose(data: Path, temporary: Path, call: list[str]) -> list[str]:
     """Return the call that runs another with a read-only file system; the change is seen by that process alone."""
-    return ["unshare", "--mount", "--map-root-user", "sh", "-c", READ_ONLY, "sh", str(data), str(temporary), *call]
+    return [
+        "unshare",
+        "--mount",
+        "--map-root-user",
+        "sh",
+        "-c",
+        READ_ONLY,
+        "sh",
+        str(data),
+        str(temporary),
+        *call,
+    ]
 
 
 @pytest.fixture(name="folders")
@@ -44,7 +55,9 @@ def writable_folders(tmp_path: Path) -> tuple[Path, Path]:
         folder.mkdir()
     if sys.platform != "linux" or shutil.which("unshare") is None:
         pytest.skip("only Linux has file systems of one process")
-    tried = subprocess.run(enclose(*folders, ["true"]), capture_output=True, text=True, timeout=SLOW, check=False)
+    tried = subprocess.run(
+        enclose(*folders, ["true"]), capture_output=True, text=True, timeout=SLOW, check=False
+    )
     if tried.returncode:
         pytest.skip(f"this user may not make a read-only file system here: {tried.stderr.strip()}")
     return folders
@@ -66,8 +79,17 @@ def enclosed_server(folders: tuple[Path, Path]) -> Iterator[Server]:
 @pytest.mark.parametrize("place", [ROOT, Path("/etc"), Path("/usr")], ids=str)
 def test_nothing_else_can_be_written(folders: tuple[Path, Path], place: Path) -> None:
     """The test would be worth nothing otherwise."""
-    write = ["sh", "-c", 'touch "$1/allowed" && touch "$2/number-tower-test"', "sh", str(folders[0]), str(place)]
-    done = subprocess.run(enclose(*folders, write), capture_output=True, text=True, timeout=SLOW, check=False)
+    write = [
+        "sh",
+        "-c",
+        'touch "$1/allowed" && touch "$2/number-tower-test"',
+        "sh",
+        str(folders[0]),
+        str(place),
+    ]
+    done = subprocess.run(
+        enclose(*folders, write), capture_output=True, text=True, timeout=SLOW, check=False
+    )
     assert (folders[0] / "allowed").exists()
     assert done.returncode != 0
     assert "Read-only file system" in done.stderr
@@ -75,7 +97,11 @@ def test_nothing_else_can_be_written(folders: tuple[Path, Path], place: Path) ->
 
 def test_a_server_plays_thinks_and_saves(server: Server) -> None:
     def post(path: str, content: dict[str, object]) -> Any:
-        sent = Request(f"{server.url}{path}", json.dumps(content).encode(), {"Content-Type": "application/json"})  # noqa: S310 - our own
+        sent = Request(
+            f"{server.url}{path}",
+            json.dumps(content).encode(),
+            {"Content-Type": "application/json"},
+        )  # noqa: S310 - our own
         with urlopen(sent, timeout=SLOW) as answer:  # noqa: S310 - likewise
             return json.load(answer)
 
@@ -84,4 +110,8 @@ def test_a_server_plays_thinks_and_saves(server: Server) -> None:
     with urlopen(f"{server.url}/health", timeout=SLOW) as answer:  # noqa: S310 - likewise
         assert json.load(answer)["database"] == "ok"
     assert server.database.stat().st_size > 0
-    assert [line for line in server.log.splitlines() if '"level": "error"' in line or "Traceback" in line] == []
+    assert [
+        line
+        for line in server.log.splitlines()
+        if '"level": "error"' in line or "Traceback" in line
+    ] == []

@@ -26,7 +26,11 @@ ONLY_REGULARLY = ReconcileTiming(interval=0.05, first_retry=0.01)
 
 
 def run(
-    database: str, script: Callable[[Node, Node], Awaitable[None]], timing: ReconcileTiming, *, listening: bool
+    database: str,
+    script: Callable[[Node, Node], Awaitable[None]],
+    timing: ReconcileTiming,
+    *,
+    listening: bool,
 ) -> None:
     """Run a script with two servers at one database; the second has the given timing."""
 
@@ -135,7 +139,9 @@ def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) 
         await first.lobby.act(bad, bad_ann, Move(0, 9))
         game = (await first.lobby.find_room(bad)).game.id
         with first.store.write() as connection:
-            connection.exec_driver_sql(f"UPDATE changes SET change = 'nonsense' WHERE game = {game}")  # noqa: S608
+            connection.exec_driver_sql(
+                f"UPDATE changes SET change = 'nonsense' WHERE game = {game}"
+            )  # noqa: S608
         await first.lobby.act(good, good_ann, Move(0, 8))
         second.lobby.note_change(None)
         assert await next_moves(good_states) == (8,)
@@ -155,7 +161,9 @@ def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> 
         identity = (await second.lobby.find_room(address)).id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
-            second.lobby.cache.remove(identity)  # others were asked for meanwhile, and the cache is small
+            second.lobby.cache.remove(
+                identity
+            )  # others were asked for meanwhile, and the cache is small
             second.lobby._hub.publish(identity)  # noqa: SLF001
             assert await next_moves(states) == (9,)
         assert faults.failed
@@ -187,7 +195,9 @@ class Compared:
 
 
 def comparing(
-    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, rooms: tuple[int, ...] = ()
+    script: Callable[[Reconciler, Compared], Awaitable[None]],
+    timing: ReconcileTiming,
+    rooms: tuple[int, ...] = (),
 ) -> None:
     async def all_of_it() -> None:
         compared = Compared()

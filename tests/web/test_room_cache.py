@@ -23,14 +23,22 @@ from number_tower.voice import get_voice
 from number_tower.web import limits as bounds
 from number_tower.web.lobby import Lobby
 from number_tower.web.questions import AnswerCache
-from number_tower.web.room_cache import MAX_CACHE_BYTES, CachedRoom, NewRoom, RoomCache, estimate_size
+from number_tower.web.room_cache import (
+    MAX_CACHE_BYTES,
+    CachedRoom,
+    NewRoom,
+    RoomCache,
+    estimate_size,
+)
 from support.clocks import SLOW
 from support.lobbies import at
 from support.sizes import size
 from support.stores import store_in
 
 DRAFT = catalogue.load_named("draft")
-THIN = catalogue.parse_rulebook(b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml")
+THIN = catalogue.parse_rulebook(
+    b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml"
+)
 MIB = 1024 * 1024
 _numbers = count(1)
 
@@ -48,7 +56,9 @@ def fat_book(number: int, size: int = 60_000) -> Rulebook:
     return replace(THIN, voice={"spectator": {"turn_empty": words}}, content=content)
 
 
-def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None) -> StoredRoom:
+def make_room(
+    book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None
+) -> StoredRoom:
     identity = next(_numbers) if identity is None else identity
     table = Table(Game(book.rules, 0, moves), book.name)
     game = StoredGame(
@@ -59,7 +69,9 @@ def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int
         tuple(format_now() for _ in range(table.version + 1)),
     )
     room = Room(game.table, (Seat("person", "Ann"), Seat("free", "Ben")))
-    return StoredRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
+    return StoredRoom(
+        identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None)
+    )
 
 
 def wish(book: Rulebook) -> NewRoom:
@@ -134,14 +146,18 @@ LONG = size(30, 300)
     ],
     ids=["new", "long", "long with many blocks", "long with listed blocks"],
 )
-def test_a_room_is_not_larger_than_it_is_estimated(tmp_path: Path, rules: dict[str, object], moves: int) -> None:
+def test_a_room_is_not_larger_than_it_is_estimated(
+    tmp_path: Path, rules: dict[str, object], moves: int
+) -> None:
     store = store_in(tmp_path / "games.db")
     read = Rules.read(rules)
     book = catalogue.find_rulebook("rules", read)
     table = Table(Game(read, 0, (read.blocks[0],) * moves), "rules")
     room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
     with store.write() as connection:
-        addresses = [rooms.insert_room(connection, room, book, Seats())[0].address for _ in range(5)]
+        addresses = [
+            rooms.insert_room(connection, room, book, Seats())[0].address for _ in range(5)
+        ]
 
     def load() -> RoomCache:
         with store.read() as connection:
@@ -162,7 +178,10 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     first = cache.add(make_room(book))
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
-    assert all(each.game.table.book is first.game.table.book and each.voice is first.voice for each in others)
+    assert all(
+        each.game.table.book is first.game.table.book and each.voice is first.voice
+        for each in others
+    )
     assert cache.bytes - with_one == 10 * estimate_size(first)
     for known in (first, *others):
         cache.remove(known.id)
@@ -273,7 +292,11 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         lobby.cache.remove(identity)  # as if others had been asked for meanwhile
         gc.collect()
-        assert not [each for each in gc.get_objects() if isinstance(each, CachedRoom) and each.address == address]
+        assert not [
+            each
+            for each in gc.get_objects()
+            if isinstance(each, CachedRoom) and each.address == address
+        ]
         for each in waiting:
             each.cancel()
 
@@ -319,7 +342,9 @@ def test_an_answer_that_is_found_again_is_counted_once() -> None:
         assert answers.bytes == once
         await answers.get("b", lambda: found(10_000))
 
-    assert count_answers(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
+    assert count_answers(answering(do, max_bytes=5_000)) == 0, (
+        "nothing is remembered that is too large alone"
+    )
     assert count_answers(answering(do, max_bytes=50_000)) == 2
 
 

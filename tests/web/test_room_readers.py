@@ -35,7 +35,10 @@ class Page:
         self.status = self._find_text(r'id="status".*?>(.*?)</div>')
         self.headline = self._find_text(r'class="headline">(.*?)</p>')
         self.title = self._find_text(r"<title>(.*?)</title>")
-        self.log = [self._strip_tags(line) for line in re.findall(r'class="words">(.*?)</span>', self.html, re.DOTALL)]
+        self.log = [
+            self._strip_tags(line)
+            for line in re.findall(r'class="words">(.*?)</span>', self.html, re.DOTALL)
+        ]
 
     def _find_text(self, pattern: str) -> str:
         found = re.search(pattern, self.html, re.DOTALL)
@@ -51,7 +54,11 @@ def lose(name: str, level: str) -> Table:
     """Return a game that a careless player has lost to a computer of a level."""
     book = catalogue.load_named(name)
     for seed in range(100):
-        computer, rng, game = Computer(LEVELS[level], seed), Random(seed), Game(book.rules, seed % 2)  # noqa: S311 - play, not secrets
+        computer, rng, game = (
+            Computer(LEVELS[level], seed),
+            Random(seed),
+            Game(book.rules, seed % 2),
+        )  # noqa: S311 - play, not secrets
         while game.outcome is None:
             game = game.play(computer.choose(game) if game.to_move else rng.choice(game.legal))
         if game.outcome.winner == 1:
@@ -64,7 +71,9 @@ def open_room(client: TestClient, new: NewRoom) -> str:
     assert client.portal is not None
     client.post("/new", data={"opponent": "table"})  # for the cookie
     lobby: Lobby = client.app.state.lobby  # type: ignore[attr-defined]  # a FastAPI app, which Starlette does not know
-    cached, _ = client.portal.call(partial(lobby.open_room, new, next(iter(client.cookies.values()))))
+    cached, _ = client.portal.call(
+        partial(lobby.open_room, new, next(iter(client.cookies.values())))
+    )
     return str(cached.address)
 
 
@@ -84,7 +93,9 @@ def place(client: TestClient, room: str, block: int) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(client: TestClient, name: str, level: str) -> None:
+def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(
+    client: TestClient, name: str, level: str
+) -> None:
     page = Page(client, f"/g/{open_room(client, NewRoom(lose(name, level), 'computer', level))}")
     winner = level.capitalize()
     assert f"{winner} wins" in page.headline
@@ -94,7 +105,9 @@ def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(client: TestClien
     for text in (page.status, page.title, *page.log[1:]):
         assert not CHEER.search(text), text
     assert all(
-        line.startswith((f"{winner} places", "You place")) for line in page.log if "place" in line.split()[:2][-1]
+        line.startswith((f"{winner} places", "You place"))
+        for line in page.log
+        if "place" in line.split()[:2][-1]
     )
     for mark in ('class="status over lost"', 'class="tag">won'):
         assert mark in page.html
@@ -142,7 +155,9 @@ def test_a_forced_skip_is_told_at_one_table(client: TestClient) -> None:
 
 
 def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
-    waiting = str(client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"])
+    waiting = str(
+        client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
+    )
     watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
     pages = [Page(client, watch)]
     assert "your link" in Page(client, waiting).status
@@ -158,7 +173,10 @@ def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
     for page in pages:
         for text in (page.status, page.title, *page.log[1:]):
             assert not YOU.search(text), text
-        assert "your" not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()  # noqa: SLF001
+        assert (
+            "your"
+            not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()
+        )  # noqa: SLF001
 
 
 def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> None:
@@ -167,8 +185,16 @@ def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> Non
     client.post(f"{room}/offer", data={"kind": "takeback"})
     ben.post(f"{room}/decline")
     declined = [Page(*each).html for each in ((client, room), (ben, room), (client, watch))]
-    assert ["<bdi>You</bdi> declined to undo the move." in page for page in declined] == [False, True, False]
-    assert ["<bdi>Ben</bdi> declined to undo the move." in page for page in declined] == [True, False, True]
+    assert ["<bdi>You</bdi> declined to undo the move." in page for page in declined] == [
+        False,
+        True,
+        False,
+    ]
+    assert ["<bdi>Ben</bdi> declined to undo the move." in page for page in declined] == [
+        True,
+        False,
+        True,
+    ]
     ben.post(f"{room}/resign")
     pages = [Page(*each) for each in ((client, room), (ben, room), (client, watch))]
     assert [page.headline for page in pages] == [
@@ -186,7 +212,11 @@ def test_the_end_of_a_match_is_told_in_status_title_and_log(client: TestClient) 
     assert Page(client, room).log[-1] == "The score after 1 of 3: you 1, Ben 0"
     client.post(f"{room}/rematch")
     ben.post(f"{room}/resign")
-    words = "You win the match, 2 to 0!", "Ann wins the match, 2 to 0.", "Ann wins the match, 2 to 0."
+    words = (
+        "You win the match, 2 to 0!",
+        "Ann wins the match, 2 to 0.",
+        "Ann wins the match, 2 to 0.",
+    )
     for visitor, told in zip(((client, room), (ben, room), (client, watch)), words, strict=True):
         page = Page(*visitor)
         assert page.status.endswith(told)
@@ -208,7 +238,9 @@ def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None
         table = table.play(9).undo()
     counted = {}
     for block in (9, 8, 1):
-        counted[table.version - MOST_LOG_CHANGES] = Page(client, f"/g/{open_room(client, NewRoom(table))}").html
+        counted[table.version - MOST_LOG_CHANGES] = Page(
+            client, f"/g/{open_room(client, NewRoom(table))}"
+        ).html
         table = table.play(block)
     assert "earlier change" not in counted[0]
     assert "… 1 earlier change<" in counted[1]
@@ -217,20 +249,29 @@ def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None
 
 def test_an_invitation_tells_only_of_the_rules_that_hold(client: TestClient) -> None:
     for wishes, is_told in (({}, True), ({"target": "40"}, False)):
-        room = str(client.post("/new", data={"game": "draft", "opponent": "link", **wishes}).headers["location"])
+        room = str(
+            client.post("/new", data={"game": "draft", "opponent": "link", **wishes}).headers[
+                "location"
+            ]
+        )
         page = TestClient(client.app).get(room).text
         assert "Take the seat" in page
         assert (catalogue.load_named("draft").summary in unescape(page)) is is_told
 
 
 def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> None:
-    made = client.post("/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}).json()
+    made = client.post(
+        "/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}
+    ).json()
     client.cookies.clear()
     game = str(made["links"]["api"])
     ben = client.post(f"{game}/join", json={"name": "Ben"}).json()["token"]
     headers = [{"Authorization": f"Bearer {token}"} for token in (made["token"], ben)]
     move = {"block": 7, "version": 0}
-    assert client.post(f"{game}/moves", json=move, headers=headers[0]).json()["said"][0] == "You place 7."
+    assert (
+        client.post(f"{game}/moves", json=move, headers=headers[0]).json()["said"][0]
+        == "You place 7."
+    )
     refused = client.post(f"{game}/moves", json={"block": 7, "version": 1}, headers=headers[0])
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
     words = "You place 7.", "Ann places 7.", "Ann places 7."
@@ -249,7 +290,9 @@ def test_the_api_tells_two_at_one_table_the_rulebooks_words(client: TestClient) 
     client.cookies.clear()
     header = {"Authorization": f"Bearer {made['token']}"}
     client.post(f"{made['links']['api']}/moves", json={"block": 9, "version": 0}, headers=header)
-    both, spectator = (client.get(made["links"]["api"], headers=each).json()["said"] for each in (header, {}))
+    both, spectator = (
+        client.get(made["links"]["api"], headers=each).json()["said"] for each in (header, {})
+    )
     table = Table(Game(catalogue.load_named("draft").rules).play(9), "draft", ("Ann", "Ben"))
     assert both == [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
     assert spectator[0] == "Ann places 9."

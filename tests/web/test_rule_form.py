@@ -89,7 +89,9 @@ def test_the_fields_show_any_rules_and_say_what_the_text_says(rules: Rules) -> N
 
 
 @settings(max_examples=examples(300))
-@given(st.sampled_from(list(WRITINGS)), any_rules(), st.text(st.characters(codec="utf-8"), max_size=20))
+@given(
+    st.sampled_from(list(WRITINGS)), any_rules(), st.text(st.characters(codec="utf-8"), max_size=20)
+)
 def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
     writing: str, rules: Rules, title: str
 ) -> None:
@@ -107,7 +109,13 @@ def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
 
 def test_comments_stay_when_a_field_is_changed() -> None:
     changed = write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
-    for comment in ("# a game for rainy days", "# its name", "# how it goes", "# few", "# the words"):
+    for comment in (
+        "# a game for rainy days",
+        "# its name",
+        "# how it goes",
+        "# few",
+        "# the words",
+    ):
         assert comment in changed
     assert 'blocks = "1-9"   # few' in changed
     assert "target = 20" in changed
@@ -126,16 +134,23 @@ def test_presets_stay_when_a_field_is_changed() -> None:
 
 def test_a_preset_that_no_longer_fits_is_reported_at_the_text() -> None:
     sheet = check_text(write_fields(WRITINGS["presets"], {"blocks": "5-9"}))
-    assert sheet.mistakes == {TEXT: ("presets.low.opening: expected blocks of this game (5-9); got 1.",)}
+    assert sheet.mistakes == {
+        TEXT: ("presets.low.opening: expected blocks of this game (5-9); got 1.",)
+    }
 
 
 def test_a_preset_that_is_too_large_for_a_server_is_refused() -> None:
     for preset, said in (
         ("blocks = '1-1001'", "A game may have at most 1,000 blocks"),
-        ("target = 10001", "The preset large is too large: the target may be at most 10,000; this one is 10,001."),
+        (
+            "target = 10001",
+            "The preset large is too large: the target may be at most 10,000; this one is 10,001.",
+        ),
     ):
         sheet = check_text(f"[rules]\nblocks = '1-9'\ntarget = 9\n[presets.large]\n{preset}\n")
-        assert [words.startswith(said) for mistakes in sheet.mistakes.values() for words in mistakes] == [True]
+        assert [
+            words.startswith(said) for mistakes in sheet.mistakes.values() for words in mistakes
+        ] == [True]
 
 
 def test_an_empty_field_removes_its_rule() -> None:
@@ -150,7 +165,13 @@ def test_another_fit_needs_no_step() -> None:
 
 
 def test_only_what_was_changed_is_written() -> None:
-    same = {"blocks": "1-9 ", f"{SAVED}blocks": "1-9", "target": "", "fit": "any", f"{SAVED}fit": "any"}
+    same = {
+        "blocks": "1-9 ",
+        f"{SAVED}blocks": "1-9",
+        "target": "",
+        "fit": "any",
+        f"{SAVED}fit": "any",
+    }
     assert find_changes(same) == {}
     assert find_changes({**same, "target": " 7 "}) == {"target": "7"}
     assert find_changes({"fit": "any", "target": ""}) == {"fit": "any"}
@@ -177,7 +198,10 @@ def test_only_what_was_changed_is_written() -> None:
         ("opening = '77'", {"opening"}),
         ("colour = 'red'", {TEXT}),
         ("supply = 'endless'\ntarget = 10000\ntowers = 'own'", {"target"}),
-        ("blocks = '1-x'\ntarget = 'high'\nstuck = 'cries'\ncolour = 'red'", {"blocks", "target", "stuck", TEXT}),
+        (
+            "blocks = '1-x'\ntarget = 'high'\nstuck = 'cries'\ncolour = 'red'",
+            {"blocks", "target", "stuck", TEXT},
+        ),
     ],
 )
 def test_a_mistake_stands_at_its_field(rules: str, places: set[str]) -> None:
@@ -211,13 +235,17 @@ def test_what_is_no_number_stays_as_it_was_typed() -> None:
     for typed in ("high", "20.5", "-3", "9" * 40):
         sheet = check_text(write_fields(make_text(), {"target": typed}))
         assert sheet.fields["target"] == typed
-        assert sheet.mistakes == {"target": ("A target is a whole number of 1 or more, such as 21.",)}
+        assert sheet.mistakes == {
+            "target": ("A target is a whole number of 1 or more, such as 21.",)
+        }
 
 
 def test_a_change_waits_until_the_text_can_be_read() -> None:
     with pytest.raises(catalogue.RuleFileError) as unreadable:
         write_fields("[rules", {"target": "9"})
-    sheet = refuse_text("[rules", {"target": "9", f"{SAVED}target": "30", "fit": "any"}, unreadable.value)
+    sheet = refuse_text(
+        "[rules", {"target": "9", f"{SAVED}target": "30", "fit": "any"}, unreadable.value
+    )
     assert (sheet.fields["target"], sheet.saved["target"], sheet.text) == ("9", "30", "[rules")
     assert sheet.mistakes.keys() == {TEXT}
     again = {**sheet.fields, **{f"{SAVED}{key}": value for key, value in sheet.saved.items()}}
@@ -225,7 +253,10 @@ def test_a_change_waits_until_the_text_can_be_read() -> None:
 
 
 @settings(max_examples=examples(200))
-@given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(st.characters(codec="utf-8"), max_size=20))
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=60),
+    st.text(st.characters(codec="utf-8"), max_size=20),
+)
 def test_any_text_and_any_value_are_answered(text: str, value: str) -> None:
     assert (check_text(text).book is None) == bool(check_text(text).mistakes)
     for field in FIELDS:

@@ -88,7 +88,9 @@ async def open_game(pupil: httpx2.AsyncClient, game: str) -> str:
     return opened.headers["location"]
 
 
-def test_thirty_pupils_who_ask_for_hints_and_reviews_in_one_moment_are_never_refused(tmp_path: Path) -> None:
+def test_thirty_pupils_who_ask_for_hints_and_reviews_in_one_moment_are_never_refused(
+    tmp_path: Path,
+) -> None:
     """The clock stands still: whatever is asked for at classroom pace, this is more at once."""
 
     async def test(app: FastAPI) -> None:
@@ -98,19 +100,24 @@ def test_thirty_pupils_who_ask_for_hints_and_reviews_in_one_moment_are_never_ref
             *(open_game(pupil, GAMES[number % len(GAMES)]) for number, pupil in enumerate(hosts))
         )
         joined = await asyncio.gather(
-            *(pupil.post(f"{room}/sit", data={"name": "Ben"}) for pupil, room in zip(guests, rooms, strict=True))
+            *(
+                pupil.post(f"{room}/sit", data={"name": "Ben"})
+                for pupil, room in zip(guests, rooms, strict=True)
+            )
         )
         assert {answer.status_code for answer in joined} == {303}
         pairs = list(zip(pupils, (room for room in rooms for _ in "ab"), strict=True))
         for step in (1, 2, 3, 1, 2, 3):
             await together(pupil.get(room) for pupil, room in pairs)
             await together(
-                pupil.post(f"{room}/hint", data={"step": str(step)}) for pupil, room in zip(hosts, rooms, strict=True)
+                pupil.post(f"{room}/hint", data={"step": str(step)})
+                for pupil, room in zip(hosts, rooms, strict=True)
             )
         for number, line in enumerate(("draft:9,8,6", "race:5,8,9,7", "factor:7,1,5")):
             for ply in range(4):
                 await together(
-                    pupil.get("/analysis", params={"game": line, "ply": ply, "from": number}) for pupil, _ in pairs
+                    pupil.get("/analysis", params={"game": line, "ply": ply, "from": number})
+                    for pupil, _ in pairs
                 )
         for pupil in pupils:
             await pupil.aclose()
@@ -118,18 +125,28 @@ def test_thirty_pupils_who_ask_for_hints_and_reviews_in_one_moment_are_never_ref
     at_school(test, tmp_path)
 
 
-def test_a_class_of_thirty_at_one_address_joins_plays_and_reviews_in_one_moment(tmp_path: Path) -> None:
+def test_a_class_of_thirty_at_one_address_joins_plays_and_reviews_in_one_moment(
+    tmp_path: Path,
+) -> None:
     async def test(app: FastAPI) -> None:
         teacher, *pupils = (browser(app) for _ in range(1 + PUPILS))
-        made = await teacher.post("/class/new", data={"games": "draft", "hints": "yes", "odd": "bye"})
+        made = await teacher.post(
+            "/class/new", data={"games": "draft", "hints": "yes", "odd": "bye"}
+        )
         page = made.headers["location"]
         await together(pupil.get("/join") for pupil in pupils)
         await together(
-            pupil.post(f"{page}/join", data={"name": f"Pupil {number}"}) for number, pupil in enumerate(pupils, 1)
+            pupil.post(f"{page}/join", data={"name": f"Pupil {number}"})
+            for number, pupil in enumerate(pupils, 1)
         )
         await together(pupil.get(page) for pupil in pupils)
-        await together([teacher.post(f"{page}/start", data={"round": "1"}), teacher.get(f"{page}/wall")])
-        games = [answer.headers["location"] for answer in await together(pupil.get(page) for pupil in pupils)]
+        await together(
+            [teacher.post(f"{page}/start", data={"round": "1"}), teacher.get(f"{page}/wall")]
+        )
+        games = [
+            answer.headers["location"]
+            for answer in await together(pupil.get(page) for pupil in pupils)
+        ]
         assert len(set(games)) == PUPILS / 2
         both = list(zip(pupils, games, strict=True))
         for block in (9, 8, 6):
@@ -139,10 +156,19 @@ def test_a_class_of_thirty_at_one_address_joins_plays_and_reviews_in_one_moment(
                 "one of them is to move"
             )
             moves = [pupil.post(f"{game}/move", data={"block": str(block)}) for pupil, game in both]
-            assert sorted(answer.status_code for answer in await asyncio.gather(*moves))[: PUPILS // 2] == [303] * 15
-        reviews = await together(pupil.get(f"{page}/review/{number // 2 + 1}") for number, pupil in enumerate(pupils))
-        await together(pupil.get(each.headers["location"]) for pupil, each in zip(pupils, reviews, strict=True))
-        await together([teacher.get(f"{page}/results.csv"), teacher.post(f"{page}/start", data={"round": "2"})])
+            assert (
+                sorted(answer.status_code for answer in await asyncio.gather(*moves))[: PUPILS // 2]
+                == [303] * 15
+            )
+        reviews = await together(
+            pupil.get(f"{page}/review/{number // 2 + 1}") for number, pupil in enumerate(pupils)
+        )
+        await together(
+            pupil.get(each.headers["location"]) for pupil, each in zip(pupils, reviews, strict=True)
+        )
+        await together(
+            [teacher.get(f"{page}/results.csv"), teacher.post(f"{page}/start", data={"round": "2"})]
+        )
         for each in (teacher, *pupils):
             await each.aclose()
 
@@ -153,15 +179,23 @@ def test_thirty_different_reviews_wait_for_their_turn_and_none_is_refused(tmp_pa
     async def test(app: FastAPI) -> None:
         pupils = [browser(app) for _ in range(PUPILS)]
         await asyncio.gather(*(open_game(pupil, "draft") for pupil in pupils))
-        lines = [f"rules(blocks=1-{number + 9},target={number + 12},fit=any):1,2" for number in range(PUPILS)]
-        await together(pupil.get("/analysis", params={"game": line}) for pupil, line in zip(pupils, lines, strict=True))
+        lines = [
+            f"rules(blocks=1-{number + 9},target={number + 12},fit=any):1,2"
+            for number in range(PUPILS)
+        ]
+        await together(
+            pupil.get("/analysis", params={"game": line})
+            for pupil, line in zip(pupils, lines, strict=True)
+        )
         for pupil in pupils:
             await pupil.aclose()
 
     at_school(test, tmp_path)
 
 
-def test_the_holder_of_a_token_or_a_cookie_is_known_by_it_and_nobody_else_is(tmp_path: Path) -> None:
+def test_the_holder_of_a_token_or_a_cookie_is_known_by_it_and_nobody_else_is(
+    tmp_path: Path,
+) -> None:
     with apps.opened(tmp_path) as client:
         player, _ = apps.begun(client)
         state: Any = client.app.state  # type: ignore[attr-defined]  # it is a Starlette app
@@ -173,7 +207,11 @@ def test_the_holder_of_a_token_or_a_cookie_is_known_by_it_and_nobody_else_is(tmp
         assert client.post("/new", data={"game": "draft", "opponent": "link"}).status_code == 303
         [(name, secret)] = [(each.name, each.value or "") for each in client.cookies.jar]
         others = "theme=dark; browser-89abcdef=" + "y" * 43
-        for cookie in (f"{name}={secret}", f"{others}; {name}={secret}", f"{name}={secret}; {others}"):
+        for cookie in (
+            f"{name}={secret}",
+            f"{others}; {name}={secret}",
+            f"{name}={secret}; {others}",
+        ):
             assert asking(b"cookie", cookie) == digest_secret(secret)
         assert asking(b"cookie", f"x{name}={secret}") is None
         for room in list(state.lobby.cache):
@@ -205,28 +243,45 @@ def test_each_seat_has_an_allowance_of_its_own_and_strangers_share_that_of_the_a
     asking = limited(Clock())
     burst = COMPUTE_LIMIT.burst
     for seat in ("seat1", "seat2"):
-        codes = [asking.get("/analysis", headers=apps.bearing(seat)).status_code for _ in range(burst + 1)]
+        codes = [
+            asking.get("/analysis", headers=apps.bearing(seat)).status_code
+            for _ in range(burst + 1)
+        ]
         assert codes == [200] * burst + [429]
-    codes = [asking.get("/analysis", headers=apps.bearing(f"nobody{each}")).status_code for each in range(burst + 1)]
+    codes = [
+        asking.get("/analysis", headers=apps.bearing(f"nobody{each}")).status_code
+        for each in range(burst + 1)
+    ]
     assert codes == [200] * burst + [429], "a made-up token is no seat"
 
 
-def test_all_seats_at_one_address_have_a_ceiling_and_what_it_refuses_costs_the_seat_nothing() -> None:
+def test_all_seats_at_one_address_have_a_ceiling_and_what_it_refuses_costs_the_seat_nothing() -> (
+    None
+):
     clock = Clock()
     asking = limited(clock)
     for number in range(SEATS_PER_ADDRESS):
         headers = apps.bearing(f"seat{number}")
-        assert {asking.get("/analysis", headers=headers).status_code for _ in range(COMPUTE_LIMIT.burst)} == {200}
+        assert {
+            asking.get("/analysis", headers=headers).status_code for _ in range(COMPUTE_LIMIT.burst)
+        } == {200}
     late = apps.bearing("seat99")
     assert {asking.get("/analysis", headers=late).status_code for _ in range(5)} == {429}
     clock.now += COMPUTE_LIMIT.burst / COMPUTE_LIMIT.rate
-    assert {asking.get("/analysis", headers=late).status_code for _ in range(COMPUTE_LIMIT.burst)} == {200}
+    assert {
+        asking.get("/analysis", headers=late).status_code for _ in range(COMPUTE_LIMIT.burst)
+    } == {200}
 
 
-@pytest.mark.parametrize(("path", "limit"), [("/new", CREATE_LIMIT), ("/g/abc/take/code", HANDOVER_LIMIT)])
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/new", CREATE_LIMIT), ("/g/abc/take/code", HANDOVER_LIMIT)]
+)
 def test_what_gives_seats_counts_for_the_address(path: str, limit: rate_limit.RateLimit) -> None:
     asking = limited(Clock())
-    codes = [asking.post(path, headers=apps.bearing(f"seat{each}")).status_code for each in range(limit.burst + 1)]
+    codes = [
+        asking.post(path, headers=apps.bearing(f"seat{each}")).status_code
+        for each in range(limit.burst + 1)
+    ]
     assert codes == [200] * limit.burst + [429]
 
 
@@ -250,7 +305,13 @@ def test_a_question_too_many_at_once_does_not_use_up_the_allowance() -> None:
         async def send(message: Message) -> None:
             answers.append(message.get("status", 0))
 
-        scope = {"type": "http", "method": "GET", "path": "/analysis", "client": (SCHOOL, 1), "headers": []}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/analysis",
+            "client": (SCHOOL, 1),
+            "headers": [],
+        }
         await app(scope, _receive_nothing, send)
 
     async def all_of_it() -> None:

@@ -63,8 +63,14 @@ class Person:
 
     def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
         answer = self._client.request(method, path, **more)
-        set_cookies = "; ".join(value for name, value in answer.headers.multi_items() if name == "set-cookie")
-        rest = "".join(f"{name}: {value}\n" for name, value in answer.headers.multi_items() if name != "set-cookie")
+        set_cookies = "; ".join(
+            value for name, value in answer.headers.multi_items() if name == "set-cookie"
+        )
+        rest = "".join(
+            f"{name}: {value}\n"
+            for name, value in answer.headers.multi_items()
+            if name != "set-cookie"
+        )
         self.received.append((set_cookies, rest + answer.text))
         return answer
 
@@ -72,7 +78,9 @@ class Person:
         """Listen to a stream, and keep all that it says."""
         cookies = "; ".join(f"{name}={value}" for name, value in self._client.cookies.items())
         self._stream = socket.create_connection((HOST, self._port), timeout=SLOW)
-        self._stream.sendall(f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {cookies}\r\n\r\n".encode())
+        self._stream.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {cookies}\r\n\r\n".encode()
+        )
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -103,7 +111,9 @@ class Person:
         self._client.close()
 
 
-def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(tmp_path: Path) -> None:
+def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(
+    tmp_path: Path,
+) -> None:
     with serving(tmp_path / "games.db") as (server,):
         ann, ben, eve = people = [Person(server.port) for _ in range(3)]
         begun = ann.ask("POST", "/new", data={"game": "draft", "opponent": "link", "name": "Ann"})
@@ -129,7 +139,12 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(tmp
                 person.ask("GET", room)
                 person.ask("GET", f"{room}/table")
                 person.ask("GET", f"/api/games/{address}/log")
-            for path in (f"/w/{watch}", f"/w/{watch}/table", f"/api/games/{watch}", f"/api/games/{watch}/log"):
+            for path in (
+                f"/w/{watch}",
+                f"/w/{watch}/table",
+                f"/api/games/{watch}",
+                f"/api/games/{watch}/log",
+            ):
                 assert eve.ask("GET", path).status_code == 200
             eve.ask("GET", f"/api/games/{watch}/export?as=json")
             eve.ask("POST", f"/g/{watch}/move", data=form)
@@ -184,7 +199,9 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
         assert Player(client, first.address, None).post(deed, content).status_code == 401
     assert second.post("moves", {"block": 9, "version": 0}).status_code == 409
     assert first.get().json() == before
-    cookie = {"Cookie": f"seat-{first.address}={stranger.token}; seat-{stranger.address}={first.token}"}
+    cookie = {
+        "Cookie": f"seat-{first.address}={stranger.token}; seat-{stranger.address}={first.token}"
+    }
     assert client.post(f"{first.path}/resign", headers=cookie).status_code == 403
     assert client.post(f"/g/{first.address}/resign", headers=cookie).status_code >= 400
     assert first.get().json() == before
@@ -195,7 +212,11 @@ def test_a_watch_address_gives_nobody_a_seat(client: TestClient) -> None:
     assert client.post(f"/api/games/{made['watch']}/join", json={}).status_code in {403, 404, 409}
     assert client.post(f"/g/{made['watch']}/sit", data={"name": "Eve"}).status_code >= 400
     code = first.post("handover").json()["code"]
-    assert client.post(f"/api/games/{made['watch']}/take", json={"code": code}).status_code in {403, 404, 409}
+    assert client.post(f"/api/games/{made['watch']}/take", json={"code": code}).status_code in {
+        403,
+        404,
+        409,
+    }
     assert first.get().json()["waiting"]
     assert first.get("/seat").json()["seats"] == [1]
 
@@ -215,7 +236,9 @@ def test_the_code_of_a_seat_works_once_in_its_own_game_and_not_for_long(tmp_path
         late = holder.post("handover").json()["code"]
         engine = create_engine(f"sqlite:///{tmp_path / 'games.db'}")
         with engine.begin() as connection:
-            connection.execute(text("UPDATE seats SET until = '2020-01-01T00:00:00+00:00' WHERE until IS NOT NULL"))
+            connection.execute(
+                text("UPDATE seats SET until = '2020-01-01T00:00:00+00:00' WHERE until IS NOT NULL")
+            )
         engine.dispose()
         assert client.post(f"{player.path}/take", json={"code": late}).status_code == 409
         assert holder.post("resign").status_code == 200
@@ -240,7 +263,9 @@ def test_only_the_digests_of_secrets_are_kept(tmp_path: Path) -> None:
         {"Origin": "null"},
     ],
 )
-def test_what_another_site_lets_a_browser_send_is_refused(client: TestClient, headers: dict[str, str]) -> None:
+def test_what_another_site_lets_a_browser_send_is_refused(
+    client: TestClient, headers: dict[str, str]
+) -> None:
     player, made = begun(client)
     cookie = {"Cookie": f"seat-{made['address']}={made['token']}", **headers}
     assert client.post(f"{player.path}/resign", headers=cookie).status_code == 403
@@ -253,7 +278,12 @@ def test_a_form_of_another_site_could_not_speak_to_the_api_at_all(client: TestCl
     player, made = begun(client)
     cookie = {"Cookie": f"seat-{made['address']}={made['token']}"}
     assert client.post(f"{player.path}/resign", data={"a": "b"}, headers=cookie).status_code == 415
-    assert client.options(f"{player.path}/resign", headers={"Origin": "https://evil.example"}).status_code == 405
+    assert (
+        client.options(
+            f"{player.path}/resign", headers={"Origin": "https://evil.example"}
+        ).status_code
+        == 405
+    )
     allowed = client.get(player.path, headers={"Origin": "https://evil.example"}).headers
     assert "access-control-allow-origin" not in allowed
 
@@ -280,7 +310,9 @@ end_resigned = "@{left} {legal}@"
 
 
 @pytest.mark.parametrize("wanted", [{"game": "summit"}, {"game": None, "rulefile": TELLING}])
-def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(client: TestClient, wanted: dict[str, Any]) -> None:
+def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(
+    client: TestClient, wanted: dict[str, Any]
+) -> None:
     first, second, made = linked(client, hidden=True, **wanted)
     holding = {"Cookie": f"seat-{first.address}={first.token}"}
     sent: list[str] = []
@@ -288,7 +320,12 @@ def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(client: TestC
     def look() -> None:
         paths = first.path, f"{first.path}/log", f"{first.path}/events?limit=1"
         sent.extend(client.get(path).text for path in paths)
-        for path in (f"/g/{first.address}", f"/g/{first.address}/table", f"/w/{made['watch']}", "/"):
+        for path in (
+            f"/g/{first.address}",
+            f"/g/{first.address}/table",
+            f"/w/{made['watch']}",
+            "/",
+        ):
             page = client.get(path, headers=holding)
             assert page.status_code == 200
             sent.append(page.text)
@@ -344,14 +381,22 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
     look()
     refused = {"block": "5", "version": "4", "game": "1"}
     pages.append(client.post(f"/g/{made['address']}/move", data=refused, headers=holding).text)
-    pages.append(client.post(f"/g/{made['address']}/move", data={**refused, "block": BAD}, headers=holding).text)
+    pages.append(
+        client.post(
+            f"/g/{made['address']}/move", data={**refused, "block": BAD}, headers=holding
+        ).text
+    )
     pages.append(client.post(f"/g/{made['address']}/handover", headers=holding).text)
     pages.append(client.get("/new", params={"game": BAD, "name": ALSO_BAD, "target": BAD}).text)
-    pages.append(client.post("/new", data={"game": "own", "rules_text": BAD, "name": ALSO_BAD}).text)
+    pages.append(
+        client.post("/new", data={"game": "own", "rules_text": BAD, "name": ALSO_BAD}).text
+    )
     for path in ("/analysis", "/puzzle", "/puzzles"):
         query = {"game": BAD, "day": ALSO_BAD, "grade": BAD, "seed": ALSO_BAD, "answer": BAD}
         pages.append(client.get(path, params=query).text)
-    pages.extend(client.get(path).text for path in (f"/games/{BAD}", f"/learn/{BAD}", f"/g/{BAD}", f"/{BAD}"))
+    pages.extend(
+        client.get(path).text for path in (f"/games/{BAD}", f"/learn/{BAD}", f"/g/{BAD}", f"/{BAD}")
+    )
     player.post("resign")
     look()
     assert sum("&lt;" in page for page in pages) > 5
@@ -397,7 +442,9 @@ def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> 
     assert client.post(f"{player.path}/resign", headers=bearing(made["token"])).status_code == 200
 
 
-def test_what_goes_wrong_here_is_told_without_details(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_here_is_told_without_details(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path) as client:
         player, made = begun(client)
 
@@ -405,7 +452,10 @@ def test_what_goes_wrong_here_is_told_without_details(tmp_path: Path, monkeypatc
             raise RuntimeError(f"secret of {address}")
 
         monkeypatch.setattr(client.app.state.lobby, "find_room", broken)  # type: ignore[attr-defined] # it is our app
-        for path, kind in ((player.path, "application/problem+json"), (f"/g/{made['address']}", "text/html")):
+        for path, kind in (
+            (player.path, "application/problem+json"),
+            (f"/g/{made['address']}", "text/html"),
+        ):
             answer = client.get(path)
             assert answer.status_code == 500
             assert answer.headers["content-type"].startswith(kind)
@@ -417,18 +467,43 @@ def test_what_goes_wrong_here_is_told_without_details(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("seats", ["waiting", "taken"])
-def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(client: TestClient, seats: str) -> None:
+def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
+    client: TestClient, seats: str
+) -> None:
     first, made = begun(client, opponent={"kind": "link"})
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
     watch = made["watch"]
     answers = [
         client.post(f"/g/{watch}/{deed}", data={"block": "x", "step": "1", "name": "Eve"})
-        for deed in ("sit", "move", "undo", "offer", "accept", "decline", "resign", "rematch", "hint", "handover", "x")
+        for deed in (
+            "sit",
+            "move",
+            "undo",
+            "offer",
+            "accept",
+            "decline",
+            "resign",
+            "rematch",
+            "hint",
+            "handover",
+            "x",
+        )
     ]
-    answers += [client.post(f"/g/{watch}/take/code"), client.post(f"/api/games/{watch}/join", json={})]
-    answers += [client.post(f"/api/games/{watch}/moves", json={"block": 9, "version": 0}, headers=bearing("A" * 43))]
-    answers += [client.get(f"/{kind}/{watch}{more}") for kind in "gw" for more in ("", "/table", "/record.json")]
+    answers += [
+        client.post(f"/g/{watch}/take/code"),
+        client.post(f"/api/games/{watch}/join", json={}),
+    ]
+    answers += [
+        client.post(
+            f"/api/games/{watch}/moves", json={"block": 9, "version": 0}, headers=bearing("A" * 43)
+        )
+    ]
+    answers += [
+        client.get(f"/{kind}/{watch}{more}")
+        for kind in "gw"
+        for more in ("", "/table", "/record.json")
+    ]
     answers += [client.get(f"/g/{watch}/take/code"), client.get(f"/api/games/{watch}/log")]
     for answer in answers:
         assert first.address not in answer.text
@@ -444,7 +519,9 @@ def test_an_address_that_can_be_none_is_found_nowhere(client: TestClient, addres
     assert client.post(f"/g/{address}/sit").status_code == 404
 
 
-def test_a_store_that_fails_says_nothing_of_where_it_is(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_says_nothing_of_where_it_is(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fails(*_: object) -> None:
         raise StoreError("the database postgresql://tower@secret.example/games cannot be used")
 
@@ -500,16 +577,22 @@ def test_cookies_that_are_not_ours_are_left_alone(client: TestClient, cookie: st
     assert client.get("/", headers={"Cookie": cookie}).status_code == 200
 
 
-def test_however_many_cookies_come_few_are_looked_up(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_however_many_cookies_come_few_are_looked_up(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
     survey = browsers.survey_seats
 
-    def counted(connection: Any, browser: str, tokens: dict[str, str], others: list[str]) -> browsers.SeatSurvey:
+    def counted(
+        connection: Any, browser: str, tokens: dict[str, str], others: list[str]
+    ) -> browsers.SeatSurvey:
         asked.append(len(tokens) + len(others))
         return survey(connection, browser, tokens, others)
 
     monkeypatch.setattr(browsers, "survey_seats", counted)
-    many = "; ".join(f"seat-{number}=x; browser-{number:08x}={number:043}" for number in range(4000))
+    many = "; ".join(
+        f"seat-{number}=x; browser-{number:08x}={number:043}" for number in range(4000)
+    )
     answer = client.get("/", headers={"Cookie": many})
     assert answer.status_code == 200
     assert asked == [MAX_TOKENS + MAX_BROWSERS - 1]
@@ -517,7 +600,9 @@ def test_however_many_cookies_come_few_are_looked_up(client: TestClient, monkeyp
 
 
 @pytest.mark.parametrize("what", ["analyse", "review"])
-def test_a_game_whose_blocks_are_hidden_is_not_looked_into_before_it_is_over(client: TestClient, what: str) -> None:
+def test_a_game_whose_blocks_are_hidden_is_not_looked_into_before_it_is_over(
+    client: TestClient, what: str
+) -> None:
     going = client.post(f"/api/{what}", json={"record": "summit(hidden=yes):3,4"})
     assert (going.status_code, going.json()["reason"]) == (422, "hidden")
     over = client.post(f"/api/{what}", json={"record": "summit(hidden=yes,resigned=1):3,4"})

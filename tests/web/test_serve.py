@@ -37,9 +37,13 @@ PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp_path: Path) -> None:
+def test_it_serves_until_it_is_told_to_stop(
+    sent: signal.Signals, code: int, tmp_path: Path
+) -> None:
     with running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port):
-        wait_until(lambda: asked(port, "/health")[0] == 200)  # on a slow machine the database may answer late
+        wait_until(
+            lambda: asked(port, "/health")[0] == 200
+        )  # on a slow machine the database may answer late
         _, found, headers = asked(port, "/health")
         assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
         assert found["thinkers"] == settings.get_default_workers()
@@ -47,7 +51,9 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
         process.send_signal(sent)
         assert process.wait(SLOW) == code
         assert process.stdout
-        assert process.stdout.read() == ("\nStopped. Every game is saved.\n" if sent == signal.SIGINT else "")
+        assert process.stdout.read() == (
+            "\nStopped. Every game is saved.\n" if sent == signal.SIGINT else ""
+        )
     assert (tmp_path / "g.db").exists()
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     told = [line["event"] for line in lines if line["level"] == "info"]
@@ -60,7 +66,9 @@ def test_without_a_place_for_games_there_is_no_server() -> None:
     done = tower("serve", "--db", "none")
     assert (done.returncode, done.stdout) == (2, "")
     problem = "a server saves every game, and needs a database for that"
-    advice = "leave out --db for the default one, or name a file (--db or NUMBER_TOWER_DB says none)"
+    advice = (
+        "leave out --db for the default one, or name a file (--db or NUMBER_TOWER_DB says none)"
+    )
     assert done.stderr == f"tower: {problem}: {advice}\n"
 
 
@@ -84,15 +92,26 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     ("options", "complaint"),
     [
         (["--port", "http"], "--port: expected a port from 1 to 65,535, such as 8000; got 'http'"),
-        (["--port", "65536"], "--port: expected a port from 1 to 65,535, such as 8000; got '65536'"),
+        (
+            ["--port", "65536"],
+            "--port: expected a port from 1 to 65,535, such as 8000; got '65536'",
+        ),
         (["--proxy", "nginx"], "--proxy: expected addresses or networks with commas between"),
-        (["--public-url", "tower.example"], "--public-url: expected an address such as https://tower.example.org; got"),
+        (
+            ["--public-url", "tower.example"],
+            "--public-url: expected an address such as https://tower.example.org; got",
+        ),
         (["--workers", "0"], "--workers: expected a whole number"),
-        (["--metrics", "http"], "--metrics: expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"),
+        (
+            ["--metrics", "http"],
+            "--metrics: expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100",
+        ),
         (["--log", "xml"], "--log: expected one of json, text; got 'xml'"),
     ],
 )
-def test_a_wrong_option_is_told(options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_is_told(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["serve", "--db", "games.db", *options]) == 2
     assert capsys.readouterr().err.startswith(f"tower: {complaint}")
 
@@ -102,7 +121,9 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
         "import sys\nsys.modules['uvicorn'] = None\n"
         "from number_tower.cli.main import main\nsys.exit(main(['serve', '--db', 'games.db']))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False
+    )
     wanted = f"tower: serving games needs a few more packages: {format_install_command('web')}\n"
     assert (done.returncode, done.stderr) == (1, wanted)
 
@@ -111,7 +132,9 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+def test_open_streams_are_ended_properly_and_hold_up_nothing(
+    sent: signal.Signals, tmp_path: Path
+) -> None:
     with (
         running(small(), tmp_path) as (process, port),
         closing(connect(port, "127.0.0.1", get("/g/abc/events"))) as line,
@@ -120,7 +143,9 @@ def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signal
         process.send_signal(sent)
         answer += read_all(line)
         end = re.compile(rb"data: first\n\n\r\nd\r\nretry: \d{4}\n\n\r\n0\r\n\r\n")
-        assert end.search(answer), "the stream got its end, and the browser is told when to come back"
+        assert end.search(answer), (
+            "the stream got its end, and the browser is told when to come back"
+        )
         process.wait(SLOW)
         assert process.stdout
         assert "let go" in process.stdout.read(), "the app could tidy up"
@@ -146,13 +171,17 @@ def test_only_a_proxy_that_is_trusted_is_believed(tmp_path: Path) -> None:
     with running(small(), tmp_path) as (_, port):
         assert asked(port, "/who", **forwarded)[1] == ["127.0.0.1", "http"]
     with running(small(proxy=("127.0.0.1",)), tmp_path) as (_, port):
-        assert asked(port, "/who", **forwarded)[1] == ["203.0.113.7", "https"], "the last that the proxy itself saw"
+        assert asked(port, "/who", **forwarded)[1] == ["203.0.113.7", "https"], (
+            "the last that the proxy itself saw"
+        )
 
 
 def test_heads_of_requests_have_a_bound(tmp_path: Path) -> None:
     begin = b"GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     with running(small(), tmp_path) as (process, port):
-        assert said_raw(port, begin, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        assert said_raw(port, begin, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n").startswith(
+            b"HTTP/1.1 200 "
+        )
         one = said_raw(port, begin + b"X-Long: ", *[b"x" * 10_000] * 7)
         assert one == b"" or one.startswith(b"HTTP/1.1 431 ")
         many = said_raw(port, begin, *[b"X-Many: x\r\n" * 1000] * 7)
@@ -185,7 +214,9 @@ class Line(asyncio.Transport):
 
 
 async def fine(_scope: Any, _receive: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
+    )
     await send({"type": "http.response.body"})
 
 
@@ -225,7 +256,9 @@ def test_the_next_port_is_taken_if_none_was_chosen(monkeypatch: pytest.MonkeyPat
             port = found.getsockname()[1]
         assert usual < port < usual + server.MAX_PORTS_TRIED
         monkeypatch.setattr(server, "MAX_PORTS_TRIED", 1)
-        with pytest.raises(ServerStartError, match=rf"all ports from {usual} to {usual} are in use; choose another"):
+        with pytest.raises(
+            ServerStartError, match=rf"all ports from {usual} to {usual} are in use; choose another"
+        ):
             open_listener("127.0.0.1", None)
 
 
@@ -238,7 +271,10 @@ def test_a_host_that_is_not_here_is_told(host: str) -> None:
 def test_it_listens_on_both_kinds_of_networks_where_there_are_both() -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    with open_listener("::", 0) as found, socket.create_connection(("127.0.0.1", found.getsockname()[1]), timeout=SLOW):
+    with (
+        open_listener("::", 0) as found,
+        socket.create_connection(("127.0.0.1", found.getsockname()[1]), timeout=SLOW),
+    ):
         pass
 
 
@@ -251,10 +287,17 @@ def test_what_is_announced_can_be_opened() -> None:
     assert format_addresses(here, 8001).startswith(
         "Port 8000 is in use, so this is the next free one.\nNumber Tower is at "
     )
-    assert format_addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
-    everywhere = format_addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class
+    assert format_addresses(Settings(PLACE, port=8001), 8001).startswith(
+        "Number Tower is at http://127.0.0.1:8001 "
+    )
+    everywhere = format_addresses(
+        Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000
+    )  # noqa: S104 - a class
     assert everywhere.splitlines()[0].startswith("Number Tower is at http://127.0.0.1:8000 ")
-    assert everywhere.splitlines()[1] == "Other devices in this network can open http://192.168.1.5:8000"
+    assert (
+        everywhere.splitlines()[1]
+        == "Other devices in this network can open http://192.168.1.5:8000"
+    )
     assert "http://[::1]:8000 " in format_addresses(Settings(PLACE, host="::1"), 8000)
     known = format_addresses(Settings(PLACE, public_url="https://tower.example"), 8000)
     assert known.startswith("Number Tower is at https://tower.example ")
@@ -297,7 +340,10 @@ def test_links_for_others_have_an_address_that_others_can_open() -> None:
     for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000", "localhost"):
         assert near.get_origin("http", host) == "http://192.168.1.5:8000"
     assert near.get_origin("http", "myschool:8000") == "http://myschool:8000"
-    assert Settings(PLACE, public_url="https://a.example").get_origin("http", "b") == "https://a.example"
+    assert (
+        Settings(PLACE, public_url="https://a.example").get_origin("http", "b")
+        == "https://a.example"
+    )
 
 
 def test_cookies_are_for_https_where_the_page_came_so() -> None:

@@ -71,7 +71,11 @@ def test_the_analysis_of_a_finished_game_leads_there_too(client: TestClient) -> 
 @pytest.mark.parametrize("form", ["", ".png", ".svg"])
 @pytest.mark.parametrize(
     ("game", "status", "words"),
-    [("draft:9,8", 404, "not over"), ("nothing", 400, "line of a game"), ("", 400, "line of a game")],
+    [
+        ("draft:9,8", 404, "not over"),
+        ("nothing", 400, "line of a game"),
+        ("", 400, "line of a game"),
+    ],
 )
 def test_what_is_no_finished_game_has_neither(
     client: TestClient, form: str, game: str, status: int, words: str

@@ -29,7 +29,9 @@ from support.small_server import (
     wait_for,
 )
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="servers are stopped as Linux and macOS do it"
+)
 
 NEVER: dict[str, float] = {"server.STOP_LIMIT": 1000}
 
@@ -46,7 +48,9 @@ def wait_until_said(process: subprocess.Popen[str], line: str) -> None:
 
 def problems(folder: Path) -> list[str]:
     """Return what a server has logged that is not merely information."""
-    return [line["event"] for line in read_log(folder) if line["level"] != "info" or "traceback" in line]
+    return [
+        line["event"] for line in read_log(folder) if line["level"] != "info" or "traceback" in line
+    ]
 
 
 SLOW_CLIENTS = [
@@ -102,11 +106,15 @@ def test_a_request_that_takes_too_long_is_cut_off_without_a_traceback(tmp_path: 
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_database_that_hangs_does_not_hold_up_a_stop(sent: signal.Signals, tmp_path: Path) -> None:
+def test_a_database_that_hangs_does_not_hold_up_a_stop(
+    sent: signal.Signals, tmp_path: Path
+) -> None:
     with running(small(hangs=True, patch={"server.STOP_LIMIT": 1}), tmp_path) as (process, _):
         process.send_signal(sent)
         assert process.wait(SLOW) == 1
-    assert problems(tmp_path) == ["the stop took more than 1 seconds, so it was cut short; every move is saved"]
+    assert problems(tmp_path) == [
+        "the stop took more than 1 seconds, so it was cut short; every move is saved"
+    ]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
@@ -152,7 +160,10 @@ def test_after_the_drain_the_server_closes_as_ever(tmp_path: Path) -> None:
 def test_a_question_to_the_solver_does_not_hold_up_a_stop(tmp_path: Path) -> None:
     """At the real server, with its worker processes and its database."""
     question = post(
-        "/api/analyse", b'{"record": "draft(blocks=1-40,target=300):"}', None, "Content-Type: application/json"
+        "/api/analyse",
+        b'{"record": "draft(blocks=1-40,target=300):"}',
+        None,
+        "Content-Type: application/json",
     )
     with (
         running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port),

@@ -52,7 +52,10 @@ read = record.from_line
 def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
-    assert tasks.choose_block(level, 7, travelled(game)) == (make_player(level, seed=7).choose(game), "")
+    assert tasks.choose_block(level, 7, travelled(game)) == (
+        make_player(level, seed=7).choose(game),
+        "",
+    )
 
 
 def test_a_large_game_travels_as_it_is() -> None:
@@ -145,7 +148,11 @@ def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
     assert not found.complete
     assert "not found out within 0 seconds" in found.verdict
     known = {move.block: move.value for move in found.moves if move.value is not None}
-    ending = {block for block in table.game.legal if get_final_worth(table.game.position.place(block)) is not None}
+    ending = {
+        block
+        for block in table.game.legal
+        if get_final_worth(table.game.position.place(block)) is not None
+    }
     assert set(known) == ending == {6}
     assert all(value == truth.moves[block].value for block, value in known.items())
     assert {move.block for move in found.moves} == set(table.game.legal)
@@ -234,12 +241,19 @@ def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
     for number in (1, 2):
         posed = quiz.make_numbered_puzzle("a", number, 4, "draft")
         assert (posed.game, posed.grade) == ("draft", 4)
-    assert quiz.make_numbered_puzzle("a", 1, 4, "draft").line != quiz.make_numbered_puzzle("a", 2, 4, "draft").line
+    assert (
+        quiz.make_numbered_puzzle("a", 1, 4, "draft").line
+        != quiz.make_numbered_puzzle("a", 2, 4, "draft").line
+    )
 
 
-def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(puzzles, "_TRIALS", size(1, 3))
-    with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"):
+    with pytest.raises(
+        LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"
+    ):
         quiz.make_numbered_puzzle("a", 1, 3, "race")
     assert quiz.make_numbered_puzzle("a", 3, None, "race").grade == 1
 
@@ -292,7 +306,9 @@ def test_trouble_is_not_remembered() -> None:
     assert asyncio.run(both()) == "yes"
 
 
-def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = [1000.0]
     monkeypatch.setattr(questions, "monotonic", lambda: now[0])
     nothing = PositionAnalysis(None, None, "", "", (), "unknown")

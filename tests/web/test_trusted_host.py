@@ -96,10 +96,17 @@ def test_a_refusal_says_which_name_would_be_right_and_how_to_add_one() -> None:
     assert f"This server does not know the name tower.lan. {advice}" in refused.text
     program = client_of().get("/api/games", headers={"Host": "tower.lan"})
     assert program.headers["content-type"] == "application/problem+json"
-    assert (json.loads(program.text)["reason"], json.loads(program.text)["status"]) == ("unknown_host", 421)
+    assert (json.loads(program.text)["reason"], json.loads(program.text)["status"]) == (
+        "unknown_host",
+        421,
+    )
     public = client_of(public_url="https://tower.example").get("/", headers={"Host": "tower.lan"})
-    assert "Open https://tower.example instead; or start it with --host-name tower.lan." in public.text
-    near = client_of(host=EVERYWHERE, lan="http://192.168.1.5:8000").get("/", headers={"Host": "evil.example"})
+    assert (
+        "Open https://tower.example instead; or start it with --host-name tower.lan." in public.text
+    )
+    near = client_of(host=EVERYWHERE, lan="http://192.168.1.5:8000").get(
+        "/", headers={"Host": "evil.example"}
+    )
     assert "Open the address that `tower serve` showed when it started; or " in near.text
     assert "192.168" not in near.text, "a page of another site must not learn it"
 
@@ -107,7 +114,11 @@ def test_a_refusal_says_which_name_would_be_right_and_how_to_add_one() -> None:
 def test_a_page_of_another_site_can_neither_look_nor_act() -> None:
     """With DNS rebinding its own name is that of this machine, and so its requests count as coming from our pages."""
     visitor = client_of()
-    own = {"Host": "evil.example:8000", "Origin": "http://evil.example:8000", "Sec-Fetch-Site": "same-origin"}
+    own = {
+        "Host": "evil.example:8000",
+        "Origin": "http://evil.example:8000",
+        "Sec-Fetch-Site": "same-origin",
+    }
     assert visitor.get("/", headers=own).status_code == 421
     assert visitor.get("/api/games", headers=own).status_code == 421
     assert visitor.post("/new", headers=own).status_code == 421
@@ -149,18 +160,32 @@ def test_names_that_the_operator_gives_are_accepted() -> None:
 
 def test_the_name_at_which_it_listens_and_those_of_the_machine_are_accepted() -> None:
     assert status("myschool.lan:8000", host="MySchool.lan") == 200
-    assert status("teacher-laptop.local:8000", host=EVERYWHERE, machine_names=("teacher-laptop.local",)) == 200
+    assert (
+        status(
+            "teacher-laptop.local:8000", host=EVERYWHERE, machine_names=("teacher-laptop.local",)
+        )
+        == 200
+    )
     assert status("teacher-laptop.local:8000") == 421
 
 
-def test_a_machine_is_known_by_its_name_its_local_name_and_its_full_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_is_known_by_its_name_its_local_name_and_its_full_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "Teacher-Laptop.school.lan")
     monkeypatch.setattr(socket, "getfqdn", lambda: "teacher-laptop.district.example.")
-    names = ("teacher-laptop.school.lan", "teacher-laptop", "teacher-laptop.local", "teacher-laptop.district.example")
+    names = (
+        "teacher-laptop.school.lan",
+        "teacher-laptop",
+        "teacher-laptop.local",
+        "teacher-laptop.district.example",
+    )
     assert server.find_machine_names() == names
 
 
-def test_a_name_server_that_does_not_answer_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_server_that_does_not_answer_holds_up_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked_for, answers = [], threading.Event()
 
     def hang() -> str:
@@ -177,7 +202,11 @@ def test_a_name_server_that_does_not_answer_holds_up_nothing(monkeypatch: pytest
 
 
 def test_names_are_given_with_commas_or_one_by_one() -> None:
-    assert parse_host_names(["Tower.lan, games", "my_pc.local."]) == ("tower.lan", "games", "my_pc.local")
+    assert parse_host_names(["Tower.lan, games", "my_pc.local."]) == (
+        "tower.lan",
+        "games",
+        "my_pc.local",
+    )
     for wrong in (
         "",
         "a,",
@@ -192,7 +221,9 @@ def test_names_are_given_with_commas_or_one_by_one() -> None:
         "x" * 64,
         "a." * 130 + "a",
     ):
-        with pytest.raises(SettingError, match=r"expected names such as tower\.example\.org, without port; got "):
+        with pytest.raises(
+            SettingError, match=r"expected names such as tower\.example\.org, without port; got "
+        ):
             parse_host_names([wrong])
 
 
@@ -211,7 +242,13 @@ async def status_by(host: str, *forwarded: bytes, from_proxy: bool = True, **set
         sent.append(message)
 
     headers = [(b"host", host.encode()), *((name, b"https") for name in forwarded)]
-    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": headers, "query_string": b""}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "headers": headers,
+        "query_string": b"",
+    }
     scope["extensions"] = {FROM_PROXY: {}} if from_proxy else {}
     await TrustedHostMiddleware(reached, Settings(PLACE, **settings))(scope, None, send)  # type: ignore[arg-type] # not used
     code: int = sent[0]["status"]
@@ -220,12 +257,20 @@ async def status_by(host: str, *forwarded: bytes, from_proxy: bool = True, **set
 
 @pytest.mark.parametrize("settings", [{}, {"public_url": "https://tower.example"}])
 @pytest.mark.parametrize("header", [b"x-forwarded-for", b"x-forwarded-proto"])
-def test_a_trusted_proxy_may_name_the_host_as_it_likes(settings: dict[str, Any], header: bytes) -> None:
+def test_a_trusted_proxy_may_name_the_host_as_it_likes(
+    settings: dict[str, Any], header: bytes
+) -> None:
     assert asyncio.run(status_by("tower.school.example", header, **settings)) == 200
-    assert asyncio.run(status_by("tower.school.example", **settings)) == 421, "it did not come through the proxy"
-    assert asyncio.run(status_by("tower.school.example", header, from_proxy=False, **settings)) == 421
+    assert asyncio.run(status_by("tower.school.example", **settings)) == 421, (
+        "it did not come through the proxy"
+    )
+    assert (
+        asyncio.run(status_by("tower.school.example", header, from_proxy=False, **settings)) == 421
+    )
     strict = {**settings, "host_names": ("other.example",)}
-    assert asyncio.run(status_by("tower.school.example", header, **strict)) == 421, "the names are given"
+    assert asyncio.run(status_by("tower.school.example", header, **strict)) == 421, (
+        "the names are given"
+    )
     assert asyncio.run(status_by("other.example", header, **strict)) == 200
 
 
@@ -256,13 +301,18 @@ def test_the_app_refuses_an_unknown_host_with_a_page(tmp_path: Path) -> None:
         refused = visitor.get("/", headers={"Host": "evil.example"})
         assert refused.status_code == 421
         assert "Unknown host name" in refused.text
-        assert visitor.get("/api/games", headers={"Host": "evil.example"}).json()["reason"] == "unknown_host"
+        assert (
+            visitor.get("/api/games", headers={"Host": "evil.example"}).json()["reason"]
+            == "unknown_host"
+        )
         assert visitor.get("/", headers={"Host": "127.0.0.1:8000"}).status_code == 200
 
 
 @pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
 def test_the_command_takes_more_names(tmp_path: Path) -> None:
-    with serving(tmp_path / "games.db", options=("--host-name", "tower.lan,games", "--host-name", "two")) as [found]:
+    with serving(
+        tmp_path / "games.db", options=("--host-name", "tower.lan,games", "--host-name", "two")
+    ) as [found]:
         for host in ("tower.lan", "games:1", "two", "localhost"):
             assert asked(found.port, "/health", Host=host)[0] == 200
         assert asked(found.port, "/health", Host="evil.example")[0] == 421

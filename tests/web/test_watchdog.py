@@ -98,7 +98,9 @@ def test_a_loop_that_is_stuck_is_logged_once_with_where_and_again_when_it_turns(
     [(stuck, where), (over, after)] = said(caplog)
     assert (stuck, where["seconds"]) == ("the event loop is stuck", 5.9)
     assert (over, after) == ("the event loop turns again", {"seconds": 9.9})
-    assert re.search(r"tests/web/test_watchdog.py:\d+ hold_up < \S*test_watchdog.py:\d+ ", where["stack"])
+    assert re.search(
+        r"tests/web/test_watchdog.py:\d+ hold_up < \S*test_watchdog.py:\d+ ", where["stack"]
+    )
     assert HELD not in caplog.text
     assert "\n" not in where["stack"]
 
@@ -123,7 +125,9 @@ def test_two_stalls_are_two_stalls(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_a_stall_that_ends_before_the_thread_looks_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stall_that_ends_before_the_thread_looks_is_logged_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def stall() -> None:
         clock = Clock()
         dog = Watchdog(clock=clock)
@@ -196,7 +200,9 @@ class Systemd:
 
 
 @pytest.fixture(params=["abstract", "path"])
-def systemd(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Systemd]:
+def systemd(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Systemd]:
     if request.param == "abstract" and sys.platform != "linux":
         pytest.skip("only Linux has abstract sockets, and systemd")
     monkeypatch.chdir(tmp_path)  # the path of a socket may not be long
@@ -229,7 +235,9 @@ def test_systemd_is_told_while_the_loop_turns_and_not_while_it_is_stuck(systemd:
     asyncio.run(serve())
 
 
-def test_what_systemd_says_is_read_once_and_not_passed_on(monkeypatch: pytest.MonkeyPatch, systemd: Systemd) -> None:
+def test_what_systemd_says_is_read_once_and_not_passed_on(
+    monkeypatch: pytest.MonkeyPatch, systemd: Systemd
+) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.address)
     monkeypatch.setenv("WATCHDOG_USEC", "30000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
@@ -243,7 +251,8 @@ def test_what_systemd_says_is_read_once_and_not_passed_on(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("usec", "pid"), [("", None), ("0", None), ("soon", None), ("-5", None), ("30000000", "1"), ("30000000", "")]
+    ("usec", "pid"),
+    [("", None), ("0", None), ("soon", None), ("-5", None), ("30000000", "1"), ("30000000", "")],
 )
 def test_a_watchdog_that_is_not_asked_for_is_not_served(
     usec: str, pid: str | None, monkeypatch: pytest.MonkeyPatch
@@ -286,7 +295,9 @@ def test_a_server_tells_systemd_of_its_life(systemd: Systemd, tmp_path: Path) ->
 def test_a_server_that_systemd_ends_shows_where_it_was(systemd: Systemd, tmp_path: Path) -> None:
     """Systemd ends a server that stands still with SIGABRT; the stack comes even if the interpreter is held."""
     environment = plain_environment(
-        NOTIFY_SOCKET=systemd.absolute, WATCHDOG_USEC="30000000", NUMBER_TOWER_DB=str(tmp_path / "games.db")
+        NOTIFY_SOCKET=systemd.absolute,
+        WATCHDOG_USEC="30000000",
+        NUMBER_TOWER_DB=str(tmp_path / "games.db"),
     )
     with subprocess.Popen(
         ["bash", "-c", 'ulimit -c 0; exec "$@"', "bash", TOWER, "serve", "--port", "0", "--quiet"],

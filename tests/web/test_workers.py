@@ -46,8 +46,12 @@ from support.worker_tasks import (
 
 P = ParamSpec("P")
 
-posix = pytest.mark.skipif(os.name != "posix", reason="signals and kill -9 are what Linux and macOS know")
-limited = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system does not limit memory")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="signals and kill -9 are what Linux and macOS know"
+)
+limited = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="this system does not limit memory"
+)
 
 LONG = 3600.0
 HOLDS_THE_INTERPRETER = (pow, 3, 10**9)
@@ -79,7 +83,9 @@ def limits(waiting: int = 64, of_one: int = 64, seconds: float = LONG) -> dict[L
 
 
 @asynccontextmanager
-async def running(processes: int = 1, memory: int = 1024, **limited: float) -> AsyncIterator[Workers]:
+async def running(
+    processes: int = 1, memory: int = 1024, **limited: float
+) -> AsyncIterator[Workers]:
     workers = Workers(processes, memory, limits=limits(**limited))  # type: ignore[arg-type] # whole numbers
     try:
         yield workers
@@ -87,7 +93,9 @@ async def running(processes: int = 1, memory: int = 1024, **limited: float) -> A
         await workers.close()
 
 
-def begun(workers: Workers, task: Callable[..., Any], *args: object, **terms: Any) -> asyncio.Task[Any]:
+def begun(
+    workers: Workers, task: Callable[..., Any], *args: object, **terms: Any
+) -> asyncio.Task[Any]:
     """Ask without waiting for the answer."""
     return asyncio.ensure_future(workers.ask(task, *args, **{"seconds": SLOW, **terms}))
 
@@ -99,7 +107,9 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 @story
-async def test_a_question_is_answered_in_another_process_while_the_loop_goes_on(tmp_path: Path) -> None:
+async def test_a_question_is_answered_in_another_process_while_the_loop_goes_on(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         assert await begun(workers, add, 2, 3) == 5
         asked = begun(workers, released, tmp_path / "gate")
@@ -274,7 +284,11 @@ async def test_a_flood_is_refused_at_once_and_the_rest_is_answered_in_order(tmp_
 @story
 async def test_only_so_many_questions_wait() -> None:
     async with running(waiting=1) as workers:
-        first, second, third = begun(workers, pid_after, 0.05), begun(workers, os.getpid), begun(workers, os.getpid)
+        first, second, third = (
+            begun(workers, pid_after, 0.05),
+            begun(workers, os.getpid),
+            begun(workers, os.getpid),
+        )
         with pytest.raises(BusyError):
             await third
         assert await first
@@ -297,7 +311,9 @@ async def test_a_question_whose_asker_leaves_is_never_begun(tmp_path: Path) -> N
 
 
 @story
-async def test_a_question_whose_asker_leaves_while_its_process_starts_is_not_begun(tmp_path: Path) -> None:
+async def test_a_question_whose_asker_leaves_while_its_process_starts_is_not_begun(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         leaving = begun(workers, os.mkdir, tmp_path / "left")
         await asyncio.sleep(0)
@@ -339,7 +355,9 @@ async def test_what_a_task_raises_reaches_the_asker() -> None:
 @posix
 @pytest.mark.parametrize("work", [(signal.raise_signal, signal.SIGSTOP), HOLDS_THE_INTERPRETER])
 @story
-async def test_closing_ends_processes_whatever_they_do(work: tuple[Callable[..., Any], Any]) -> None:
+async def test_closing_ends_processes_whatever_they_do(
+    work: tuple[Callable[..., Any], Any],
+) -> None:
     workers = Workers()
     await workers.warm()
     hanging = begun(workers, *work, seconds=LONG)
@@ -350,7 +368,9 @@ async def test_closing_ends_processes_whatever_they_do(work: tuple[Callable[...,
     assert not active_children()
 
 
-@pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="this system has no such priorities")
+@pytest.mark.skipif(
+    not Path("/proc/self/oom_score_adj").exists(), reason="this system has no such priorities"
+)
 @story
 async def test_processes_give_way_to_the_server() -> None:
     async with running() as workers:
@@ -373,7 +393,9 @@ async def test_closing_tells_everybody_and_leaves_nothing_behind() -> None:
         await begun(workers, add, 2, 3)
     await workers.close()
     assert not active_children()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker-starter")]
+    assert not [
+        thread for thread in threading.enumerate() if thread.name.startswith("worker-starter")
+    ]
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system does not list open files")
@@ -415,7 +437,9 @@ class Log:
 
     def block(self, asker: str, gate: str = "gate", lane: Lane | None = None) -> asyncio.Task[Any]:
         lane = lane or self.lane
-        return begun(self.workers, released, self._folder / gate, lane=lane, requester=(asker,), seconds=LONG)
+        return begun(
+            self.workers, released, self._folder / gate, lane=lane, requester=(asker,), seconds=LONG
+        )
 
     def ask(self, word: str, **terms: Any) -> asyncio.Task[Any]:
         """Ask a question; the asker is the first letter of its word."""
@@ -440,7 +464,11 @@ async def settled() -> None:
 async def test_a_single_question_waits_for_no_backlog_of_another_asker(tmp_path: Path) -> None:
     async with running() as workers:
         log = Log(workers, tmp_path)
-        questions = [log.block("a"), *(log.ask(f"a{number}") for number in range(2, 9)), log.ask("b")]
+        questions = [
+            log.block("a"),
+            *(log.ask(f"a{number}") for number in range(2, 9)),
+            log.ask("b"),
+        ]
         await settled()
         log.open()
         await asyncio.gather(*questions)
@@ -462,7 +490,9 @@ async def test_askers_have_their_turns_one_after_the_other(tmp_path: Path) -> No
 
 @in_threads
 @story
-async def test_in_a_full_queue_the_asker_with_the_most_questions_loses_the_newest(tmp_path: Path) -> None:
+async def test_in_a_full_queue_the_asker_with_the_most_questions_loses_the_newest(
+    tmp_path: Path,
+) -> None:
     async with running(waiting=4) as workers:
         log = Log(workers, tmp_path)
         first, kept = log.block("a"), [log.ask("a1"), log.ask("a2")]
@@ -495,7 +525,9 @@ async def test_one_asker_may_have_only_so_many_questions_waiting(tmp_path: Path)
 
 @in_threads
 @story
-async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins(tmp_path: Path) -> None:
+async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins(
+    tmp_path: Path,
+) -> None:
     async with running(seconds=0.05) as workers:
         log = Log(workers, tmp_path)
         first, late = log.block("a"), [log.ask("a1"), log.ask("b1")]
@@ -514,7 +546,10 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
 async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
     async with running(2) as workers:
         log = Log(workers, tmp_path)
-        dear = [log.block("a"), *(log.ask(f"{asker}{number}") for asker in "abcd" for number in range(8))]
+        dear = [
+            log.block("a"),
+            *(log.ask(f"{asker}{number}") for asker in "abcd" for number in range(8)),
+        ]
         for _ in range(3):
             assert await log.ask("c", lane=Lane.CHEAP) == "c"
         assert not any(question.done() for question in dear)
@@ -527,7 +562,10 @@ async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
 async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) -> None:
     async with running(2) as workers:
         log = Log(workers, tmp_path, Lane.CHEAP)
-        blocks = [log.block("a", "one"), log.block("b", "two")]  # no dear question waits yet, so they take both
+        blocks = [
+            log.block("a", "one"),
+            log.block("b", "two"),
+        ]  # no dear question waits yet, so they take both
         cheap = [log.ask(f"c{number}") for number in range(3)]
         dear = log.block("d", "dear", Lane.EXPENSIVE)
         await settled()
@@ -535,7 +573,9 @@ async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) 
         log.open("one")
         await blocks[0]
         await until(lambda: workers.waiting == 3)
-        assert log.words == []  # the dear one has begun, and not one of the cheap ones that came before it
+        assert (
+            log.words == []
+        )  # the dear one has begun, and not one of the cheap ones that came before it
         log.open("dear")
         await asyncio.gather(dear, *cheap)
         assert log.words == ["c0", "c1", "c2"]
@@ -561,7 +601,9 @@ async def test_dear_questions_never_take_all_processes(tmp_path: Path) -> None:
 
 @in_threads
 @story
-async def test_a_question_that_several_ask_at_the_same_time_is_worked_on_once(tmp_path: Path) -> None:
+async def test_a_question_that_several_ask_at_the_same_time_is_worked_on_once(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         log = Log(workers, tmp_path)
         first = log.block("x")
@@ -602,7 +644,9 @@ async def test_a_shared_question_goes_on_when_one_of_its_askers_leaves(tmp_path:
 
 @in_threads
 @story
-async def test_a_shared_question_that_all_have_left_is_dropped_and_can_be_asked_anew(tmp_path: Path) -> None:
+async def test_a_shared_question_that_all_have_left_is_dropped_and_can_be_asked_anew(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         log = Log(workers, tmp_path)
         first, *leaving = log.block("x"), log.ask("a", key="q"), log.ask("b", key="q")
@@ -620,10 +664,16 @@ async def test_a_shared_question_that_all_have_left_is_dropped_and_can_be_asked_
 
 @in_threads
 @story
-async def test_a_shared_question_is_begun_when_the_first_of_its_askers_has_a_turn(tmp_path: Path) -> None:
+async def test_a_shared_question_is_begun_when_the_first_of_its_askers_has_a_turn(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         log = Log(workers, tmp_path)
-        shared = [log.block("a"), *(log.ask(f"a{number}") for number in range(5)), log.ask("a5", key="q")]
+        shared = [
+            log.block("a"),
+            *(log.ask(f"a{number}") for number in range(5)),
+            log.ask("a5", key="q"),
+        ]
         shared.append(log.ask("b", key="q"))
         await settled()
         log.open()
@@ -638,7 +688,9 @@ async def test_an_asker_is_not_refused_for_what_another_has_asked(tmp_path: Path
         log = Log(workers, tmp_path)
         first, kept, lost = log.block("x"), [log.ask("a1"), log.ask("a2")], log.ask("a3", key="q")
         await settled()
-        other = log.ask("b1", key="q")  # of the full queue, the newest of the first asker makes room for it
+        other = log.ask(
+            "b1", key="q"
+        )  # of the full queue, the newest of the first asker makes room for it
         with pytest.raises(BusyError):
             await lost
         log.open()
@@ -687,7 +739,9 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
 
 @in_threads
 @story
-async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tmp_path: Path) -> None:
+async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(
+    tmp_path: Path,
+) -> None:
     async with running() as workers:
         gone = asyncio.get_running_loop().create_future()
         begun_already = begun(workers, released, tmp_path / "gate", requester=("a",), gone=gone)
@@ -741,7 +795,9 @@ async def server(folder: Path, serve: str) -> AsyncIterator[subprocess.Popen[str
     """Run a server in a session of its own, and end it."""
     script = folder / "server.py"
     script.write_text(SERVER.format(serve=serve.strip().replace("\n", "\n    ")))
-    with Forked([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True) as popen:
+    with Forked(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as popen:
         try:
             yield popen
         finally:
@@ -750,9 +806,13 @@ async def server(folder: Path, serve: str) -> AsyncIterator[subprocess.Popen[str
 
 
 @posix
-@pytest.mark.parametrize("work", ["time.sleep, 3600, seconds=3600", "pow, 3, 10**9, seconds=0.1", "nothing"])
+@pytest.mark.parametrize(
+    "work", ["time.sleep, 3600, seconds=3600", "pow, 3, 10**9, seconds=0.1", "nothing"]
+)
 @story
-async def test_processes_end_when_the_server_is_killed_whatever_they_do(tmp_path: Path, work: str) -> None:
+async def test_processes_end_when_the_server_is_killed_whatever_they_do(
+    tmp_path: Path, work: str
+) -> None:
     idle = work == "nothing"
     serve = f"""
 print(await workers.ask(os.getpid), flush=True)
@@ -763,7 +823,9 @@ await {"asyncio.sleep(3600)" if idle else f"workers.ask({work})"}
         assert running.stdout.readline()
         await asyncio.sleep(0.1)
         running.kill()
-        rest, _ = await asyncio.to_thread(running.communicate, timeout=SLOW)  # it ends with the last process
+        rest, _ = await asyncio.to_thread(
+            running.communicate, timeout=SLOW
+        )  # it ends with the last process
         assert rest == ""
 
 

@@ -56,7 +56,10 @@ def arena(  # noqa: PLR0913 - all options are keywords
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
     journal = nullcontext() if out is None else ArenaJournal(out, contest, resume=resume)
-    with journal as log, closing(play_games(contest, log=log, jobs=jobs, executor=executor, make=make)) as played:
+    with (
+        journal as log,
+        closing(play_games(contest, log=log, jobs=jobs, executor=executor, make=make)) as played,
+    ):
         return compute_results(contest, played, keep=True)
 
 
@@ -79,4 +82,6 @@ def play_games(
         ['exact', 'exact', 'exact', 'exact']
     """
     run = partial(play_fixture, contest=contest, make=make)
-    return run_journaled(run, len(contest), log=log, jobs=jobs, progress=progress, executor=executor)
+    return run_journaled(
+        run, len(contest), log=log, jobs=jobs, progress=progress, executor=executor
+    )

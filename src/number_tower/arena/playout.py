@@ -70,7 +70,9 @@ class GameResult(Fixture):
 _JSON_FIELDS = (*(field.name for field in fields(GameResult)), "plies")
 
 
-def play_out(table: Table, players: tuple[Player, Player], tell: Callable[[Table], object] | None = None) -> Playout:
+def play_out(
+    table: Table, players: tuple[Player, Player], tell: Callable[[Table], object] | None = None
+) -> Playout:
     """Let two players, in the order of their seats, play a game to its end, and close them.
 
     A player that gives no legal move forfeits the game. `tell` is called with the table after every change.
@@ -99,8 +101,12 @@ def play_out(table: Table, players: tuple[Player, Player], tell: Callable[[Table
 def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResult:
     """Play one game of an arena."""
     fixture = contest.get_fixture(index)
-    one, other = (make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players)
-    return _make_result(fixture, play_out(contest.tables[fixture.game, fixture.players], (one, other)))
+    one, other = (
+        make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players
+    )
+    return _make_result(
+        fixture, play_out(contest.tables[fixture.game, fixture.players], (one, other))
+    )
 
 
 def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
@@ -134,7 +140,9 @@ class ArenaJournal(Journal[GameResult]):
         "patience": "its patience is",
     }
 
-    def __init__(self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False
+    ) -> None:
         self._contest = contest
         games = [entry.to_document() for entry in contest.entries]
         settings = {"number_tower_arena": FORMAT, "version": __version__, "games": games}

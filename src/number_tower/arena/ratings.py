@@ -36,11 +36,17 @@ def compute_interval(points: float, games: float, deviations: float = Z_95) -> t
         return 0.0, 1.0
     share, square = points / games, deviations**2
     centre = (share + square / (2 * games)) / (1 + square / games)
-    reach = deviations * sqrt(share * (1 - share) / games + square / (4 * games**2)) / (1 + square / games)
+    reach = (
+        deviations
+        * sqrt(share * (1 - share) / games + square / (4 * games**2))
+        / (1 + square / games)
+    )
     return max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach))
 
 
-def compute_ratings(players: Sequence[str], scores: Mapping[tuple[str, str], tuple[float, int]]) -> dict[str, Rating]:
+def compute_ratings(
+    players: Sequence[str], scores: Mapping[tuple[str, str], tuple[float, int]]
+) -> dict[str, Rating]:
     """Return the maximum likelihood ratings; `scores` has points and games of the first of each pair.
 
     Bradley and Terry's model on Elo's scale, with a draw as half a win for each. As a prior every player is given one
@@ -48,7 +54,10 @@ def compute_ratings(players: Sequence[str], scores: Mapping[tuple[str, str], tup
     margins come from the curvature of the likelihood. Newton's method, with damped steps.
     """
     place = {player: number for number, player in enumerate(players)}
-    played = [(place[one], place[other], points, games) for (one, other), (points, games) in scores.items()]
+    played = [
+        (place[one], place[other], points, games)
+        for (one, other), (points, games) in scores.items()
+    ]
     strengths = [0.0] * len(players)
     covariance: Matrix = []
     for _ in range(_MAX_STEPS):
@@ -59,7 +68,9 @@ def compute_ratings(players: Sequence[str], scores: Mapping[tuple[str, str], tup
         if size < _TOLERANCE:
             break
         damping = log1p(size) / size
-        strengths = [strength + damping * step for strength, step in zip(strengths, steps, strict=True)]
+        strengths = [
+            strength + damping * step for strength, step in zip(strengths, steps, strict=True)
+        ]
     return dict(zip(players, _center_ratings(strengths, covariance), strict=True))
 
 
@@ -71,12 +82,16 @@ def _compute_derivatives(
     chances = [_predict_score(strength) for strength in strengths]
     gradient = [0.5 - chance for chance in chances]
     curvature = [
-        [chances[row] * (1 - chances[row]) if row == column else 0.0 for column in everyone] for row in everyone
+        [chances[row] * (1 - chances[row]) if row == column else 0.0 for column in everyone]
+        for row in everyone
     ]
     for one, other, points, games in played:
         chance = _predict_score(strengths[one] - strengths[other])
         weight = games * chance * (1 - chance)
-        for mine, theirs, surplus in ((one, other, points - games * chance), (other, one, games * chance - points)):
+        for mine, theirs, surplus in (
+            (one, other, points - games * chance),
+            (other, one, games * chance - points),
+        ):
             gradient[mine] += surplus
             curvature[mine][mine] += weight
             curvature[mine][theirs] -= weight
@@ -90,7 +105,10 @@ def _center_ratings(strengths: list[float], covariance: Matrix) -> list[Rating]:
     means = [sum(row) / count for row in covariance]
     overall = sum(means) / count
     return [
-        Rating(_ELO_SCALE * (strength - mean), _ELO_SCALE * Z_95 * sqrt(row[place] - 2 * means[place] + overall))
+        Rating(
+            _ELO_SCALE * (strength - mean),
+            _ELO_SCALE * Z_95 * sqrt(row[place] - 2 * means[place] + overall),
+        )
         for place, (strength, row) in enumerate(zip(strengths, covariance, strict=True))
     ]
 
@@ -102,12 +120,18 @@ def _predict_score(difference: float) -> float:
 def _invert_matrix(matrix: Matrix) -> Matrix:
     """Invert a positive definite matrix, which needs no pivoting."""
     size = len(matrix)
-    rows = [[*row, *(float(place == column) for column in range(size))] for place, row in enumerate(matrix)]
+    rows = [
+        [*row, *(float(place == column) for column in range(size))]
+        for place, row in enumerate(matrix)
+    ]
     for place in range(size):
         pivot = rows[place][place]
         rows[place] = [value / pivot for value in rows[place]]
         for other in range(size):
             if other != place and rows[other][place]:
                 factor = rows[other][place]
-                rows[other] = [value - factor * above for value, above in zip(rows[other], rows[place], strict=True)]
+                rows[other] = [
+                    value - factor * above
+                    for value, above in zip(rows[other], rows[place], strict=True)
+                ]
     return [row[size:] for row in rows]

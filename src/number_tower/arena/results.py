@@ -114,13 +114,17 @@ class ArenaResults:
                 }
                 for standing in self.standings
             ],
-            "pairs": [{"players": pair, **score.to_document()} for pair, score in self.pairs.items()],
+            "pairs": [
+                {"players": pair, **score.to_document()} for pair, score in self.pairs.items()
+            ],
             "by_game": [
                 {
                     "game": statistics.game,
                     "plies": round(statistics.mean_plies, 4),
                     "starter": statistics.starter.to_document(),
-                    "players": {player: score.to_document() for player, score in statistics.scores.items()},
+                    "players": {
+                        player: score.to_document() for player, score in statistics.scores.items()
+                    },
                 }
                 for statistics in self.by_game
             ],
@@ -128,7 +132,9 @@ class ArenaResults:
         return json.dumps(document)
 
 
-def compute_results(contest: Contest, games: Iterable[GameResult], *, keep: bool = False) -> ArenaResults:
+def compute_results(
+    contest: Contest, games: Iterable[GameResult], *, keep: bool = False
+) -> ArenaResults:
     """Add up the games; with `keep` they are part of the results."""
     counts: Counter[tuple[str, tuple[str, str], int | None]] = Counter()
     plies: Counter[str] = Counter()
@@ -146,24 +152,40 @@ def compute_results(contest: Contest, games: Iterable[GameResult], *, keep: bool
         return Score(*(counts[game, (starter, other), winner] for winner in (0, None, 1)))
 
     def score_pair(game: str, one: str, other: str) -> Score:
-        return Score.add_up((score_starter(game, one, other), score_starter(game, other, one).opposite))
+        return Score.add_up(
+            (score_starter(game, one, other), score_starter(game, other, one).opposite)
+        )
 
     def score_player(game: str, player: str) -> Score:
-        return Score.add_up(score_pair(game, player, other) for other in contest.players if other != player)
+        return Score.add_up(
+            score_pair(game, player, other) for other in contest.players if other != player
+        )
 
-    pairs = {pair: Score.add_up(score_pair(game, *pair) for game in contest.games) for pair in contest.pairs}
-    ratings = compute_ratings(contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()})
+    pairs = {
+        pair: Score.add_up(score_pair(game, *pair) for game in contest.games)
+        for pair in contest.pairs
+    }
+    ratings = compute_ratings(
+        contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()}
+    )
     by_game = tuple(
         GameStatistics(
             game,
-            Score.add_up(score_starter(game, *players) for players in permutations(contest.players, 2)),
+            Score.add_up(
+                score_starter(game, *players) for players in permutations(contest.players, 2)
+            ),
             {player: score_player(game, player) for player in contest.players},
             plies[game],
         )
         for game in contest.games
     )
     standings = [
-        ArenaStanding(player, Score.add_up(each.scores[player] for each in by_game), forfeits[player], ratings[player])
+        ArenaStanding(
+            player,
+            Score.add_up(each.scores[player] for each in by_game),
+            forfeits[player],
+            ratings[player],
+        )
         for player in contest.players
     ]
     standings.sort(key=lambda standing: -standing.score.share)

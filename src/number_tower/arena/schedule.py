@@ -76,7 +76,9 @@ class Contest:
 
     def __post_init__(self) -> None:
         check_unique("games", self.games, 1, "expected a game")
-        check_unique("players", self.players, 2, "expected two players or more, such as random,perfect")
+        check_unique(
+            "players", self.players, 2, "expected two players or more, such as random,perfect"
+        )
         if self.number < 1:
             raise BatchError(f"expected each pair to play once or more; got {self.number}")
 
@@ -152,7 +154,9 @@ def parse_game(game: str | Rules) -> GameEntry:
     if table != plain:
         hidden = "; blocks are hidden from people only, so leave out hidden=yes"
         hint = hidden if table.hidden else ", as in draft(target=21)"
-        raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone{hint}")
+        raise BatchError(
+            f"{format_value(game)} cannot be played: expected a game and its rules alone{hint}"
+        )
     return _make_entry(plain)
 
 

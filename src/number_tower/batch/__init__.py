@@ -37,7 +37,9 @@ class WorkerDiedError(Exception):
     Executors of this package set it as the exception of these calls' futures.
     """
 
-    def __init__(self, reason: str, *, suspects_calls: bool = True, may_recover: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, suspects_calls: bool = True, may_recover: bool = False
+    ) -> None:
         super().__init__(reason)
         self.suspects_calls = suspects_calls
         """Whether one of these calls may be the reason; it is not if the worker ended before it was ready for calls."""

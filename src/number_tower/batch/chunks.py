@@ -53,7 +53,11 @@ class SharedFunction(Generic[ResultT]):
 
     def use(self) -> AbstractContextManager[Callable[[int], ResultT]]:
         """Return a context that gives the function."""
-        return _functions.use(self._function) if isinstance(self._function, bytes) else nullcontext(self._function)
+        return (
+            _functions.use(self._function)
+            if isinstance(self._function, bytes)
+            else nullcontext(self._function)
+        )
 
 
 class _FunctionCache:
@@ -104,7 +108,9 @@ class _FunctionCache:
 _functions = _FunctionCache()
 
 
-def run_chunk(run: SharedFunction[ResultT], indexes: list[int], seconds: float) -> ChunkResult[ResultT]:
+def run_chunk(
+    run: SharedFunction[ResultT], indexes: list[int], seconds: float
+) -> ChunkResult[ResultT]:
     """Run jobs until the time of a chunk is over, or until one fails."""
     results: list[ResultT] = []
     error: BatchError | None = None

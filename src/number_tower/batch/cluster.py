@@ -149,7 +149,10 @@ class ClusterExecutor(Executor):
                 self._client.close(CONNECT_SECONDS)
 
     def _list_calls(self) -> list[_Call]:
-        return [*self._waiting, *(call for worker in self._workers.values() for call in worker.calls)]
+        return [
+            *self._waiting,
+            *(call for worker in self._workers.values() for call in worker.calls),
+        ]
 
     # In the thread ---------------------------------------------------------------------------------------------------
 
@@ -174,7 +177,9 @@ class ClusterExecutor(Executor):
         """Take an event of the scheduler, in the thread of its client."""
         _, message = event
         if message.get("action") == "remove-worker":
-            self._actions.put(partial(self._remove_worker, message["worker"], is_expected=message["expected"]))
+            self._actions.put(
+                partial(self._remove_worker, message["worker"], is_expected=message["expected"])
+            )
         elif message.get("action") == "add-worker":
             self._actions.put(self._find_workers)
 
@@ -191,7 +196,9 @@ class ClusterExecutor(Executor):
             worker.is_running = address in running
         is_starting = any(worker["status"] == "init" for worker in found.values())
         self._poll_seconds = _START_SECONDS if is_starting else _POLL_SECONDS
-        for address, problem in self._check_workers(running - {*self._workers, *self._refused}).items():
+        for address, problem in self._check_workers(
+            running - {*self._workers, *self._refused}
+        ).items():
             if problem is None:
                 self._workers[address] = _Worker(address, found[address]["nthreads"])
                 self._has_told = False
@@ -243,7 +250,11 @@ class ClusterExecutor(Executor):
             call = self._waiting.popleft()
             if not call.cancelled():
                 worker.calls.add(call)
-                call.send(self._calls, worker.address, partial(self._actions.put, partial(self._settle, worker, call)))
+                call.send(
+                    self._calls,
+                    worker.address,
+                    partial(self._actions.put, partial(self._settle, worker, call)),
+                )
 
     def _settle(self, worker: _Worker, call: _Call) -> None:
         """Pass on how a call ended, unless its worker was lost meanwhile."""
@@ -268,7 +279,11 @@ class ClusterExecutor(Executor):
         self._waiting.clear()
         self._workers.clear()
         for call in calls:
-            call.fail(WorkerDiedError(f"the connection to the cluster was lost: {reason}", suspects_calls=False))
+            call.fail(
+                WorkerDiedError(
+                    f"the connection to the cluster was lost: {reason}", suspects_calls=False
+                )
+            )
 
 
 class _Worker:
@@ -341,14 +356,20 @@ class _Call(Future[Any]):
 def _connect(address: str, seconds: float) -> Client:
     """Connect to the scheduler at an address such as tcp://host:8786."""
     outcome: Future[Client] = Future()
-    Thread(target=_make_client, args=(outcome, _complete_address(address), seconds), daemon=True).start()
+    Thread(
+        target=_make_client, args=(outcome, _complete_address(address), seconds), daemon=True
+    ).start()
     try:
         return outcome.result(seconds + 1)
     except OSError as error:
         advice = "start one with `dask scheduler`, and use the address that it prints"
-        raise ClusterError(f"no Dask scheduler answers at {format_text(address)}; {advice}") from error
+        raise ClusterError(
+            f"no Dask scheduler answers at {format_text(address)}; {advice}"
+        ) from error
     except (ValueError, RuntimeError) as error:  # such as tls:// without certificates
-        raise ClusterError(f"{format_text(address)} cannot be used: {format_text(str(error))}") from error
+        raise ClusterError(
+            f"{format_text(address)} cannot be used: {format_text(str(error))}"
+        ) from error
 
 
 def _complete_address(address: str) -> str:
@@ -366,7 +387,9 @@ def _complete_address(address: str) -> str:
 def _make_client(outcome: Future[Client], address: str, seconds: float) -> None:
     """Make a client, in a thread: where something else than a scheduler listens, Dask waits for it without a limit."""
     try:
-        outcome.set_result(Client(address, timeout=seconds, set_as_default=False, name="number-tower"))
+        outcome.set_result(
+            Client(address, timeout=seconds, set_as_default=False, name="number-tower")
+        )
     except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
         outcome.set_exception(error)
 

@@ -75,7 +75,9 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
             if executor is None:
                 executor = stack.enter_context(WorkerProcesses(max(workers, 1)))
             noun = "job" if log is None else log.entry_noun
-            chunks = stack.enter_context(closing(run_chunks(run, indexes, executor, on_crash=on_crash, noun=noun)))
+            chunks = stack.enter_context(
+                closing(run_chunks(run, indexes, executor, on_crash=on_crash, noun=noun))
+            )
         for entries in chunks:
             if log is not None:
                 log.append(entries)
@@ -146,7 +148,9 @@ class _Batch(Generic[ResultT]):
     of all chunks that were lost are run again one by one, while nothing else runs.
     """
 
-    def __init__(self, run: SharedFunction[ResultT], queue: Iterator[int], executor: Executor) -> None:
+    def __init__(
+        self, run: SharedFunction[ResultT], queue: Iterator[int], executor: Executor
+    ) -> None:
         self._run = run
         self._queue = queue
         self._executor = executor
@@ -164,7 +168,9 @@ class _Batch(Generic[ResultT]):
                 self._submit(_Chunk([self._suspects.popleft()], is_alone=True))
             return True
         while len(self._pending) < _CHUNKS_PER_SLOT * _count_slots(self._executor):
-            indexes = [self._returned.popleft() for _ in range(min(self._size, len(self._returned)))]
+            indexes = [
+                self._returned.popleft() for _ in range(min(self._size, len(self._returned)))
+            ]
             indexes += islice(self._queue, self._size - len(indexes))
             if not indexes:
                 break
@@ -185,7 +191,9 @@ class _Batch(Generic[ResultT]):
             elif error is not None and _is_death(error):
                 self._handle_death(chunk, error, outcome)
             elif error is not None:
-                outcome.error = WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}"))
+                outcome.error = WorkerError(
+                    format_text(f"the executor failed: {type(error).__name__}: {error}")
+                )
             else:
                 result = future.result()
                 outcome.results += result.results
@@ -210,10 +218,14 @@ class _Batch(Generic[ResultT]):
         try:
             future = self._executor.submit(run_chunk, self._run, chunk.indexes, self._seconds)
         except RuntimeError as error:  # it was shut down, or is broken
-            raise WorkerError(format_text(f"the executor failed: {type(error).__name__}: {error}")) from error
+            raise WorkerError(
+                format_text(f"the executor failed: {type(error).__name__}: {error}")
+            ) from error
         self._pending[future] = chunk
 
-    def _handle_death(self, chunk: _Chunk, error: BaseException, outcome: _Outcome[ResultT]) -> None:
+    def _handle_death(
+        self, chunk: _Chunk, error: BaseException, outcome: _Outcome[ResultT]
+    ) -> None:
         if isinstance(error, WorkerDiedError) and not error.suspects_calls:
             self._failed_starts += 1
             self._returned += chunk.indexes
@@ -233,5 +245,7 @@ def _is_death(error: BaseException) -> bool:
 
 def _count_slots(executor: Executor) -> int:
     """Return how many calls an executor can run at once: ours say so, those of the standard library nearly do."""
-    slots: int = getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
+    slots: int = (
+        getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
+    )
     return slots

@@ -71,7 +71,12 @@ class Journal(ABC, Generic[EntryT]):
     """The words for each setting; the first setting is the format of the file, by which its kind is known."""
 
     def __init__(
-        self, path: str | os.PathLike[str], run: Sized, settings: Mapping[str, object], *, resume: bool = False
+        self,
+        path: str | os.PathLike[str],
+        run: Sized,
+        settings: Mapping[str, object],
+        *,
+        resume: bool = False,
     ) -> None:
         """Open the journal of a run, of which all settings but the given ones are attributes."""
         self.path = os.fspath(path)
@@ -86,7 +91,9 @@ class Journal(ABC, Generic[EntryT]):
         except UnsupportedOperation:
             raise self._unsuitable_file() from None
         except OSError as error:
-            raise BatchError(f"{self.entry_noun}s cannot be saved to {self.name}: {error.strerror}") from None
+            raise BatchError(
+                f"{self.entry_noun}s cannot be saved to {self.name}: {error.strerror}"
+            ) from None
         try:
             self._begin(resume=resume)
         except BaseException:
@@ -157,7 +164,9 @@ class Journal(ABC, Generic[EntryT]):
             return
         file = Path(os.path.realpath(self.path))
         try:
-            for leftover in file.parent.glob(f".{glob.escape(file.name)}.*.part"):  # of a killed process
+            for leftover in file.parent.glob(
+                f".{glob.escape(file.name)}.*.part"
+            ):  # of a killed process
                 leftover.unlink(missing_ok=True)
             with replace_file(file) as part, part.open("wb") as stream:
                 part.chmod(stat.S_IMODE(os.fstat(self._stream.fileno()).st_mode))
@@ -211,7 +220,14 @@ class Journal(ABC, Generic[EntryT]):
         """Rebuild the entry of a line, or raise an error if it does not belong to this run."""
         try:
             entry = self._parse_entry(json.loads(line))
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+        ):
             entry = None
         if entry is None or _format_line(entry) != line:
             problem = f"not a {self.entry_noun} of this {self.run_noun}, as it would be written"
@@ -228,7 +244,9 @@ class Journal(ABC, Generic[EntryT]):
         try:
             fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BatchError(f"another {self.run_noun} is being saved to {self.name} right now") from None
+            raise BatchError(
+                f"another {self.run_noun} is being saved to {self.name} right now"
+            ) from None
         except OSError:
             return
 

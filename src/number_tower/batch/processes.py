@@ -28,7 +28,9 @@ _STOP_SECONDS = 5.0
 _EXIT_SECONDS = 1.0
 """How long to wait for the exit code of a process whose pipe is closed."""
 
-_MISSING_GUARD = 'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
+_MISSING_GUARD = (
+    'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
+)
 """The usual reason why workers end before their first call: each of them imports the script first."""
 
 
@@ -111,7 +113,9 @@ class _WorkerProcess:
 
     def _settle(self, outcome: Future[Any], running: Future[Any]) -> None:
         """Pass on how a call ended. This runs in the pool's thread, the only one that waits for the process then."""
-        error: BaseException | None = CancelledError() if running.cancelled() else running.exception()
+        error: BaseException | None = (
+            CancelledError() if running.cancelled() else running.exception()
+        )
         if isinstance(error, BrokenProcessPool):
             self.has_ended = True
             error = self._explain_end()
@@ -127,9 +131,13 @@ class _WorkerProcess:
         if process is not None and process.pid is not None:
             process.join(_EXIT_SECONDS)
         code = None if process is None else process.exitcode
-        has_begun = self._ready is not None and self._ready.done() and self._ready.exception() is None
+        has_begun = (
+            self._ready is not None and self._ready.done() and self._ready.exception() is None
+        )
         if code is None:
-            return WorkerDiedError("a worker process sent a result that cannot be read", suspects_calls=has_begun)
+            return WorkerDiedError(
+                "a worker process sent a result that cannot be read", suspects_calls=has_begun
+            )
         hint = "" if has_begun or code != 1 else f" before it began; {_MISSING_GUARD}"
         message = f"a worker process ended (exit code {code}){hint}"
         return WorkerDiedError(message, suspects_calls=has_begun, may_recover=code != 1)
@@ -167,7 +175,9 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop_worker)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # programs that are started inherit it
+        signal.pthread_sigmask(
+            signal.SIG_UNBLOCK, {signal.SIGINT}
+        )  # programs that are started inherit it
     Thread(target=_stop_with_parent, daemon=True).start()
 
 

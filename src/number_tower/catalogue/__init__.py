@@ -61,7 +61,9 @@ def list_names() -> tuple[str, ...]:
         >>> print(*list_names())
         climb draft factor race summit
     """
-    return tuple(sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml")))
+    return tuple(
+        sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml"))
+    )
 
 
 def load_all() -> list[Rulebook]:
@@ -82,13 +84,19 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
         20
     """
     text = os.fspath(source)
-    if text not in list_names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
+    if text not in list_names() and (
+        text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)
+    ):
         return parse_rulebook(_read_file(text), os.path.basename(text).removesuffix(".toml"), text)
     try:
         return load_named(text)
     except UnknownGameError as unknown:
         is_file = os.path.isfile(f"{text}.toml")
-        meant = f"; did you mean {format_path(text)}.toml?" if is_file else suggest_nearest(text, list_names())
+        meant = (
+            f"; did you mean {format_path(text)}.toml?"
+            if is_file
+            else suggest_nearest(text, list_names())
+        )
         raise UnknownGameError(f"{unknown}, or a rule file such as mygame.toml{meant}") from None
 
 
@@ -103,7 +111,9 @@ def load_named(name: str) -> Rulebook:
     known = name.lower()
     if known in list_names():
         return parse_rulebook(_read_file(os.path.join(_HERE, f"{known}.toml")), known, known)
-    raise UnknownGameError(f"there is no game called {format_value(name)}; the games are {', '.join(list_names())}")
+    raise UnknownGameError(
+        f"there is no game called {format_value(name)}; the games are {', '.join(list_names())}"
+    )
 
 
 def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
@@ -118,7 +128,9 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
     if name in list_names() and load(name).find_options(mechanics) is not None:
         return load(name)
     title = "Number Tower, by these rules:" if name == UNNAMED else name
-    return Rulebook(name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={})
+    return Rulebook(
+        name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={}
+    )
 
 
 class GameChoice(NamedTuple):
@@ -164,7 +176,9 @@ def choose(  # noqa: PLR0913 - everything that can be chosen for a game
         if preset is not None:
             raise UnknownPresetError(UNNAMED, preset, ())
         mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
-        return GameChoice(find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed))
+        return GameChoice(
+            find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed)
+        )
     book = source if isinstance(source, Rulebook) else find(os.fspath(source))
     book.check_options(["hidden"] if hidden else [])
     if preset is not None:

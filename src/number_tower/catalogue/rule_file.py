@@ -63,9 +63,13 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
         attempt(_refuse_key, key, otherwise=None)
     checked: Rules | None = attempt(_read_rules, table.get("rules"), otherwise=None)
     mechanics = checked or Rules()
-    title, summary, about = (attempt(_read_text, key, table.get(key, ""), otherwise="") for key in _TEXTS)
+    title, summary, about = (
+        attempt(_read_text, key, table.get(key, ""), otherwise="") for key in _TEXTS
+    )
     voice: Mapping[str, object] = attempt(_read_voice, table.get("voice", {}), otherwise={})
-    options: tuple[str, ...] = attempt(_read_options, table.get("options"), mechanics, otherwise=OPTIONS)
+    options: tuple[str, ...] = attempt(
+        _read_options, table.get("options"), mechanics, otherwise=OPTIONS
+    )
     presets: dict[str, Preset] = attempt(_read_presets, table, checked, options, otherwise={})
     if errors:
         error = RuleFileError.merge(errors)
@@ -96,7 +100,9 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
     import tomllib  # noqa: PLC0415 - start-up: rules given in Python need no parser
 
     if len(content) > LARGEST_FILE:
-        raise RuleFileError(file, "", f"too large for a rule file (at most {LARGEST_FILE // 1024} KiB)")
+        raise RuleFileError(
+            file, "", f"too large for a rule file (at most {LARGEST_FILE // 1024} KiB)"
+        )
     if any(line.count(b".") > _MOST_DOTS for line in content.split(b"\n")):
         raise RuleFileError(file, "", f"expected at most {_MOST_DOTS} dots in a line")
     try:
@@ -107,7 +113,9 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
         raise RuleFileError(file, "", "not TOML that can be read: nested too deeply") from None
     except ValueError as wrong:
         raise RuleFileError(
-            file, "", f'not TOML: {format_text(str(wrong))}; text needs quotes, as in blocks = "1-9"'
+            file,
+            "",
+            f'not TOML: {format_text(str(wrong))}; text needs quotes, as in blocks = "1-9"',
         ) from None
 
 
@@ -117,7 +125,10 @@ def _read_rules(file: str, given: object) -> Rules:
     try:
         return Rules.read(given)
     except RulesError:
-        wrong = [RuleFileError(file, f"rules.{error.key}", error.problem) for error in Rules.find_mistakes(given)]
+        wrong = [
+            RuleFileError(file, f"rules.{error.key}", error.problem)
+            for error in Rules.find_mistakes(given)
+        ]
         raise RuleFileError.merge(wrong) from None
 
 
@@ -141,15 +152,25 @@ def _read_text(file: str, key: str, given: object) -> str:
 def _find_text_mistake(given: object) -> str | None:
     if not isinstance(given, str):
         return f"expected text; got {format_value(given)}"
-    return None if given.replace("\n", "").isprintable() else "expected text without control characters"
+    return (
+        None
+        if given.replace("\n", "").isprintable()
+        else "expected text without control characters"
+    )
 
 
 def _read_options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]:
     """Return the options that a game takes; without a list, all that have a meaning for its rules."""
     if given is None:
-        return tuple(option for option in OPTIONS if option != "target" or mechanics.target is not None)
+        return tuple(
+            option for option in OPTIONS if option != "target" or mechanics.target is not None
+        )
     if not isinstance(given, list) or any(option not in OPTIONS for option in given):
-        wrong = next((option for option in given if option not in OPTIONS), None) if isinstance(given, list) else None
+        wrong = (
+            next((option for option in given if option not in OPTIONS), None)
+            if isinstance(given, list)
+            else None
+        )
         problem = f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}{suggest_nearest(wrong, OPTIONS)}"
         raise RuleFileError(file, "options", problem)
     return tuple(option for option in OPTIONS if option in given)
@@ -164,9 +185,13 @@ def _read_presets(
     """Return the presets of a file, by their names; without `rules`, those of the file are wrong."""
     given = table.get("presets", {})
     if not isinstance(given, dict):
-        raise RuleFileError(file, "presets", f"expected tables such as [presets.deep]; got {format_value(given)}")
+        raise RuleFileError(
+            file, "presets", f"expected tables such as [presets.deep]; got {format_value(given)}"
+        )
     if len(given) > MOST_PRESETS:
-        raise RuleFileError(file, "presets", f"expected at most {MOST_PRESETS} presets; got {len(given)}")
+        raise RuleFileError(
+            file, "presets", f"expected at most {MOST_PRESETS} presets; got {len(given)}"
+        )
     presets, errors = dict[str, Preset](), list[RuleFileError]()
     for name, settings in given.items():
         try:
@@ -179,7 +204,12 @@ def _read_presets(
 
 
 def _read_preset(
-    file: str, name: str, settings: object, own: object, rules: Rules | None, options: tuple[str, ...]
+    file: str,
+    name: str,
+    settings: object,
+    own: object,
+    rules: Rules | None,
+    options: tuple[str, ...],
 ) -> Preset:
     """Return a preset; `own` are the rules as the file writes them, and `rules` the same if they are right."""
     taken = tuple(option for option in RULE_OPTIONS if option in options)
@@ -187,31 +217,48 @@ def _read_preset(
     chosen = {key: table[key] for key in taken if key in table}
     mistakes = [
         *_find_preset_mistakes(name, settings, taken),
-        *_find_value_mistakes(chosen, own if isinstance(own, dict) else {}, taken, together=rules is not None),
+        *_find_value_mistakes(
+            chosen, own if isinstance(own, dict) else {}, taken, together=rules is not None
+        ),
     ]
     if mistakes:
         place = f"presets.{format_text(name, 40)}"
-        raise RuleFileError.merge([RuleFileError(file, f"{place}{key}", problem) for key, problem in mistakes])
+        raise RuleFileError.merge(
+            [RuleFileError(file, f"{place}{key}", problem) for key, problem in mistakes]
+        )
     written = {} if rules is None else rules.changed(chosen).written()
     return Preset(
-        name, {key: written[key] for key in chosen if key in written}, " ".join(table.get("about", "").split())
+        name,
+        {key: written[key] for key in chosen if key in written},
+        " ".join(table.get("about", "").split()),
     )
 
 
-def _find_preset_mistakes(name: str, settings: object, taken: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _find_preset_mistakes(
+    name: str, settings: object, taken: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
     """Find what is wrong with a preset but the values of its options: the key after the preset's name, and why."""
     if not _PRESET_NAME.fullmatch(name):
         words = f"expected a name of at most {_LONGEST_NAME} small letters, digits and hyphens, such as deep"
         yield "", f"{words}; got {format_value(name)}"
     if not isinstance(settings, dict):
-        yield "", f"expected a table of options, such as [presets.deep]; got {format_value(settings)}"
+        yield (
+            "",
+            f"expected a table of options, such as [presets.deep]; got {format_value(settings)}",
+        )
         return
     known = (*taken, "about")
     for key in islice((key for key in settings if key not in known), MOST_MISTAKES):
         if key in OPTIONS:
-            yield f".{key}", f"this cannot be set by a preset of this game; expected {', '.join(known)}"
+            yield (
+                f".{key}",
+                f"this cannot be set by a preset of this game; expected {', '.join(known)}",
+            )
         else:
-            yield f".{format_text(key, 40)}", f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}"
+            yield (
+                f".{format_text(key, 40)}",
+                f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}",
+            )
     if not settings.keys() - {"about"}:
         yield "", f"expected at least one option ({', '.join(taken) or 'this game takes none'})"
     if (problem := _find_text_mistake(settings.get("about", ""))) is not None:
@@ -219,7 +266,11 @@ def _find_preset_mistakes(name: str, settings: object, taken: tuple[str, ...]) -
 
 
 def _find_value_mistakes(
-    chosen: Mapping[str, object], own: Mapping[str, object], taken: tuple[str, ...], *, together: bool
+    chosen: Mapping[str, object],
+    own: Mapping[str, object],
+    taken: tuple[str, ...],
+    *,
+    together: bool,
 ) -> Iterator[tuple[str, str]]:
     """Find what is wrong with the options of a preset, alone and, with `together`, beside the rules of the file."""
     for error in Rules.find_mistakes({**own, **chosen}):

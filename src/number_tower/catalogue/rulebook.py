@@ -72,7 +72,9 @@ class RuleFileError(CatalogueError):
         return cls(errors[0].file, key, problem, *others)
 
     def __str__(self) -> str:
-        return format_mistakes(self.file, [": ".join(filter(None, mistake)) for mistake in self.mistakes])
+        return format_mistakes(
+            self.file, [": ".join(filter(None, mistake)) for mistake in self.mistakes]
+        )
 
 
 class OptionError(CatalogueError):
@@ -116,7 +118,9 @@ class UnknownPresetError(CatalogueError):
     def __str__(self) -> str:
         if not self.known:
             return f"there are no presets for {self.game}"
-        problem = f"{self.game} has no preset {format_value(self.preset)}; it has {', '.join(self.known)}"
+        problem = (
+            f"{self.game} has no preset {format_value(self.preset)}; it has {', '.join(self.known)}"
+        )
         return f"{problem}{suggest_nearest(self.preset, self.known)}"
 
 

@@ -31,4 +31,6 @@ class Chart(NamedTuple):
 
     def render(self, width: float = WIDE, *, styled: bool = True) -> str:
         """Return the SVG, with the style for dark pages or without; its ids are unique on a page."""
-        return self.draw(width).to_svg(f"{self.name}-{width:g}", self.title, self.description, styled=styled)
+        return self.draw(width).to_svg(
+            f"{self.name}-{width:g}", self.title, self.description, styled=styled
+        )

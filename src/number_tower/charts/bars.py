@@ -9,7 +9,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from number_tower.charts.figure import LIGHT, MARGIN, SMALL, TEXT, Canvas, clean_text, shorten_to_width, use_style
+from number_tower.charts.figure import (
+    LIGHT,
+    MARGIN,
+    SMALL,
+    TEXT,
+    Canvas,
+    clean_text,
+    shorten_to_width,
+    use_style,
+)
 from number_tower.svg import measure_text
 
 if TYPE_CHECKING:
@@ -66,8 +75,12 @@ def draw_intervals(
     canvas = Canvas(width, bottom + 74 + (22 if beside and width < 400 else 0))
     left, right = _choose_sides(canvas, [(row.name, row.text) for row in rows], inset=8)
     axes = canvas.add_axes(left, top, right, bottom)
-    most = max((max(row.high, row.beside or 0.0) for row in rows if row.mean is not None), default=1.0)
-    axes.set_xlim(0, _draw_value_axis(axes, most or 1e-3, 4 if canvas.is_narrow else 5, format_value))
+    most = max(
+        (max(row.high, row.beside or 0.0) for row in rows if row.mean is not None), default=1.0
+    )
+    axes.set_xlim(
+        0, _draw_value_axis(axes, most or 1e-3, 4 if canvas.is_narrow else 5, format_value)
+    )
     axes.set_ylim(step * len(rows) + 4, 0)
     axes.set_xlabel(label, labelpad=6)
     for place, row in enumerate(rows):
@@ -80,7 +93,9 @@ def draw_intervals(
 
 def _draw_interval(canvas: Canvas, axes: Axes, row: IntervalRow, y: float, beside: str) -> None:
     if row.beside is not None:
-        (tick,) = axes.plot([row.beside] * 2, [y - 8, y + 8], color=LIGHT["guess"], lw=2.5, clip_on=False)
+        (tick,) = axes.plot(
+            [row.beside] * 2, [y - 8, y + 8], color=LIGHT["guess"], lw=2.5, clip_on=False
+        )
         canvas.add_tooltip(tick, f"{row.name}: {beside} {row.beside:.3f}")
     if row.mean is not None:
         reach = [[row.mean - row.low], [row.high - row.mean]]
@@ -122,14 +137,27 @@ def draw_shares(rows: Sequence[ShareRow], parts: Sequence[str], width: float) ->
             canvas.add_tooltip(bars[0], f"{row.name}: {count:,} of {whole:,} {part}")
             if measure_text(f"{count:,}", SMALL) + 6 < share * (right - left):
                 ink = LIGHT["paper" if opacity == 1 else "ink"]
-                axes.text(start + share / 2, y, f"{count:,}", ha="center", va="center", color=ink, fontsize=SMALL)
+                axes.text(
+                    start + share / 2,
+                    y,
+                    f"{count:,}",
+                    ha="center",
+                    va="center",
+                    color=ink,
+                    fontsize=SMALL,
+                )
             start += share
-    patches = [Patch(fc=(LIGHT["mark"], opacity), ec=LIGHT["mark"], lw=1.5) for opacity in _OPACITIES[: len(parts)]]
+    patches = [
+        Patch(fc=(LIGHT["mark"], opacity), ec=LIGHT["mark"], lw=1.5)
+        for opacity in _OPACITIES[: len(parts)]
+    ]
     _add_key(canvas, patches, parts, bottom=False, left=left)
     return canvas
 
 
-def _choose_sides(canvas: Canvas, rows: Sequence[tuple[str, str]], inset: float) -> tuple[float, float]:
+def _choose_sides(
+    canvas: Canvas, rows: Sequence[tuple[str, str]], inset: float
+) -> tuple[float, float]:
     """Return the left and right edge of the axes; in a wide chart there is room for names and texts beside them."""
     if canvas.is_narrow:
         return MARGIN + inset, canvas.width - MARGIN - inset
@@ -149,7 +177,9 @@ def _write_row(canvas: Canvas, name: str, text: str, left: float, y: float) -> N
     canvas.add_text(text, canvas.width - MARGIN, y, ha="right", color=LIGHT["soft"])
 
 
-def _draw_value_axis(axes: Axes, most: float, steps: int, format_value: Callable[[float], str]) -> float:
+def _draw_value_axis(
+    axes: Axes, most: float, steps: int, format_value: Callable[[float], str]
+) -> float:
     """Draw a horizontal axis from 0 with grid lines, and return its end, a round number."""
     ticks = MaxNLocator(steps, steps=TICK_STEPS).tick_values(0, most)
     ticks = [tick for tick in ticks if tick >= 0]
@@ -163,7 +193,12 @@ def _draw_value_axis(axes: Axes, most: float, steps: int, format_value: Callable
 
 
 def _add_key(
-    canvas: Canvas, marks: Sequence[Line2D | Patch], names: Sequence[str], *, bottom: bool, left: float = MARGIN
+    canvas: Canvas,
+    marks: Sequence[Line2D | Patch],
+    names: Sequence[str],
+    *,
+    bottom: bool,
+    left: float = MARGIN,
 ) -> None:
     canvas.figure.legend(
         list(marks), list(map(clean_text, names)), frameon=False, loc="lower left" if bottom else "upper left",

@@ -81,7 +81,9 @@ def use_style() -> Iterator[None]:
 def build_style() -> str:
     """Return the CSS of all charts for dark pages; on light ones, and on paper, they need none."""
     dark = "".join(
-        f".chart .{name}-{kind}{{{kind}:{dark}}}" for name, (_, dark) in COLOURS.items() for kind in ("fill", "stroke")
+        f".chart .{name}-{kind}{{{kind}:{dark}}}"
+        for name, (_, dark) in COLOURS.items()
+        for kind in ("fill", "stroke")
     )
     return f"@media screen and (prefers-color-scheme:dark){{{dark}}}"
 
@@ -128,7 +130,9 @@ class Canvas:
         """Return the SVG; `key` begins its ids."""
         buffer = BytesIO()
         with use_style(), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the reader's font may have it
+            warnings.filterwarnings(
+                "ignore", "Glyph .* missing from", UserWarning
+            )  # the reader's font may have it
             self.figure.savefig(buffer, format="svg", metadata=_NO_METADATA, transparent=True)
         drawing = ET.fromstring(buffer.getvalue().decode())  # noqa: S314 - written a line before
         root = ET.Element(
@@ -150,8 +154,19 @@ class Canvas:
         if styled:
             ET.SubElement(root, "style").text = build_style()
         paper = {"class": "paper-fill", "fill": LIGHT["paper"]}
-        ET.SubElement(root, "rect", paper, width=format_number(self.width), height=format_number(self.height), rx="8")
-        shapes = {each.attrib["id"]: each for each in drawing.iter(f"{{{_SVG}}}path") if "id" in each.attrib}
+        ET.SubElement(
+            root,
+            "rect",
+            paper,
+            width=format_number(self.width),
+            height=format_number(self.height),
+            rx="8",
+        )
+        shapes = {
+            each.attrib["id"]: each
+            for each in drawing.iter(f"{{{_SVG}}}path")
+            if "id" in each.attrib
+        }
         for child in drawing:
             root.extend(self._simplify(child, shapes))
         return ET.tostring(root, encoding="unicode")
@@ -173,7 +188,10 @@ class Canvas:
             shape = deepcopy(shapes[element.attrib[_HREF].removeprefix("#")])
             shape.attrib.pop("id", None)
             x, y = (format_number(float(element.attrib.get(axis, "0"))) for axis in ("x", "y"))
-            shape.attrib |= {"transform": f"translate({x} {y})", "style": element.attrib.get("style", "")}
+            shape.attrib |= {
+                "transform": f"translate({x} {y})",
+                "style": element.attrib.get("style", ""),
+            }
             element, name = shape, "path"
         made = ET.Element(name, _simplify_attributes(element.attrib))
         made.text = element.text if name == "text" else None
@@ -205,13 +223,20 @@ def _make_group(inside: list[ET.Element], tooltip: str, link: str | None) -> ET.
 
 def _simplify_attributes(attributes: dict[str, str]) -> dict[str, str]:
     """Return attributes with the properties of the style among them, short numbers, and classes for the colours."""
-    found = {key: value for key, value in attributes.items() if key not in {"style", "id", "clip-path"}}
+    found = {
+        key: value for key, value in attributes.items() if key not in {"style", "id", "clip-path"}
+    }
     for declaration in filter(None, attributes.get("style", "").split(";")):
         key, value = (part.strip() for part in declaration.split(":", 1))
         if key not in {"font-family", "stroke-linejoin", "stroke-miterlimit"}:
             found[key] = value
     if found.get("transform", "").startswith("rotate(-0 "):
         del found["transform"]
-    found = {key: _DECIMALS.sub(lambda found: format_number(float(found[0])), value) for key, value in found.items()}
-    classes = [f"{_NAMES[found[kind]]}-{kind}" for kind in ("fill", "stroke") if found.get(kind) in _NAMES]
+    found = {
+        key: _DECIMALS.sub(lambda found: format_number(float(found[0])), value)
+        for key, value in found.items()
+    }
+    classes = [
+        f"{_NAMES[found[kind]]}-{kind}" for kind in ("fill", "stroke") if found.get(kind) in _NAMES
+    ]
     return ({"class": " ".join(classes)} if classes else {}) | found

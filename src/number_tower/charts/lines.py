@@ -73,8 +73,12 @@ def draw_panels(series: Sequence[Series], label: str, width: float) -> Canvas:
         x, y = MARGIN + column * (panel + gap), MARGIN + row * high
         canvas.add_text(shorten_to_width(line.name, panel), x, y + 8, weight="bold", fontsize=TEXT)
         axes = canvas.add_axes(x + 34, y + 26, x + panel - 6, y + high - 36)
-        axes.set(xlim=(0, most_x), ylim=(0, ticks[-1]), yticks=[tick for tick in ticks if tick >= 0])
-        axes.xaxis.set_major_locator(MaxNLocator(10 if panel > 160 else 6, integer=True, steps=[1, 2, 5, 10]))
+        axes.set(
+            xlim=(0, most_x), ylim=(0, ticks[-1]), yticks=[tick for tick in ticks if tick >= 0]
+        )
+        axes.xaxis.set_major_locator(
+            MaxNLocator(10 if panel > 160 else 6, integer=True, steps=[1, 2, 5, 10])
+        )
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
         axes.tick_params(labelsize=11)
         axes.grid(axis="y", color=LIGHT["rule"], lw=1)
@@ -90,8 +94,17 @@ def _draw_lines(canvas: Canvas, axes: Axes, own: Series, others: Sequence[Series
         axes.plot(*_list_coordinates(other), color=LIGHT["faint"], lw=1.25, clip_on=False)
     axes.plot(*_list_coordinates(own), color=LIGHT["mark"], lw=2, clip_on=False)
     for point in own.points:
-        axes.plot([point.x] * 2, [point.low, point.high], color=LIGHT["mark"], lw=1.5, alpha=0.55, clip_on=False)
-        (dot,) = axes.plot([point.x], [point.y], "o", ms=7, mec="none", color=LIGHT["mark"], clip_on=False)
+        axes.plot(
+            [point.x] * 2,
+            [point.low, point.high],
+            color=LIGHT["mark"],
+            lw=1.5,
+            alpha=0.55,
+            clip_on=False,
+        )
+        (dot,) = axes.plot(
+            [point.x], [point.y], "o", ms=7, mec="none", color=LIGHT["mark"], clip_on=False
+        )
         canvas.add_tooltip(dot, f"{own.name}: {point.text}")
 
 
@@ -105,9 +118,14 @@ def draw_scatter(
 ) -> Canvas:
     """Draw points; those on the front are filled, and joined by a line. `labels` name the two axes."""
     canvas = Canvas(width, 330 if width < 400 else 420)
-    axes = canvas.add_axes(MARGIN + 44, MARGIN + 8, width - MARGIN - 12, canvas.height - MARGIN - 44)
+    axes = canvas.add_axes(
+        MARGIN + 44, MARGIN + 8, width - MARGIN - 12, canvas.height - MARGIN - 44
+    )
     xs, ys = [point.x for point in points], [point.y for point in points]
-    for axis, set_limits, values in ((axes.xaxis, axes.set_xlim, xs), (axes.yaxis, axes.set_ylim, ys)):
+    for axis, set_limits, values in (
+        (axes.xaxis, axes.set_xlim, xs),
+        (axes.yaxis, axes.set_ylim, ys),
+    ):
         margin = 0.05 * (max(values) - min(values)) or 0.5
         set_limits(min(values) - margin, max(values) + margin)
         whole = all(value == round(value) for value in values)
@@ -133,12 +151,18 @@ def draw_scatter(
     return canvas
 
 
-def _merge_labels(points: Sequence[ScatterPoint], axes: Axes) -> dict[tuple[float, float], list[str]]:
+def _merge_labels(
+    points: Sequence[ScatterPoint], axes: Axes
+) -> dict[tuple[float, float], list[str]]:
     """Return the labels by their place; those of points that nearly touch are written side by side."""
     found: dict[tuple[float, float], list[str]] = {}
     for point in points:
         if point.label:
             x, y = axes.transData.transform((point.x, point.y))
-            near = (place for place in found if max(map(abs, axes.transData.transform(place) - (x, y))) < _NEAR)
+            near = (
+                place
+                for place in found
+                if max(map(abs, axes.transData.transform(place) - (x, y))) < _NEAR
+            )
             found.setdefault(next(near, (point.x, point.y)), []).append(point.label)
     return found

@@ -62,14 +62,22 @@ class Panel:
 def _measure_panels(panels: Sequence[Panel], label: str) -> tuple[float, float]:
     """Return the width of the row labels and of a cell, which are the same for all panels."""
     names = {name for panel in panels for name in panel.rows} | {label}
-    texts = {text for panel in panels for text in (*panel.columns, *(cell.text for cell in panel.cells.values()))}
+    texts = {
+        text
+        for panel in panels
+        for text in (*panel.columns, *(cell.text for cell in panel.cells.values()))
+    }
     cell = max(measure_text(text, SMALL) for text in texts) + 12
     return max(measure_text(name, SMALL) for name in names) + 10, max(_LEAST_CELL, cell)
 
 
 @use_style()
 def draw_map(
-    panels: Sequence[Panel], labels: tuple[str, str], width: float = MAP_WIDTH, *, fill: bool = False
+    panels: Sequence[Panel],
+    labels: tuple[str, str],
+    width: float = MAP_WIDTH,
+    *,
+    fill: bool = False,
 ) -> Canvas:
     """Draw maps side by side as far as the width allows; `labels` name the columns and the rows.
 
@@ -82,9 +90,13 @@ def draw_map(
         cell = (width - 2 * MARGIN - names) / len(panels[0].columns)
     wide = names + cell * max(len(panel.columns) for panel in panels)
     across = max(1, min(len(panels), int((width - 2 * MARGIN + _GAP) // (wide + _GAP))))
-    lines = [range(start, min(start + across, len(panels))) for start in range(0, len(panels), across)]
+    lines = [
+        range(start, min(start + across, len(panels))) for start in range(0, len(panels), across)
+    ]
     head = _HEAD if any(panel.title for panel in panels) else _HEAD - _TITLE
-    heights = [head + _GAP + CELL_HEIGHT * max(len(panels[place].rows) for place in line) for line in lines]
+    heights = [
+        head + _GAP + CELL_HEIGHT * max(len(panels[place].rows) for place in line) for line in lines
+    ]
     canvas = Canvas(2 * MARGIN + across * (wide + _GAP) - _GAP, 2 * MARGIN + sum(heights) - _GAP)
     top = MARGIN
     for line, height in zip(lines, heights, strict=True):
@@ -96,21 +108,31 @@ def draw_map(
 
 
 def _draw_panel(
-    canvas: Canvas, panel: Panel, labels: tuple[str, str], corner: tuple[float, float], sizes: tuple[float, float]
+    canvas: Canvas,
+    panel: Panel,
+    labels: tuple[str, str],
+    corner: tuple[float, float],
+    sizes: tuple[float, float],
 ) -> None:
     """Draw a map whose row labels and first row of cells begin at a corner."""
     (left, first), (names, cell) = corner, sizes
     start = left + names
     end = start + cell * len(panel.columns)
-    canvas.add_text(shorten_to_width(panel.title, end - left), left, first - 54, weight="bold", fontsize=TEXT)
+    canvas.add_text(
+        shorten_to_width(panel.title, end - left), left, first - 54, weight="bold", fontsize=TEXT
+    )
     canvas.add_text(labels[0], (start + end) / 2, first - 34, ha="center", color=LIGHT["soft"])
     canvas.add_text(labels[1], start - 8, first - 12, ha="right", color=LIGHT["soft"])
     for place, name in enumerate(panel.columns):
         text = shorten_to_width(name, cell - 2, SMALL)
-        canvas.add_text(text, start + cell * (place + 0.5), first - 12, ha="center", color=LIGHT["soft"])
+        canvas.add_text(
+            text, start + cell * (place + 0.5), first - 12, ha="center", color=LIGHT["soft"]
+        )
     for place, name in enumerate(panel.rows):
         text = shorten_to_width(name, names - 10, SMALL)
-        canvas.add_text(text, start - 8, first + CELL_HEIGHT * (place + 0.5), ha="right", color=LIGHT["soft"])
+        canvas.add_text(
+            text, start - 8, first + CELL_HEIGHT * (place + 0.5), ha="right", color=LIGHT["soft"]
+        )
     axes = canvas.add_axes(start, first, end, first + CELL_HEIGHT * len(panel.rows))
     axes.set(xlim=(0, len(panel.columns)), ylim=(len(panel.rows), 0), xticks=[], yticks=[])
     for (column, row), each in panel.cells.items():
@@ -118,14 +140,25 @@ def _draw_panel(
         box = _add_box(axes, (column, row), cell, inset=1, facecolor=fill, edgecolor=edge, lw=1)
         canvas.add_tooltip(box, each.tooltip, each.link)
         if each.outlined:
-            _add_box(axes, (column, row), cell, inset=2.5, facecolor="none", edgecolor=ink, lw=2, gid=LABEL)
+            _add_box(
+                axes,
+                (column, row),
+                cell,
+                inset=2.5,
+                facecolor="none",
+                edgecolor=ink,
+                lw=2,
+                gid=LABEL,
+            )
         axes.text(
             column + 0.5, row + 0.5, clean_text(each.text), ha="center", va="center", color=ink, fontsize=SMALL,
             weight="bold" if each.outlined else "normal", gid=LABEL,
         )  # fmt: skip
 
 
-def _add_box(axes: Axes, place: tuple[int, int], cell: float, inset: float, **settings: Any) -> Rectangle:
+def _add_box(
+    axes: Axes, place: tuple[int, int], cell: float, inset: float, **settings: Any
+) -> Rectangle:
     """Draw a rectangle in a cell, some pixels inside its edges."""
     across, down = inset / cell, inset / CELL_HEIGHT
     box = Rectangle(

@@ -96,7 +96,9 @@ def open_app(args: Namespace, first: object = None) -> None:
     choose_store(args)  # a wrong location is reported before the app is shown
     app = _load("app")
     light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
-    settings = app.AppSettings(config.name, config.level, args.db, save=not args.no_save, light=light)
+    settings = app.AppSettings(
+        config.name, config.level, args.db, save=not args.no_save, light=light
+    )
     if hint := app.TowerApp(settings, first).run():
         print(hint)
 

@@ -18,9 +18,27 @@ from number_tower.arena.playout import ArenaJournal
 from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
 from number_tower.arena.schedule import arrange
 from number_tower.batch import StoppedError, WorkerError
-from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, JournalWriteError
-from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
-from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, print_error, report_as, require_extra
+from number_tower.batch.journal import (
+    Journal,
+    JournalDamagedError,
+    JournalNotEmptyError,
+    JournalWriteError,
+)
+from number_tower.cli.console import (
+    MAX_WIDTH,
+    format_table,
+    number_names,
+    render_ranking,
+    show_progress,
+)
+from number_tower.cli.errors import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    print_error,
+    report_as,
+    require_extra,
+)
 from number_tower.cli.options import CLUSTER_VARIABLE, CommandParser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
@@ -42,19 +60,39 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_examples(
         ("tower arena draft --players gentle,easy,fair", "each against each, 100 games"),
-        ("tower arena race climb --players fair,./my-bot --games 20", "your program against a level"),
-    )
-    parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
-    parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
-    parser.add_value(
-        "--games", "N", "how many times each pair plays each game (100)", dest="number", type=parse_count, default=100
+        (
+            "tower arena race climb --players fair,./my-bot --games 20",
+            "your program against a level",
+        ),
     )
     parser.add_value(
-        "--seed", "N", "the random seed: the same number gives the same games (1)", type=parse_seed, default=1
+        "games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+"
     )
-    parser.add_value("--out", "FILE", "save every game in FILE, one line of JSON each (a new arena.jsonl)")
+    parser.add_value(
+        "--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True
+    )
+    parser.add_value(
+        "--games",
+        "N",
+        "how many times each pair plays each game (100)",
+        dest="number",
+        type=parse_count,
+        default=100,
+    )
+    parser.add_value(
+        "--seed",
+        "N",
+        "the random seed: the same number gives the same games (1)",
+        type=parse_seed,
+        default=1,
+    )
+    parser.add_value(
+        "--out", "FILE", "save every game in FILE, one line of JSON each (a new arena.jsonl)"
+    )
     parser.add_flag("--resume", "resume the arena in FILE")
-    parser.add_value("--jobs", "N", "how many games to play at once (one per core)", type=parse_count)
+    parser.add_value(
+        "--jobs", "N", "how many games to play at once (one per core)", type=parse_count
+    )
     parser.add_cluster_option()
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
@@ -64,7 +102,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     players = args.players.split(",")
     with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
-        contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
+        contest = arrange(
+            args.games, players, number=args.number, seed=args.seed, patience=args.patience
+        )
     args.out = choose_journal_file(args, FILE)
     with (
         connect_cluster(args) as executor,
@@ -72,7 +112,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         ArenaJournal(args.out, contest, resume=args.resume) as journal,
         report_interruption(journal, len(contest), format_resume_command(args)),
         show_progress("games", INTERRUPT_HINT) as update,
-        closing(play_games(contest, log=journal, jobs=args.jobs, executor=executor, progress=update)) as games,
+        closing(
+            play_games(contest, log=journal, jobs=args.jobs, executor=executor, progress=update)
+        ) as games,
     ):
         found = compute_results(contest, games)
     if args.json:
@@ -85,7 +127,15 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an arena."""
-    words = ["arena", *args.games, "--players", args.players, "--games", str(args.number), f"--seed={args.seed}"]
+    words = [
+        "arena",
+        *args.games,
+        "--players",
+        args.players,
+        "--games",
+        str(args.number),
+        f"--seed={args.seed}",
+    ]
     out = None if args.out == FILE else args.out
     patience = None if args.patience == DEFAULT_PATIENCE else f"{args.patience:g}"
     own = {"jobs": args.jobs, "cluster": args.cluster, "patience": patience, "json": args.json}
@@ -116,7 +166,8 @@ def format_report(found: ArenaResults, width: int) -> str:
     if len(standings) > 2:
         columns = {
             str(place): [
-                "-" if one is other else _format_percent(found.score(one.player, other.player)) for one in standings
+                "-" if one is other else _format_percent(found.score(one.player, other.player))
+                for one in standings
             ]
             for place, other in enumerate(standings, 1)
         }
@@ -131,7 +182,9 @@ def format_report(found: ArenaResults, width: int) -> str:
         "plies": [f"{each.mean_plies:.1f}" for each in found.by_game],
     }
     for place, standing in enumerate(standings, 1):
-        columns[str(place)] = [_format_percent(each.scores[standing.player]) for each in found.by_game]
+        columns[str(place)] = [
+            _format_percent(each.scores[standing.player]) for each in found.by_game
+        ]
     games = [f"  {format_text(each.game, _NAME)}" for each in found.by_game]
     heading = "Each game: score of the starting player, plies, score of each player:"
     return f"{text}\n{heading}\n\n{_format_columns(games, columns, width)}"
@@ -143,7 +196,9 @@ def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
     for _, score, given_up, rating in standings:
         low, high = (f"{100 * share:.1f}" for share in score.interval)
         row = [*map(str, score), f"{_format_percent(score)}% ({low}-{high})"]
-        rows.append([*row, f"{round(rating.elo):+} ±{rating.margin:.0f}", *[str(given_up)] * forfeits])
+        rows.append(
+            [*row, f"{round(rating.elo):+} ±{rating.margin:.0f}", *[str(given_up)] * forfeits]
+        )
     head = ["won", "drawn", "lost", "score (95%)", "Elo", *["forfeit"] * forfeits]
     return render_ranking([standing.player for standing in standings], head, rows, width)
 
@@ -156,7 +211,11 @@ def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int
     for start in range(0, len(heads), fit):
         some = heads[start : start + fit]
         rows = zip(labels, *(columns[head] for head in some), strict=True)
-        tables.append(format_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some), rows))
+        tables.append(
+            format_table(
+                ["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some), rows
+            )
+        )
     return "\n".join(tables)
 
 
@@ -185,7 +244,9 @@ def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
     with (
         report_as("", BatchError, end=f"; {leave}" if resume else ""),
         report_as("", JournalDamagedError, end=f"; {leave}", code=FAILED),
-        report_as("", JournalNotEmptyError, end=f": --resume continues the {run_noun} in it; {leave}"),
+        report_as(
+            "", JournalNotEmptyError, end=f": --resume continues the {run_noun} in it; {leave}"
+        ),
     ):
         yield
 
@@ -204,7 +265,9 @@ def connect_cluster(args: Namespace) -> Iterator[Executor | None]:
         yield None
         return
     if args.jobs is not None:
-        raise CommandError("--jobs is for the processes of this machine, so it cannot be used with --cluster")
+        raise CommandError(
+            "--jobs is for the processes of this machine, so it cannot be used with --cluster"
+        )
     with require_extra("using a cluster", "cluster"):
         from number_tower.batch.cluster import ClusterError, ClusterExecutor  # noqa: PLC0415 - it may not be installed
     logging.disable(logging.CRITICAL)

@@ -93,15 +93,22 @@ def _complete_presets(parsed_args: Namespace, **_: object) -> Completions:
     for game in games:
         with suppress(catalogue.CatalogueError):
             presets = catalogue.load(game.strip()).presets.values()
-            found |= {preset.name: preset.describe() if len(games) == 1 else "" for preset in presets}
+            found |= {
+                preset.name: preset.describe() if len(games) == 1 else "" for preset in presets
+            }
     return found
 
 
 def _complete_levels(prefix: str, **_: object) -> Completions:
     """List the levels, two people, and files, which may be programs."""
     described = {name: f"{level.about}" for name, level in ALL_LEVELS.items()}
-    programs = dict.fromkeys(FilesCompleter()(prefix) if "/" in prefix or prefix.startswith(".") else (), "a program")
-    return {**{name: described.get(name, "two people at one keyboard") for name in list_levels()}, **programs}
+    programs = dict.fromkeys(
+        FilesCompleter()(prefix) if "/" in prefix or prefix.startswith(".") else (), "a program"
+    )
+    return {
+        **{name: described.get(name, "two people at one keyboard") for name in list_levels()},
+        **programs,
+    }
 
 
 def _complete_players(prefix: str, **_: object) -> Completions:
@@ -114,7 +121,9 @@ def _extend_list(prefix: str, words: Iterable[str]) -> Iterable[str]:
     return (f"{before}{comma}{word}" for word in words)
 
 
-def _complete_refs(prefix: str, parser: ArgumentParser, parsed_args: Namespace, **_: object) -> dict[str, str]:
+def _complete_refs(
+    prefix: str, parser: ArgumentParser, parsed_args: Namespace, **_: object
+) -> dict[str, str]:
     """List games in the database, for `resume` the unfinished ones and matches; and files."""
     resumes = parser.prog.endswith(" resume")
     found = _list_ids(parsed_args, "unfinished" if resumes else None, with_matches=resumes)
@@ -129,7 +138,9 @@ def _complete_ids(parsed_args: Namespace, **_: object) -> Completions:
     return _list_ids(parsed_args, with_matches=True)
 
 
-def _list_ids(args: Namespace, result: ResultFilter | None = None, *, with_matches: bool) -> dict[str, str]:
+def _list_ids(
+    args: Namespace, result: ResultFilter | None = None, *, with_matches: bool
+) -> dict[str, str]:
     """Return the ids of games and matches in the database, each with a description."""
     from number_tower.cli.history import list_ids  # noqa: PLC0415 - with SQLAlchemy and Rich: only for ids
 

@@ -34,7 +34,9 @@ class HintGiver:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))
             return
         if question.number is not None and (reason := table.refusal(question.number)) is not None:
-            self._terminal.show_event(voice.refuse(table, reason, str(question.number), question.number))
+            self._terminal.show_event(
+                voice.refuse(table, reason, str(question.number), question.number)
+            )
             return
         if question.topic == "more":
             self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
@@ -59,4 +61,6 @@ class HintGiver:
         if not hint.more:
             self._details = hint.details
         more = f" {fill_text('details_more', {})}" if hint.details else ""
-        self._terminal.show(f"{hint.texts[-1]}{more}{format_new_idea(hint.idea, self._introduced)}\n")
+        self._terminal.show(
+            f"{hint.texts[-1]}{more}{format_new_idea(hint.idea, self._introduced)}\n"
+        )

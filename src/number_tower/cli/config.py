@@ -14,7 +14,14 @@ from number_tower import store
 from number_tower.cli.errors import CommandError, report_as
 from number_tower.files import open_replacing
 from number_tower.table import check_player_name
-from number_tower.text import format_mistakes, format_path, format_text, format_value, make_sentence, suggest_nearest
+from number_tower.text import (
+    format_mistakes,
+    format_path,
+    format_text,
+    format_value,
+    make_sentence,
+    suggest_nearest,
+)
 
 if TYPE_CHECKING:
     from number_tower.cli.options import CommandParser
@@ -28,7 +35,16 @@ PEOPLE = "people"
 
 _ON_LINUX = sys.platform == "linux"
 _LARGEST_FILE = 64 * 1024
-_TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_TRUTH = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,9 @@ class Setting(NamedTuple):
 def load_config() -> Config:
     """Read the settings file and the environment; whatever is wrong there is a ConfigError."""
     file = find_config_file()
-    return Config(**{**(_parse_settings(_read_table(file), file) if file else {}), **_read_environment()})
+    return Config(
+        **{**(_parse_settings(_read_table(file), file) if file else {}), **_read_environment()}
+    )
 
 
 def find_config_file() -> str | None:
@@ -100,7 +118,9 @@ def _read_file(file: str) -> str:
         except (FileNotFoundError, NotADirectoryError):
             return ""
     if len(content) > _LARGEST_FILE:
-        raise ConfigError(f"{start}too large for a settings file (at most {_LARGEST_FILE // 1024} KiB)")
+        raise ConfigError(
+            f"{start}too large for a settings file (at most {_LARGEST_FILE // 1024} KiB)"
+        )
     with report_as(f"{start}not TOML: expected text in UTF-8, but ", UnicodeDecodeError):
         return content.decode("utf-8-sig")
 
@@ -148,7 +168,9 @@ def _read_environment() -> dict[str, Any]:
 def _get_setting(key: str) -> Setting:
     if key in SETTINGS:
         return SETTINGS[key]
-    raise ValueError(f"unknown; expected one of {', '.join(SETTINGS)}{suggest_nearest(key, SETTINGS)}")
+    raise ValueError(
+        f"unknown; expected one of {', '.join(SETTINGS)}{suggest_nearest(key, SETTINGS)}"
+    )
 
 
 def _parse_level(value: object) -> str | None:
@@ -178,19 +200,36 @@ def _parse_database(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{store.EXPECTED}; got {format_value(value)}")
     store.find_location(value)
-    if "://" not in value and value.lower() != store.NONE and not os.path.isabs(os.path.expanduser(value)):
+    if (
+        "://" not in value
+        and value.lower() != store.NONE
+        and not os.path.isabs(os.path.expanduser(value))
+    ):
         raise ValueError(f"expected a whole path, such as ~/games.db; got {format_value(value)}")
     return value
 
 
 SETTINGS = {
-    "name": Setting("NUMBER_TOWER_NAME", "your name against the computer and in puzzles", check_player_name),
-    "level": Setting("NUMBER_TOWER_LEVEL", "whom you play against: a level of the computer, or people", _parse_level),
+    "name": Setting(
+        "NUMBER_TOWER_NAME", "your name against the computer and in puzzles", check_player_name
+    ),
+    "level": Setting(
+        "NUMBER_TOWER_LEVEL",
+        "whom you play against: a level of the computer, or people",
+        _parse_level,
+    ),
     "app": Setting(
-        "NUMBER_TOWER_APP", "true: games open in the full-screen app; false: never", _parse_truth, ("true", "false")
+        "NUMBER_TOWER_APP",
+        "true: games open in the full-screen app; false: never",
+        _parse_truth,
+        ("true", "false"),
     ),
     "colours": Setting(
-        "NO_COLOR", "whether a terminal shows colours", _parse_truth, ("true", "false"), lambda _: False
+        "NO_COLOR",
+        "whether a terminal shows colours",
+        _parse_truth,
+        ("true", "false"),
+        lambda _: False,
     ),
     "database": Setting(
         store.ENVIRONMENT_VARIABLE,
@@ -210,7 +249,9 @@ def add_arguments(parser: CommandParser) -> None:
         ("tower config", "show all settings, and where each comes from"),
         ("tower config level easy", "play against the level easy unless a call says otherwise"),
     )
-    parser.add_value("key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?")
+    parser.add_value(
+        "key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?"
+    )
     parser.add_value("value", "VALUE", "the new value", nargs="?")
     parser.add_flag("--unset", "remove the setting from the file")
 
@@ -222,7 +263,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.value is not None and args.unset:
         raise CommandError("choose one: a new value, or --unset")
     file = find_config_file()
-    if args.key is not None and not (args.unset and file is not None and args.key in _read_table(file)):
+    if args.key is not None and not (
+        args.unset and file is not None and args.key in _read_table(file)
+    ):
         with report_as(f"{format_text(args.key, 40)}: ", ValueError):
             _get_setting(args.key)
     if args.value is None and not args.unset:
@@ -245,12 +288,22 @@ def _show_settings(file: str | None, keys: Iterable[str], terminal: Terminal) ->
     if file is None:
         terminal.show(f"There is no settings file: {CONFIG_VARIABLE} says none.\n\n")
     else:
-        terminal.show(f"Settings file: {format_path(file)}{'' if table else ' (nothing is set there yet)'}\n\n")
+        terminal.show(
+            f"Settings file: {format_path(file)}{'' if table else ' (nothing is set there yet)'}\n\n"
+        )
     entries = {}
     for key in keys:
         variable = SETTINGS[key].variable
-        source = f"from {variable}" if os.environ.get(variable) else "from the file" if key in table else "default"
-        entries[key] = f"{_format_value(key, getattr(config, key))} ({source}). {make_sentence(SETTINGS[key].meaning)}"
+        source = (
+            f"from {variable}"
+            if os.environ.get(variable)
+            else "from the file"
+            if key in table
+            else "default"
+        )
+        entries[key] = (
+            f"{_format_value(key, getattr(config, key))} ({source}). {make_sentence(SETTINGS[key].meaning)}"
+        )
     terminal.show_list(entries)
     terminal.show("\nChange one with, for example: tower config level easy\n")
 
@@ -269,7 +322,13 @@ def _format_change(key: str, value: object) -> str:
 
 def _parse_value(key: str, text: str) -> object:
     """Return a value of the command line as it is to be written; the path of a file is made whole."""
-    if key == "database" and text and "://" not in text and text.lower() != store.NONE and not text.startswith("~"):
+    if (
+        key == "database"
+        and text
+        and "://" not in text
+        and text.lower() != store.NONE
+        and not text.startswith("~")
+    ):
         text = os.path.abspath(text)
     with report_as(f"{key}: ", ValueError):
         return SETTINGS[key].parse(text) or (PEOPLE if key == "level" else False)
@@ -295,9 +354,15 @@ def _write_setting(file: str, key: str, value: object) -> None:
         changed = pattern.sub(lambda _: line, text, count=1)
     else:
         changed = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
-    expected = {**table, key: value} if value is not None else {each: table[each] for each in table if each != key}
+    expected = (
+        {**table, key: value}
+        if value is not None
+        else {each: table[each] for each in table if each != key}
+    )
     if _parse_toml(changed, file) != expected:
-        raise ConfigError(f"{format_path(file)}: {key} cannot be changed there by a command; please edit the file")
+        raise ConfigError(
+            f"{format_path(file)}: {key} cannot be changed there by a command; please edit the file"
+        )
     with report_as(f"{format_path(file)}: cannot be written: ", OSError):
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with open_replacing(Path(os.path.realpath(file))) as stream:

@@ -15,7 +15,15 @@ from typing import Any
 
 from rich.console import Console, JustifyMethod
 from rich.live import Live
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -80,7 +88,9 @@ def _share_room(
     widths = {}
     for place, head in enumerate(heads):
         if head in max_widths:
-            widths[head] = min(max_widths[head], max(measure_width(row[place]) for row in (heads, *rows)))
+            widths[head] = min(
+                max_widths[head], max(measure_width(row[place]) for row in (heads, *rows))
+            )
     while excess > 0:
         widest = max(widths, key=lambda head: widths[head], default=None)
         if widest is None or widths[widest] <= MIN_NAME:
@@ -149,11 +159,16 @@ def _draw_table(
     return "".join(f"{line}\n" for line in (paint(heading, BOLD) if colour else heading, *rows))
 
 
-def render_ranking(players: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+def render_ranking(
+    players: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> str:
     """Return a table with a numbered line for each player; names are shortened to fit into the width."""
 
     def build(longest_name: int) -> str:
-        named = [(name, *row) for name, row in zip(number_names(players, longest_name), rows, strict=True)]
+        named = [
+            (name, *row)
+            for name, row in zip(number_names(players, longest_name), rows, strict=True)
+        ]
         return format_table(["     player", *heads], "<" + ">" * len(heads), named)
 
     longest_name = max(map(len, players))
@@ -169,7 +184,10 @@ def render_ranking(players: Sequence[str], heads: Sequence[str], rows: Sequence[
 
 def number_names(players: Sequence[str], longest_name: int) -> list[str]:
     """Return the players' names after their places, shortened where they are longer than that."""
-    return [f"{place:3}  {format_path(player, max(longest_name, MIN_NAME))}" for place, player in enumerate(players, 1)]
+    return [
+        f"{place:3}  {format_path(player, max(longest_name, MIN_NAME))}"
+        for place, player in enumerate(players, 1)
+    ]
 
 
 class _RateColumn(ProgressColumn):

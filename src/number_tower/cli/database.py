@@ -48,12 +48,16 @@ class LazyStore(GameDatabase):
         A database that does not exist yet is not created, unless `create` says so.
         """
         if self.missing and not create:
-            raise CommandError(f"there is no {format_text(what)}: nothing is saved in {self.name} yet")
+            raise CommandError(
+                f"there is no {format_text(what)}: nothing is saved in {self.name} yet"
+            )
         try:
             return look_up(self.open())
         except store.GameNotFoundError:
             listed = f"to list your games: tower history{self.db_option}"
-            raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
+            raise CommandError(
+                f"there is no {format_text(what)} in {self.name}; {listed}"
+            ) from None
         except store.StoreError as error:
             raise CommandError(str(error), code=FAILED) from None
         finally:
@@ -75,7 +79,9 @@ def is_disabled(given: str | None) -> bool:
     return store.is_disabled(choose_database(given))
 
 
-def name_disabling(given: str | None, otherwise: str = f"{store.ENVIRONMENT_VARIABLE} or --db") -> str:
+def name_disabling(
+    given: str | None, otherwise: str = f"{store.ENVIRONMENT_VARIABLE} or --db"
+) -> str:
     """Name what says that a call uses no database: the settings file, or what else can say so."""
     in_file = given is None and not os.environ.get(store.ENVIRONMENT_VARIABLE) and is_disabled(None)
     return "the settings file" if in_file else otherwise
@@ -125,16 +131,22 @@ def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) ->
             raise CommandError("there is no game yet; to play one: tower play GAME")
         return FoundGame(last.table, last)
     if is_game_id(ref):
-        saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), f"game {int(ref)}")
+        saved = LazyStore(args.db).query(
+            lambda database: database.get(int(ref)), f"game {int(ref)}"
+        )
         return FoundGame(saved.table, saved)
     if is_match_id(ref) and not os.path.exists(ref):
-        raise CommandError(f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}")
+        raise CommandError(
+            f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
+        )
     from number_tower import record  # noqa: PLC0415 - a game by its name needs no records
 
     try:
         return FoundGame(record.read(ref))
     except record.NoRecordError as error:
-        problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
+        problem = otherwise or str(error).replace(
+            "is neither a file nor", "is neither a game's id, a file, nor"
+        )
         raise CommandError(problem) from None
     except record.RecordError as error:
         raise CommandError(f"the record cannot be read: {error}", code=FAILED) from None

@@ -53,7 +53,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action is None:
-        raise CommandError("a file name needs backup, check, restore or upgrade before it (see: tower db --help)")
+        raise CommandError(
+            "a file name needs backup, check, restore or upgrade before it (see: tower db --help)"
+        )
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
@@ -103,7 +105,9 @@ def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
 def _back_up(args: Namespace, terminal: Terminal) -> None:
     store = _require_store(args)
     with show_progress("parts", "stops, and nothing is saved") as update:
-        summary = create_backup(store.location, Path(args.file), overwrite=args.force, progress=update)
+        summary = create_backup(
+            store.location, Path(args.file), overwrite=args.force, progress=update
+        )
     contents = _format_contents(summary.rows)
     terminal.show(
         f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (version {summary.version}).\n"

@@ -99,7 +99,9 @@ class Dialogue:
                 self._play_computer_move()
                 continue
             answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
-            if answer.command in _QUESTIONS and not self.terminal.confirm(_QUESTIONS[answer.command]):
+            if answer.command in _QUESTIONS and not self.terminal.confirm(
+                _QUESTIONS[answer.command]
+            ):
                 continue
             if answer.command == "quit":
                 self.terminal.write(f"{self.format_resume_hint(NOTHING_TO_SAVE)}\n")
@@ -146,7 +148,11 @@ class Dialogue:
                 self.terminal.show_event(message)
             if message.kind == "start" and self.coin_tossed:
                 self.terminal.show_event(self.voice.tell_toss(self.table))
-            if message.kind == "placed" and message.version == last_version and self.terminal.colour:
+            if (
+                message.kind == "placed"
+                and message.version == last_version
+                and self.terminal.colour
+            ):
                 self._prompt.draw_towers(self.table)
 
     def _save(self, table: Table) -> bool:
@@ -187,7 +193,9 @@ class Dialogue:
         try:
             key = None if self.session.autosave is None else self.session.autosave.key
             again = self.savefile is not None and os.path.realpath(path) == str(self.savefile.file)
-            self.session.recorder = savefile = SaveFile.create(path, self.table, key, force=force or again)
+            self.session.recorder = savefile = SaveFile.create(
+                path, self.table, key, force=force or again
+            )
         except CommandError as error:
             self.terminal.show(f"{make_sentence(str(error))}\n")
             return
@@ -204,7 +212,9 @@ class Dialogue:
         if not self.table.game.moves and not self.has_autosaved:
             return otherwise
         saved = "Game saved." if self.has_autosaved or self.has_saved_file else "Game not saved."
-        return f"{saved} Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
+        return (
+            f"{saved} Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
+        )
 
     @property
     def has_autosaved(self) -> bool:

@@ -36,7 +36,9 @@ class InputEndedError(Exception):
 
 
 @contextmanager
-def report_as(start: str, *errors: type[Exception], end: str = "", code: int = WRONG_CALL) -> Iterator[None]:
+def report_as(
+    start: str, *errors: type[Exception], end: str = "", code: int = WRONG_CALL
+) -> Iterator[None]:
     """Turn errors of these classes into a CommandError, whose message has the error between `start` and `end`."""
     try:
         yield

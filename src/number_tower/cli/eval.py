@@ -52,11 +52,18 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
     parser.add_examples(
-        ("tower eval --player ./my-bot --baselines", "measure a program, with the levels for comparison"),
+        (
+            "tower eval --player ./my-bot --baselines",
+            "measure a program, with the levels for comparison",
+        ),
         ("tower eval draft --player strong --games 10 --positions 50", "a short one, in one game"),
     )
-    parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
-    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games)", nargs="*")
+    parse_amount = make_number_parser(
+        parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000
+    )
+    parser.add_value(
+        "games", "GAME", "a game, a rule file, or one with options (new games)", nargs="*"
+    )
     parser.add_value(
         "--player",
         "PLAYER",
@@ -65,20 +72,44 @@ def add_arguments(parser: CommandParser) -> None:
         action="append",
     )
     parser.add_flag("--baselines", "also measure random and all levels, for comparison")
-    parser.add_value("--games", "N", "number of games for each player (40)", dest="number", type=parse_amount)
-    parser.add_value("--positions", "N", "number of positions for each player (200)", type=parse_amount)
-    parser.add_value("--variants", "N", "without a GAME: the number of new games (20)", type=parse_count)
+    parser.add_value(
+        "--games", "N", "number of games for each player (40)", dest="number", type=parse_amount
+    )
+    parser.add_value(
+        "--positions", "N", "number of positions for each player (200)", type=parse_amount
+    )
+    parser.add_value(
+        "--variants", "N", "without a GAME: the number of new games (20)", type=parse_count
+    )
     parser.add_value("--against", "LEVEL", "the opponent in games (fair)")
-    parser.add_value("--seed", "N", "the random seed: the same number gives the same tasks (1)", type=parse_seed)
-    parser.add_value("--tries", "N", "how many answers a player may try for each question (3)", type=parse_count)
+    parser.add_value(
+        "--seed", "N", "the random seed: the same number gives the same tasks (1)", type=parse_seed
+    )
+    parser.add_value(
+        "--tries", "N", "how many answers a player may try for each question (3)", type=parse_count
+    )
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
-    parser.add_value("--patience", "S", "seconds that a program or function has for an answer (60)", type=parse_seconds)
-    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; continue with --resume")
-    parser.add_value("--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)")
+    parser.add_value(
+        "--patience",
+        "S",
+        "seconds that a program or function has for an answer (60)",
+        type=parse_seconds,
+    )
+    parser.add_flag(
+        "--stop",
+        "stop when an answer does not come, instead of counting it; continue with --resume",
+    )
+    parser.add_value(
+        "--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)"
+    )
     parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
-    parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
+    parser.add_value(
+        "--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count
+    )
     parser.add_cluster_option()
-    parser.add_value("--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots")
+    parser.add_value(
+        "--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots"
+    )
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
@@ -89,7 +120,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     args.out = arena.choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make, arena.connect_cluster(args) as executor:
         suite = create_suite(args, make)
-        run = partial(run_tasks, suite, jobs=args.jobs, executor=executor, make=make, stop=args.stop)
+        run = partial(
+            run_tasks, suite, jobs=args.jobs, executor=executor, make=make, stop=args.stop
+        )
         with (
             arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
@@ -99,7 +132,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None and write_report is not None:
-        with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
+        with report_as(
+            f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED
+        ):
             write_report(found, args.report, format_command(suite))
     if args.json:
         print(found.to_json())
@@ -120,7 +155,9 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", UnknownPlayerError, BatchError),
-        report_as("", NoPositionError, end="; add games with --games"),  # inside: it is a BatchError
+        report_as(
+            "", NoPositionError, end="; add games with --games"
+        ),  # inside: it is a BatchError
         report_as("", JournalDamagedError, code=FAILED),  # likewise
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
@@ -129,7 +166,9 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
             return restore_suite(read_settings(args.out), make=make, finding=positions)
         players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
         if not players:
-            raise CommandError("--player: expected a command, module:function or a level; or --baselines")
+            raise CommandError(
+                "--player: expected a command, module:function or a level; or --baselines"
+            )
         if args.games and args.variants is not None:
             raise CommandError("--variants makes new games, so it cannot be used with a GAME")
         given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
@@ -147,7 +186,11 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
 def _resumes_file(args: Namespace) -> bool:
     """Say whether a call only names a file, which has all settings."""
     settings = (args.players, args.games, args.baselines, args.no_legal)
-    return bool(args.resume) and not any(settings) and all(getattr(args, key) is None for key in _SETTINGS)
+    return (
+        bool(args.resume)
+        and not any(settings)
+        and all(getattr(args, key) is None for key in _SETTINGS)
+    )
 
 
 # Commands -------------------------------------------------------------------------------------------------------------
@@ -160,7 +203,12 @@ def format_command(suite: Suite) -> str:
     baselines = suite.players == (*own, *BASELINES)
     for player in own if baselines else suite.players:
         words += ["--player", player]
-    words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.position_specs))]
+    words += ["--baselines"] * baselines + [
+        "--games",
+        str(suite.number),
+        "--positions",
+        str(len(suite.position_specs)),
+    ]
     if suite.fresh:
         words += ["--variants", str(len(suite.games))]
     if suite.against != DEFAULT_OPPONENT:
@@ -168,12 +216,20 @@ def format_command(suite: Suite) -> str:
     words += [f"--seed={suite.seed}"]
     tries = None if suite.tries == DEFAULT_TRIES else suite.tries
     patience = None if suite.patience == DEFAULT_PATIENCE else suite.patience
-    return arena.format_call("eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience)
+    return arena.format_call(
+        "eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience
+    )
 
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
-    own = {"jobs": args.jobs, "cluster": args.cluster, "report": args.report, "stop": args.stop, "json": args.json}
+    own = {
+        "jobs": args.jobs,
+        "cluster": args.cluster,
+        "report": args.report,
+        "stop": args.stop,
+        "json": args.json,
+    }
     return arena.format_call("eval", resume=True, out=args.out, **own)
 
 
@@ -183,18 +239,28 @@ def format_resume_command(args: Namespace) -> str:
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
     kept = (
-        f"Every prompt, answer and value is saved in {journal.name}, one line for each task." if journal.is_kept else ""
+        f"Every prompt, answer and value is saved in {journal.name}, one line for each task."
+        if journal.is_kept
+        else ""
     )
     if args.report is not None:
         return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
     again = arena.format_call("eval", resume=True, out=args.out)
     more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
-    return f"{kept}\n{more}".strip() or "Nothing is saved; --report FOLDER writes a report with plots."
+    return (
+        f"{kept}\n{more}".strip() or "Nothing is saved; --report FOLDER writes a report with plots."
+    )
 
 
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
     """Say that fewer positions were found than the call asks for."""
-    expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
+    expected = (
+        0
+        if _resumes_file(args)
+        else DEFAULT_POSITIONS
+        if args.positions is None
+        else args.positions
+    )
     found = len(suite.position_specs)
     if found >= expected:
         return ""
@@ -210,12 +276,21 @@ def format_summary(found: Scores, width: int) -> str:
     games = format_count(len(suite.games), "new game" if suite.fresh else "game")
     tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.position_specs), 'position')}"
     text = f"{tasks} for each player, over {games}; random seed {suite.seed}.\n\n"
-    text += render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
+    text += (
+        render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width)
+        + _LEGEND
+    )
     if not any(score.overall.troubled.mean for score in found.players):
         return f"{text}Nobody gave an illegal answer.\n"
     text += "\nIllegal answers, decisions with one, and tasks forfeited by them, in %:\n\n"
-    text += render_ranking(players, _ILLEGAL, [_format_illegal(score) for score in found.players], width)
-    return text + "\nWhy answers were illegal, and how many:\n\n" + "".join(_format_reasons(found, width))
+    text += render_ranking(
+        players, _ILLEGAL, [_format_illegal(score) for score in found.players], width
+    )
+    return (
+        text
+        + "\nWhy answers were illegal, and how many:\n\n"
+        + "".join(_format_reasons(found, width))
+    )
 
 
 _HEAD = ("lost (95%)", "guess", "right", "points (95%)")
@@ -236,7 +311,10 @@ def _format_row(score: PlayerScore) -> Sequence[str]:
 
 def _format_illegal(score: PlayerScore) -> Sequence[str]:
     figures = score.overall
-    return [format_share(each, "-", "") for each in (figures.illegal, figures.troubled, figures.forfeits)]
+    return [
+        format_share(each, "-", "")
+        for each in (figures.illegal, figures.troubled, figures.forfeits)
+    ]
 
 
 def _format_reasons(found: Scores, width: int) -> Iterator[str]:
@@ -244,8 +322,12 @@ def _format_reasons(found: Scores, width: int) -> Iterator[str]:
     names = number_names([score.player for score in found.players], width // 2 - 5)
     for name, score in zip(names, found.players, strict=True):
         if score.reasons:
-            text = ", ".join(f"{number:,} {REASON_WORDS[reason]}" for reason, number in score.reasons.items())
-            yield fill(f"{name}: {text}", width, initial_indent="", subsequent_indent=" " * 7) + "\n"
+            text = ", ".join(
+                f"{number:,} {REASON_WORDS[reason]}" for reason, number in score.reasons.items()
+            )
+            yield (
+                fill(f"{name}: {text}", width, initial_indent="", subsequent_indent=" " * 7) + "\n"
+            )
     for score in found.players:
         if score.failure is not None:
             name = format_path(score.player, width // 2)

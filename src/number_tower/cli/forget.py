@@ -30,11 +30,15 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Delete games and matches, and print their lines, which bring them back."""
     for ref in args.ids:
         if not is_game_id(ref) and not is_match_id(ref):
-            raise CommandError(f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}")
+            raise CommandError(
+                f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}"
+            )
     store = LazyStore(args.db)
     for ref in args.ids:
         if is_match_id(ref):
-            games = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
+            games = store.query(
+                partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}"
+            )
             terminal.show(f"Deleted match {ref}. Its games were:\n")
             for each in games:
                 terminal.write(f"  {record.to_line(each.table, files=True)}\n")

@@ -15,7 +15,12 @@ from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
-from number_tower.session.saved_games import format_local_time, format_result, get_player_names, label_game
+from number_tower.session.saved_games import (
+    format_local_time,
+    format_result,
+    get_player_names,
+    label_game,
+)
 from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
@@ -44,7 +49,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--since", "DATE", "only games played on DATE or later", type=parse_day)
     parser.add_value("--until", "DATE", "only games played on DATE or earlier", type=parse_day)
     parser.add_value("--page", "N", "the page to show (1)", type=parse_count, default=1)
-    parser.add_value("--count", "N", "how many games to show on a page (20)", type=parse_count, default=20)
+    parser.add_value(
+        "--count", "N", "how many games to show on a page (20)", type=parse_count, default=20
+    )
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_db_option()
 
@@ -55,12 +62,19 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.result in {"won", "lost"} and args.player is None:
         raise CommandError(f"--result {args.result}: by whom? Add --player NAME")
     if args.matches and any(filters):
-        raise CommandError("--matches lists all matches; leave out the filters, which are for games")
+        raise CommandError(
+            "--matches lists all matches; leave out the filters, which are for games"
+        )
     store, what = LazyStore(args.db), "matches" if args.matches else "games"
-    found, total = ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
+    found, total = (
+        ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
+    )
     pages = -(-total // args.count)
     if args.json:
-        entries = [_match_to_json(each) if isinstance(each, ListedMatch) else _game_to_json(each) for each in found]
+        entries = [
+            _match_to_json(each) if isinstance(each, ListedMatch) else _game_to_json(each)
+            for each in found
+        ]
         document = {"total": total, "page": args.page, "count": args.count, what: entries}
         print(json.format_document(document), end="")
     elif not total and any(filters):
@@ -69,7 +83,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         call = f"tower {'match' if args.matches else 'play'} GAME"
         terminal.show(f"No {what} are saved in {store.name} yet. To play one: {call}\n")
     elif not found:
-        raise CommandError(f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}")
+        raise CommandError(
+            f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}"
+        )
     else:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
         terminal.write(_format_entries(heads, found, terminal))
@@ -79,25 +95,37 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 
 def _format_entries(
-    heads: tuple[str, ...], found: Sequence[ListedMatch | StoredGame | DamagedEntry], terminal: Terminal
+    heads: tuple[str, ...],
+    found: Sequence[ListedMatch | StoredGame | DamagedEntry],
+    terminal: Terminal,
 ) -> str:
     """Return the table of games or matches; where it would be too wide, results name only the winner."""
 
     def format_entries(*, short: bool, colour: bool, width: int = sys.maxsize) -> str:
         rows = [
-            _format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each, short=short)
+            _format_match_row(each)
+            if isinstance(each, ListedMatch)
+            else _format_row(each, short=short)
             for each in found
         ]
         alignment = ">" + "<" * (len(heads) - 1)
-        return format_table(heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width)
+        return format_table(
+            heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width
+        )
 
-    short = measure_width(format_entries(short=False, colour=False)) > min(_MAX_WIDTH, terminal.columns)
+    short = measure_width(format_entries(short=False, colour=False)) > min(
+        _MAX_WIDTH, terminal.columns
+    )
     return format_entries(short=short, colour=terminal.colour, width=terminal.columns)
 
 
-def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
+def _load_page(
+    store: Store, args: Namespace
+) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
     name, player = normalize_game_name(args.game), args.player and args.player.strip()
-    wanted = GameFilter(name, player, args.result, _format_day(args.since), _format_day(args.until, 1))
+    wanted = GameFilter(
+        name, player, args.result, _format_day(args.since), _format_day(args.until, 1)
+    )
     skip = (args.page - 1) * args.count
     with store.read() as connection:
         if args.matches:
@@ -146,7 +174,10 @@ def list_ids(
 ) -> dict[str, str]:
     """Return the ids of the last games, and perhaps of the last matches, each with a description."""
     with store.read() as connection:
-        rows = [_format_row(each, short=False) for each in list_games(connection, GameFilter(result=result), count)[0]]
+        rows = [
+            _format_row(each, short=False)
+            for each in list_games(connection, GameFilter(result=result), count)[0]
+        ]
         if with_matches:
             rows += [_format_match_row(each) for each in matches.list_matches(connection, count)[0]]
     return {identity: ", ".join(cells) for identity, _, *cells in rows}
@@ -175,7 +206,13 @@ def _format_row(game: StoredGame | DamagedEntry, *, short: bool) -> tuple[str, .
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
     names = " - ".join(get_player_names(game))
-    return str(game.id), format_local_time(game.changed), label_game(game), names, format_result(game, short=short)
+    return (
+        str(game.id),
+        format_local_time(game.changed),
+        label_game(game),
+        names,
+        format_result(game, short=short),
+    )
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:

@@ -40,7 +40,11 @@ def run_games(_: Namespace, terminal: Terminal) -> None:
         terminal.show("\nSome settings are worth trying. Play them with, for example, ")
         terminal.show(f"`tower play {books[0].name} --preset {next(iter(books[0].presets))}`:\n\n")
         terminal.show_list(
-            {f"{book.name} {name}": each.describe() for book in books for name, each in book.presets.items()}
+            {
+                f"{book.name} {name}": each.describe()
+                for book in books
+                for name, each in book.presets.items()
+            }
         )
     terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
 
@@ -83,5 +87,7 @@ def run_rules(args: Namespace, terminal: Terminal) -> None:
     terminal.show(f"\nOptions: {format_options(book.options)}\n")
     if book.presets:
         terminal.show("Presets, which are settings worth trying:\n")
-        terminal.show_list({f"--preset {name}": preset.describe() for name, preset in book.presets.items()})
+        terminal.show_list(
+            {f"--preset {name}": preset.describe() for name, preset in book.presets.items()}
+        )
     terminal.show(f"Play it with: {call}\n")

@@ -61,7 +61,11 @@ class PlayerInput(NamedTuple):
 
 def list_commands(table: Table, commands: Mapping[str, str] = GAME_COMMANDS) -> dict[str, str]:
     """Return the commands that can be of use: where blocks are hidden, there are no hints."""
-    return {word: what for word, what in commands.items() if not (table.hidden and word in {"hint", "why"})}
+    return {
+        word: what
+        for word, what in commands.items()
+        if not (table.hidden and word in {"hint", "why"})
+    }
 
 
 def format_commands(commands: Iterable[str], more: str = "") -> str:
@@ -127,13 +131,17 @@ class MovePrompt:
         while True:
             answer = parse_input(self.terminal.ask(prompt), self.commands)
             refusal = answer.problem if answer.number is None else table.refusal(answer.number)
-            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self.has_changed():
+            if (
+                answer.command in _READ_ONLY or (answer.command is None and refusal)
+            ) and self.has_changed():
                 return PlayerInput(answer.text, command=CHANGED)
             if answer.command is not None:
                 if not self._run_command(table, answer):
                     return answer
             elif refusal is not None:
-                self.terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
+                self.terminal.show_event(
+                    voice.refuse(table, refusal, answer.text, answer.number or 0)
+                )
             else:
                 return answer
 
@@ -143,7 +151,9 @@ class MovePrompt:
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self.terminal.write(draw_towers(table, self.terminal.columns, self.reader, colour=self.terminal.colour))
+        self.terminal.write(
+            draw_towers(table, self.terminal.columns, self.reader, colour=self.terminal.colour)
+        )
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
         """Run a command that changes nothing; say whether it was one."""
@@ -187,7 +197,9 @@ def draw_towers(table: Table, columns: int, reader: Reader = BOTH, *, colour: bo
     placed = list(zip(game.moves, game.movers, strict=True))
     if game.rules.towers == "shared":
         tower = _draw_column(game, placed, [describe_tower(game, 0)], colour=colour)
-        legend = [f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)]
+        legend = [
+            f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)
+        ]
         apart = "   " if count_cells("".join(legend)) + 5 <= columns else "\n  "
         return _join_columns([tower]) + f"  {apart.join(legend)}\n"
     towers = [
@@ -204,7 +216,9 @@ def draw_towers(table: Table, columns: int, reader: Reader = BOTH, *, colour: bo
     return "".join(_join_columns([tower]) for tower in towers)
 
 
-def _draw_column(game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool) -> list[str]:
+def _draw_column(
+    game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
+) -> list[str]:
     """Return the rows of one tower from the top down, all of the same width."""
     largest = game.rules.blocks[-1]
     rows: list[tuple[str, str | None]] = []

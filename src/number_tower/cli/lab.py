@@ -40,17 +40,28 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
     parser.add_examples(
         ("tower lab draft", "measure the usual settings of a game"),
-        ("tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any", "measure a grid of settings"),
+        (
+            "tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any",
+            "measure a grid of settings",
+        ),
     )
-    parse_large = make_number_parser(parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000)
+    parse_large = make_number_parser(
+        parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000
+    )
     limits = StudyLimits()
     parser.add_game_argument()
     for key in KEYS:
         example, meaning = _EXAMPLES[key]
         parser.add_value(f"--{key}", example, meaning, action="append")
-    parser.add_value("--sample", "N", "draw N settings at random, instead of all of them", type=parse_count)
     parser.add_value(
-        "--seed", "N", "the random seed: the same number draws the same settings (1)", type=parse_seed, default=1
+        "--sample", "N", "draw N settings at random, instead of all of them", type=parse_count
+    )
+    parser.add_value(
+        "--seed",
+        "N",
+        "the random seed: the same number draws the same settings (1)",
+        type=parse_seed,
+        default=1,
     )
     parser.add_value(
         "--positions",
@@ -79,7 +90,9 @@ def add_arguments(parser: CommandParser) -> None:
         "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
     )
     parser.add_flag("--resume", "resume the experiment in FILE")
-    parser.add_value("--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count)
+    parser.add_value(
+        "--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count
+    )
     parser.add_cluster_option()
 
 
@@ -102,7 +115,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         LabJournal(rows_file, space, limits, resume=args.resume) as journal,
         arena.report_interruption(journal, len(space), format_resume_command(args)),
         show_progress("settings", arena.INTERRUPT_HINT) as update,
-        closing(sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)) as rows,
+        closing(
+            sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)
+        ) as rows,
     ):
         counts = Counter(row.status for row in rows)
     if table is not None:
@@ -141,12 +156,18 @@ def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path 
     """Say how many settings were measured, how many were not and why, and where the rows are."""
     lines = [f"{format_count(counts['measured'], 'setting')} measured."]
     if counts["estimated"]:
-        lines.append(f"{format_count(counts['estimated'], 'setting')} too large: estimated from sampled games.")
+        lines.append(
+            f"{format_count(counts['estimated'], 'setting')} too large: estimated from sampled games."
+        )
     if counts["too large"]:
         more = "--positions and --memory allow more, --estimate samples games"
-        lines.append(f"{format_count(counts['too large'], 'setting')} too large, not measured; {more}.")
+        lines.append(
+            f"{format_count(counts['too large'], 'setting')} too large, not measured; {more}."
+        )
     if counts["crashed"]:
-        lines.append(f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice.")
+        lines.append(
+            f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice."
+        )
     if space.sample is not None and len(space) < space.sample:
         lines.append(
             f"Only {len(space):,} of {space.sample:,} settings could be drawn: few combinations are valid rules."
@@ -154,5 +175,10 @@ def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path 
     missing = space.combinations - len(space)
     if space.sample is None and missing:
         lines.append(f"{format_count(missing, 'combination')} left out: not valid rules.")
-    kept = format_path(out) if table is None else f"{format_path(str(table))} and {format_path(out)}"
-    return "\n".join(lines) + f"\n\nThe rows are in {kept}. The best settings: tower lab show {format_path(out)}\n"
+    kept = (
+        format_path(out) if table is None else f"{format_path(str(table))} and {format_path(out)}"
+    )
+    return (
+        "\n".join(lines)
+        + f"\n\nThe rows are in {kept}. The best settings: tower lab show {format_path(out)}\n"
+    )

@@ -60,10 +60,15 @@ def add_arguments(parser: CommandParser) -> None:
     limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
     parser.add_examples(
         ("tower lab show lab.jsonl", "the ten best settings of a sweep"),
-        ("tower lab show lab.jsonl --weights fairness=2,depth=1 --report report", "another mix, and a page with maps"),
+        (
+            "tower lab show lab.jsonl --weights fairness=2,depth=1 --report report",
+            "another mix, and a page with maps",
+        ),
     )
     parser.add_value("file", "FILE", "the rows that `tower lab GAME` wrote")
-    parser.add_value("--top", "N", f"how many settings to list ({_TOP})", type=parse_count, default=_TOP)
+    parser.add_value(
+        "--top", "N", f"how many settings to list ({_TOP})", type=parse_count, default=_TOP
+    )
     parser.add_value(
         "--weights", "A=N,...", f"how much each of {', '.join(GOALS)} counts ({weights})", type=_read(parse_weights),
         default=DEFAULT_WEIGHTS,
@@ -76,8 +81,12 @@ def add_arguments(parser: CommandParser) -> None:
         "--front", "A,B", f"the measures of the front, which * marks ({','.join(DEFAULT_FRONT)})",
         type=_read(parse_front), default=DEFAULT_FRONT,
     )  # fmt: skip
-    parser.add_value("--report", "FOLDER", "write a report to FOLDER: a web page with maps, and a table")
-    parser.add_value("--x", "RULE", "the rule that goes across in the maps (chosen by its number of values)")
+    parser.add_value(
+        "--report", "FOLDER", "write a report to FOLDER: a web page with maps, and a table"
+    )
+    parser.add_value(
+        "--x", "RULE", "the rule that goes across in the maps (chosen by its number of values)"
+    )
     parser.add_value("--y", "RULE", "the rule that goes down in the maps")
     parser.add_value("--by", "RULE", "the rule that changes from map to map")
     parser.add_flag("--json", "print the ranking as one JSON document")
@@ -98,7 +107,9 @@ def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Rank the settings of a file, print the best, and write the report."""
     check_report_folder(args.report)
-    if args.report is None and (axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)):
+    if args.report is None and (
+        axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)
+    ):
         raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
     with report_as("", LabFileError, code=FAILED):
         results = read_results(args.file)
@@ -108,9 +119,13 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.json:
         print(json.dumps(make_document(results, ranking, args.top)))
         return
-    terminal.show(format_ranking(results, ranking, args.top, args.report, min(terminal.columns, MAX_WIDTH)))
+    terminal.show(
+        format_ranking(results, ranking, args.top, args.report, min(terminal.columns, MAX_WIDTH))
+    )
     if args.report is not None:
-        terminal.show(f"\nThe report is in {format_path(args.report)}: open index.html in a browser.\n")
+        terminal.show(
+            f"\nThe report is in {format_path(args.report)}: open index.html in a browser.\n"
+        )
 
 
 def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
@@ -124,12 +139,16 @@ def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> Non
     )  # fmt: skip
     with report_as("", LabFileError):
         files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
-    with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
+    with report_as(
+        f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED
+    ):
         write_files(files, args.report)
 
 
 def _format_option(given: Mapping[str, float], default: Mapping[str, float]) -> str | None:
-    return None if given == default else ",".join(f"{name}={value:g}" for name, value in given.items())
+    return (
+        None if given == default else ",".join(f"{name}={value:g}" for name, value in given.items())
+    )
 
 
 def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, object]:
@@ -150,7 +169,9 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
     }
 
 
-def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str | None, width: int) -> str:
+def format_ranking(
+    results: LabResults, ranking: Ranking, top: int, folder: str | None, width: int
+) -> str:
     """Return the best settings as a table, and the commands that play the first of them."""
     text = fill(describe_counts(results, ranking), width) + "\n"
     if not results.measured:
@@ -164,7 +185,9 @@ def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str 
     )
     text += "\n" + fill(legend, width) + "\n"
     front = [label_setting(each.row, results.values) for each in ranking.rows if each.on_front]
-    shown = "; ".join(front[:_FRONT]) + (f"; and {len(front) - _FRONT} more" if len(front) > _FRONT else "")
+    shown = "; ".join(front[:_FRONT]) + (
+        f"; and {len(front) - _FRONT} more" if len(front) > _FRONT else ""
+    )
     text += "\n" + fill(f"The front: {shown}.", width) + "\n\nTo play the best:\n"
     missing = []
     for place, each in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
@@ -174,14 +197,20 @@ def format_ranking(results: LabResults, ranking: Ranking, top: int, folder: str 
         else:
             missing.append(str(place))
     if missing:
-        needs = f"{format_list(missing)} needs a rule file" if len(missing) == 1 else "The others need a rule file"
+        needs = (
+            f"{format_list(missing)} needs a rule file"
+            if len(missing) == 1
+            else "The others need a rule file"
+        )
         text += f"  {needs}, which --report FOLDER writes.\n"
     return text
 
 
 def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: int) -> str:
     """Return the table of some settings, with as many figures as there is room for."""
-    columns = [name for name in _COLUMNS if any(FIGURES[name].write(each.row) != "-" for each in ranked)]
+    columns = [
+        name for name in _COLUMNS if any(FIGURES[name].write(each.row) != "-" for each in ranked)
+    ]
     keys = list(results.values)
     while True:
         heads = ["", *keys, "score", "", *columns]

@@ -24,7 +24,11 @@ TRIES = 3
 """Wrong moves after which the right one is shown."""
 
 _LESSON_COMMANDS = {
-    **{word: meaning for word, meaning in GAME_COMMANDS.items() if word not in {"undo", "save", "resign", "quit"}},
+    **{
+        word: meaning
+        for word, meaning in GAME_COMMANDS.items()
+        if word not in {"undo", "save", "resign", "quit"}
+    },
     "skip": "show the answer, and continue",
     "quit": "leave the lesson",
 }
@@ -38,7 +42,9 @@ def add_arguments(parser: CommandParser) -> None:
         ("tower learn climb --seed 2", "a lesson in climb with other positions"),
     )
     parser.add_game_options()
-    parser.add_value("--seed", "N", "the random seed: the same number gives the same lesson", type=parse_seed)
+    parser.add_value(
+        "--seed", "N", "the random seed: the same number gives the same lesson", type=parse_seed
+    )
     parser.add_db_option()
     parser.add_no_save_option()
     parser.add_app_option()
@@ -66,7 +72,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     with report_stop("the input ended before the lesson was over"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
-            if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):
+            if not _ask_exercise(
+                exercise, Table(exercise.game, book=choice.book), terminal, prompt
+            ):
                 terminal.show("The lesson ends here.\n")
                 return
     _play_game(Table.start(choice), args, terminal)
@@ -91,12 +99,18 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
         worth = exercise.solution.moves[answer.number]
         if worth.value == exercise.solution.value:
             quicker = exercise.hint.find_quicker(worth)
-            introduction = "" if quicker else format_introduction(reason, voice.noun, prompt.introduced)
-            terminal.show(f"{format_right_answer(reason, opponent, voice.noun, quicker)}{introduction}\n")
+            introduction = (
+                "" if quicker else format_introduction(reason, voice.noun, prompt.introduced)
+            )
+            terminal.show(
+                f"{format_right_answer(reason, opponent, voice.noun, quicker)}{introduction}\n"
+            )
             return True
         text = format_sentence(reason, opponent, voice.noun)
         introduction = format_introduction(reason, voice.noun, prompt.introduced)
-        terminal.show(f"Not this one. {text}{' Try again.' if attempt < TRIES else ''}{introduction}\n")
+        terminal.show(
+            f"Not this one. {text}{' Try again.' if attempt < TRIES else ''}{introduction}\n"
+        )
     introduction = format_introduction(exercise.hint.reason, voice.noun, prompt.introduced)
     terminal.show(f"The answer: {exercise.hint.why(opponent, voice.noun)}{introduction}\n")
     return True
@@ -107,7 +121,9 @@ def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     call = Namespace(**{**vars(args), **opponent})
     dialogue = create_dialogue(table, terminal, call)
-    terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You start.\n")
+    terminal.show_heading(
+        f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You start.\n"
+    )
     terminal.show("\n")
     dialogue.play()
     if dialogue.table.outcome is not None:

@@ -15,7 +15,14 @@ from importlib import import_module
 from typing import Any
 
 import number_tower
-from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
+from number_tower.cli.errors import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    CommandError,
+    handle_interrupt_once,
+    print_error,
+)
 from number_tower.cli.options import CommandParser, list_games
 from number_tower.cli.terminal import Terminal
 from number_tower.text import format_value, make_sentence, suggest_nearest
@@ -38,7 +45,10 @@ COMMANDS = {
     "arena": ("arena", "let players play each other, and compare how strong they are"),
     "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
     "lab": ("lab", "measure many settings of a game: who wins, how fair and how deep each is"),
-    "lab show": ("lab_show", "list the best settings that were measured, or write a report with maps"),
+    "lab show": (
+        "lab_show",
+        "list the best settings that were measured, or write a report with maps",
+    ),
     "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
     "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
@@ -46,7 +56,10 @@ COMMANDS = {
     "games": ("info", "list the games"),
     "levels": ("info", "describe the levels of the computer"),
     "rules": ("info", "print the rules of a game in brief"),
-    "print": ("print", "make a sheet for playing on paper: rules, blocks to cut out, a score table"),
+    "print": (
+        "print",
+        "make a sheet for playing on paper: rules, blocks to cut out, a score table",
+    ),
     "completion": ("completion", 'print shell completion, e.g. eval "$(tower completion bash)"'),
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.
@@ -96,16 +109,26 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     except SystemExit as end:
         return int(end.code or FINISHED)
     if unknown and not unknown[0].startswith("-") and getattr(args, "level", "") is None:
-        args.level = unknown.pop(0)  # argparse takes the game and what follows it only where they stand side by side
+        args.level = unknown.pop(
+            0
+        )  # argparse takes the game and what follows it only where they stand side by side
     if unknown:
         call = " ".join(filter(None, ("tower", args.command)))
         raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {call} --help)")
-    run = import_module("number_tower.cli.menu").run if args.command is None else _load(args.command, "run")
-    colours = args.command == "config" or import_module("number_tower.cli.config").load_config().colours
+    run = (
+        import_module("number_tower.cli.menu").run
+        if args.command is None
+        else _load(args.command, "run")
+    )
+    colours = (
+        args.command == "config" or import_module("number_tower.cli.config").load_config().colours
+    )
     try:
         return int(run(args, Terminal(colours=colours)) or FINISHED)
     except number_tower.RuleFileError as error:  # imported only when there is an error
-        raise CommandError(str(import_module("number_tower.voice").add_voice_mistakes(error))) from None
+        raise CommandError(
+            str(import_module("number_tower.voice").add_voice_mistakes(error))
+        ) from None
     except number_tower.CatalogueError as error:
         raise CommandError(str(error)) from None
 
@@ -116,13 +139,19 @@ def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
         prog="tower",
         description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
     )
-    parser.add_argument("--version", action="version", version=f"Number Tower {number_tower.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"Number Tower {number_tower.__version__}"
+    )
     parser.add_db_option()
     parser.add_no_save_option()
     parser.add_app_option(only_plain=True)
     parser.set_defaults(db=None, no_save=False, app=None)
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"
+        title="commands",
+        metavar="COMMAND",
+        dest="command",
+        parser_class=CommandParser,
+        prog="tower",
     )
     for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=make_sentence(summary))
@@ -148,5 +177,10 @@ def complete_call(argv: Sequence[str]) -> Sequence[str]:
         return argv
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
         return ["play", *argv]
-    known = suggest_nearest(argv[0], [*COMMANDS, *list_games()]) or f"; the commands are {', '.join(COMMANDS)}"
-    raise CommandError(f"there is no command or game {format_value(argv[0])}{known} (see: tower --help)")
+    known = (
+        suggest_nearest(argv[0], [*COMMANDS, *list_games()])
+        or f"; the commands are {', '.join(COMMANDS)}"
+    )
+    raise CommandError(
+        f"there is no command or game {format_value(argv[0])}{known} (see: tower --help)"
+    )

@@ -33,12 +33,19 @@ DEFAULT_GAMES = 3
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
     parser.add_examples(
-        ("tower match summit --best-of 5 --vs fair", "up to five games of summit against the level fair"),
+        (
+            "tower match summit --best-of 5 --vs fair",
+            "up to five games of summit against the level fair",
+        ),
         ("tower match race,draft,factor --names Ann,Ben", "three games that take turns"),
     )
-    parser.add_game_options("GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor")
+    parser.add_game_options(
+        "GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor"
+    )
     parser.add_level_argument()
-    parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
+    parser.add_value(
+        "--best-of", "N", "how many games at most (3, or one of each)", type=parse_count
+    )
     parser.add_player_options("who starts the first game: 1, 2, or random")
     parser.add_hidden_option()
     parser.add_db_option()
@@ -127,22 +134,33 @@ class _MatchDialogue(Dialogue):
 
     def format_resume_hint(self, otherwise: str) -> str:
         """Say how to resume the match, or at least its game; `otherwise` is the text for a match without a move."""
-        if is_game_saved(self.table, self.session.autosave) and (ref := self.match.format_ref(self)) is not None:
+        if (
+            is_game_saved(self.table, self.session.autosave)
+            and (ref := self.match.format_ref(self)) is not None
+        ):
             return f"Match saved. Resume it with: {self.format_command('resume', ref)}"
         if self.table.version and self.table.outcome is None:
             alone = f"{self.format_command('resume')}{self._format_seat_options()}"
             return f"The match is not saved, so you can resume only this game of it: {alone}"
-        return otherwise if self.match.course.fresh else "The match is not saved, so it cannot be resumed."
+        return (
+            otherwise
+            if self.match.course.fresh
+            else "The match is not saved, so it cannot be resumed."
+        )
 
 
 class _MatchSession:
     """A match while it is played at this keyboard."""
 
-    def __init__(self, args: Namespace, series: Series, terminal: Terminal, saved: StoredMatch | None = None) -> None:
+    def __init__(
+        self, args: Namespace, series: Series, terminal: Terminal, saved: StoredMatch | None = None
+    ) -> None:
         self._args = args
         self._terminal = terminal
         self._automatic = (False, False) if saved is None else saved.seats.automatic
-        self.course = MatchCourse(series, choose_store(args), partial(create_opponents, args), saved)
+        self.course = MatchCourse(
+            series, choose_store(args), partial(create_opponents, args), saved
+        )
 
     def play(self, *, coin_tossed: bool = False) -> None:
         """Play one game after another, until the match is decided or left."""
@@ -157,13 +175,17 @@ class _MatchSession:
                 game.play()
                 if game.table.outcome is None:
                     return
-                self.course.finish_game(game.table, game.session.autosave, game.table.outcome.winner)
+                self.course.finish_game(
+                    game.table, game.session.autosave, game.table.outcome.winner
+                )
                 self._announce("score", game)
                 if not self.course.series.match.over:
                     game = self._create_game(introduced=True)
         self._announce("drawn" if self.course.series.match.leader is None else "won", game)
 
-    def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
+    def _create_game(
+        self, *, coin_tossed: bool = False, introduced: bool = False
+    ) -> _MatchDialogue:
         """Return the next game, as it stands if it was started already."""
         session = self.course.open_session()
         return _MatchDialogue(session, self._terminal, coin_tossed, introduced, match=self)
@@ -180,4 +202,6 @@ class _MatchSession:
 
     def _announce(self, moment: MatchMoment, game: _MatchDialogue) -> None:
         standing, plain = self.course.describe(moment)
-        self._terminal.show_heading(game.voice.tell_match(moment, game.table, standing, plain=plain).text)
+        self._terminal.show_heading(
+            game.voice.tell_match(moment, game.table, standing, plain=plain).text
+        )

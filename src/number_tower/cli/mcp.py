@@ -28,7 +28,9 @@ def run(args: Namespace, _: Terminal) -> None:
     with require_extra("playing with language models", "mcp"):
         from number_tower.mcp import server  # noqa: PLC0415 - the extra may not be installed
     if sys.stdin.isatty():
-        print_error("waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it")
+        print_error(
+            "waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it"
+        )
     signal.signal(signal.SIGINT, _exit_at_once)
     server.run(lists=not args.no_legal, helps=not args.no_help)
 

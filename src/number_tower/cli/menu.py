@@ -46,7 +46,9 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
         if parse_input(answer).command == "quit":
             return
         try:
-            run_command(_parse_answer(answer, terminal), Namespace(db=args.db, no_save=args.no_save))
+            run_command(
+                _parse_answer(answer, terminal), Namespace(db=args.db, no_save=args.no_save)
+            )
         except PlayStoppedError:
             raise
         except catalogue.UnknownGameError:
@@ -62,7 +64,12 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
 def show_games(terminal: Terminal, *, numbered: bool = False) -> None:
     """List the games with their summaries, perhaps with the numbers by which the menu knows them."""
     books = enumerate(catalogue.load_all(), 1)
-    terminal.show_list({f"{number}  {book.name}" if numbered else book.name: book.summary for number, book in books})
+    terminal.show_list(
+        {
+            f"{number}  {book.name}" if numbered else book.name: book.summary
+            for number, book in books
+        }
+    )
 
 
 def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
@@ -78,7 +85,9 @@ def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
         try:
             args.game, opponent = _parse_game(answer)
         except catalogue.UnknownGameError:
-            terminal.show(f"{_format_misunderstood(answer)} Type a number or a name from the list, or quit.\n")
+            terminal.show(
+                f"{_format_misunderstood(answer)} Type a number or a name from the list, or quit.\n"
+            )
         except catalogue.CatalogueError as error:
             terminal.show(f"{make_sentence(str(error))}\n")
         else:
@@ -118,7 +127,9 @@ def _explain(answer: str, terminal: Terminal, help_text: str, *, explained: bool
 
 
 def _show_problem(error: Exception, terminal: Terminal) -> None:
-    problem = str(add_voice_mistakes(error) if isinstance(error, catalogue.RuleFileError) else error)
+    problem = str(
+        add_voice_mistakes(error) if isinstance(error, catalogue.RuleFileError) else error
+    )
     problem = problem.removeprefix("--vs: ")
     refused = f"This game cannot be played: {problem.removesuffix('.')}."
     terminal.show(f"{make_sentence(problem) if terminal.interactive else refused}\n")
@@ -131,8 +142,14 @@ def _format_misunderstood(answer: str) -> str:
 def _suggest(answer: str) -> str:
     """Return the question whether something similar was meant; "" if nothing is similar."""
     words = answer.split(maxsplit=1) or [""]
-    nearest = find_nearest(words[0], (*catalogue.list_names(), *_COMMANDS, *_MORE_COMMANDS, "help", "quit"))
-    return "" if nearest is None else f" Did you mean {format_text(' '.join([nearest, *words[1:]]), 60)}?"
+    nearest = find_nearest(
+        words[0], (*catalogue.list_names(), *_COMMANDS, *_MORE_COMMANDS, "help", "quit")
+    )
+    return (
+        ""
+        if nearest is None
+        else f" Did you mean {format_text(' '.join([nearest, *words[1:]]), 60)}?"
+    )
 
 
 def _parse_answer(answer: str, terminal: Terminal) -> list[str]:
@@ -140,7 +157,11 @@ def _parse_answer(answer: str, terminal: Terminal) -> list[str]:
     words = answer.split()
     command = words[0] if words else ""
     if terminal.interactive and command not in _COMMANDS:
-        begun = [name for name in (*_COMMANDS, *_MORE_COMMANDS) if command and name.startswith(command.lower())]
+        begun = [
+            name
+            for name in (*_COMMANDS, *_MORE_COMMANDS)
+            if command and name.startswith(command.lower())
+        ]
         command = begun[0] if len(begun) == 1 and not _find_games(command) else command
     if command in _COMMANDS or (terminal.interactive and command in _MORE_COMMANDS):
         if command in _COMMANDS_WITH_GAME and len(words) > 1:
@@ -149,7 +170,11 @@ def _parse_answer(answer: str, terminal: Terminal) -> list[str]:
     game, opponent = _parse_game(answer)
     if opponent is None:
         return ["play", game]
-    return ["play", game, *(shlex.split(opponent) if opponent.startswith("--") else [f"--vs={opponent}"])]
+    return [
+        "play",
+        game,
+        *(shlex.split(opponent) if opponent.startswith("--") else [f"--vs={opponent}"]),
+    ]
 
 
 def _parse_game(answer: str) -> tuple[str, str | None]:

@@ -33,7 +33,9 @@ CLUSTER_VARIABLE = "NUMBER_TOWER_CLUSTER"
 REPORT_MARK = b'<meta name="generator" content="Number Tower">'
 """By which the page of a report is known; other pages are not replaced."""
 
-_DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
+_DATABASE = (
+    "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
+)
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -56,8 +58,12 @@ def make_number_parser(
 
 parse_count = make_number_parser(parse_number, "a whole number from 1 to 1,000,000", 1, 1_000_000)
 parse_seed = make_number_parser(int, "a whole number")
-parse_seconds = make_number_parser(float, "a number of seconds, such as 10 or 0.5", nextafter(0, 1), sys.float_info.max)
-_parse_target = make_number_parser(parse_number, f"a whole number from 1 to {LARGEST_NUMBER:,}", highest=LARGEST_NUMBER)
+parse_seconds = make_number_parser(
+    float, "a number of seconds, such as 10 or 0.5", nextafter(0, 1), sys.float_info.max
+)
+_parse_target = make_number_parser(
+    parse_number, f"a whole number from 1 to {LARGEST_NUMBER:,}", highest=LARGEST_NUMBER
+)
 
 
 def parse_day(text: str) -> str:
@@ -65,12 +71,16 @@ def parse_day(text: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
+        raise argparse.ArgumentTypeError(
+            f"expected a date such as 2027-01-31; got {format_value(text)}"
+        ) from None
 
 
 def check_report_folder(folder: str | None) -> None:
     """Refuse a folder for a report that cannot be one, before any work is done."""
-    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
+    if folder is not None and (
+        not folder or (os.path.exists(folder) and not os.path.isdir(folder))
+    ):
         raise CommandError("--report: expected a folder; it is created if needed")
     page = os.path.join(folder or "", "index.html")
     if folder is not None and os.path.exists(page):
@@ -89,14 +99,18 @@ class _HelpFormatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         columns = get_columns(sys.stdout) - 2 if is_visible(sys.stdout) else _HELP_WIDTH
-        super().__init__(prog, max_help_position=min(26, columns // 3), width=min(columns, _HELP_WIDTH))
+        super().__init__(
+            prog, max_help_position=min(26, columns // 3), width=min(columns, _HELP_WIDTH)
+        )
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if not text.startswith(_EXAMPLES):
             return super()._fill_text(text, width, indent)
         indented = " " * 6
         return "\n".join(
-            super(_HelpFormatter, self)._fill_text(line, width, indented) if line.startswith(indented) else line
+            super(_HelpFormatter, self)._fill_text(line, width, indented)
+            if line.startswith(indented)
+            else line
             for line in text.split("\n")
         )
 
@@ -121,7 +135,9 @@ class CommandParser(argparse.ArgumentParser):
     def add_examples(self, *examples: tuple[str, str]) -> None:
         """Add calls, each with what it does, to the end of the help."""
         self.examples = examples
-        self.epilog = _EXAMPLES + "".join(f"\n  {call}\n      {meaning}" for call, meaning in examples)
+        self.epilog = _EXAMPLES + "".join(
+            f"\n  {call}\n      {meaning}" for call, meaning in examples
+        )
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Print help and version; unlike argparse, let a failed write raise its error."""
@@ -144,7 +160,9 @@ class CommandParser(argparse.ArgumentParser):
         """Add a game, its presets and the options of its rules."""
         self.add_game_argument(name, meaning)
         self.add_value(
-            "--preset", "PRESET", "recommended settings of the game (see `rules GAME`); options count before them"
+            "--preset",
+            "PRESET",
+            "recommended settings of the game (see `rules GAME`); options count before them",
         )
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
@@ -170,18 +188,25 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_level_argument(self) -> None:
         """Add the opponent that may be named after the game."""
-        self.add_value("level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?")
+        self.add_value(
+            "level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?"
+        )
 
     def add_player_options(self, first: str) -> None:
         """Add the players' names, who starts, and who plays for the computer."""
-        self.add_value("--names", "ANN,BEN", "the players' names; with --vs, your name (ANN), or both")
+        self.add_value(
+            "--names", "ANN,BEN", "the players' names; with --vs, your name (ANN), or both"
+        )
         self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
         self.add_opponent_options()
 
     def add_opponent_options(self) -> None:
         """Add who plays for the computer."""
         self.add_value(
-            "--vs", "LEVEL", "play against the computer, or a program (./my-bot); see `levels`", action="append"
+            "--vs",
+            "LEVEL",
+            "play against the computer, or a program (./my-bot); see `levels`",
+            action="append",
         )
         self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
         self.add_value(
@@ -195,7 +220,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_patience_option(self) -> None:
         """Add the time that a program has for a move."""
         self.add_value(
-            "--patience", "S", "seconds that a program has for a move (10)", type=parse_seconds, default=10.0
+            "--patience",
+            "S",
+            "seconds that a program has for a move (10)",
+            type=parse_seconds,
+            default=10.0,
         )
 
     def add_cluster_option(self) -> None:
@@ -229,7 +258,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_no_save_option(self) -> None:
         """Add whether the game is kept out of the database."""
-        self.add_flag("--no-save", "do not save anything in the database", default=argparse.SUPPRESS)
+        self.add_flag(
+            "--no-save", "do not save anything in the database", default=argparse.SUPPRESS
+        )
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""

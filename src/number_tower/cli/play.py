@@ -33,8 +33,14 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
     parser.add_examples(
-        ("tower play draft gentle", "play draft against the easiest level; `tower draft gentle` does the same"),
-        ("tower play race --target 21 --names Ann,Ben", "two people play race to 21 at one keyboard"),
+        (
+            "tower play draft gentle",
+            "play draft against the easiest level; `tower draft gentle` does the same",
+        ),
+        (
+            "tower play race --target 21 --names Ann,Ben",
+            "two people play race to 21 at one keyboard",
+        ),
     )
     parser.add_game_options()
     parser.add_level_argument()
@@ -77,7 +83,11 @@ def choose_opponent(args: Namespace) -> None:
         if args.vs is not None:
             raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
         args.vs = [args.level]
-    elif args.vs is None and "," not in (args.names or "") and (level := load_config().level) is not None:
+    elif (
+        args.vs is None
+        and "," not in (args.names or "")
+        and (level := load_config().level) is not None
+    ):
         args.vs = [level]
     if args.vs is not None and [spec.lower() for spec in args.vs] == [PEOPLE]:
         args.vs = None
@@ -85,19 +95,29 @@ def choose_opponent(args: Namespace) -> None:
 
 def _refuse_preset(args: Namespace) -> None:
     """Refuse the name of a preset in the place of a level, and say where it goes."""
-    if args.game in catalogue.list_names() and args.level in catalogue.load_named(args.game).presets:
+    if (
+        args.game in catalogue.list_names()
+        and args.level in catalogue.load_named(args.game).presets
+    ):
         raise CommandError(f"{args.level} is a preset, and not a level: add --preset {args.level}")
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
-        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file")
+        raise CommandError(
+            f"which game? One of {', '.join(catalogue.list_names())}, or a rule file"
+        )
     options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
         return catalogue.choose(
-            source, options, preset=args.preset, hidden=hidden, first=first, seed=getattr(args, "seed", None)
+            source,
+            options,
+            preset=args.preset,
+            hidden=hidden,
+            first=first,
+            seed=getattr(args, "seed", None),
         )
     except catalogue.OptionError as error:
         raise CommandError(
@@ -106,7 +126,9 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     except catalogue.UnknownPresetError as error:
         raise CommandError(f"--preset: {error}") from None
     except RulesError as error:
-        preset = {} if args.preset is None else catalogue.load(source).get_preset(args.preset).options
+        preset = (
+            {} if args.preset is None else catalogue.load(source).get_preset(args.preset).options
+        )
         whose = "preset" if error.key in preset else "game"
         conflict = f"; the {whose}'s own {error.key} does not fit that, so add --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
@@ -114,7 +136,9 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
 
 def read_rule_options(args: Namespace) -> dict[str, Any]:
     """Return the options of the rules that a call has."""
-    return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
+    return {
+        key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None
+    }
 
 
 def list_rule_options(args: Namespace) -> list[str]:
@@ -144,7 +168,12 @@ def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:
 
 
 def create_dialogue(
-    table: Table, terminal: Terminal, args: Namespace, *, person: str | None = None, saved: StoredGame | None = None
+    table: Table,
+    terminal: Terminal,
+    args: Namespace,
+    *,
+    person: str | None = None,
+    saved: StoredGame | None = None,
 ) -> Dialogue:
     """Return a dialogue with the opponents of a call, saved in its database; `saved` is the game there already."""
     opponents = create_opponents(args)
@@ -165,7 +194,9 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     from number_tower.session.search import StoppableSearch  # noqa: PLC0415 - likewise
 
     seed = None if args.seed is None else args.seed + number - 1
-    display = StoppableSearch() if opens_app(args) else SearchProgress("leaves the game", in_game=True)
+    display = (
+        StoppableSearch() if opens_app(args) else SearchProgress("leaves the game", in_game=True)
+    )
     with report_as("--vs: ", UnknownPlayerError):
         return Opponents.create(_read_seats(args), display, seed, args.patience)
 

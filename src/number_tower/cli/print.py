@@ -21,13 +21,22 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower print`."""
     parser.add_examples(
         ("tower print draft", "a sheet for draft, in the file draft.svg"),
-        ("tower print race --target 21 --paper letter --out race-21.svg", "race to 21, on paper of the size letter"),
+        (
+            "tower print race --target 21 --paper letter --out race-21.svg",
+            "race to 21, on paper of the size letter",
+        ),
     )
     parser.add_game_options()
     parser.add_argument(
-        "--paper", choices=tuple(PAPERS), type=str.lower, default=next(iter(PAPERS)), help="the size of the paper (a4)"
+        "--paper",
+        choices=tuple(PAPERS),
+        type=str.lower,
+        default=next(iter(PAPERS)),
+        help="the size of the paper (a4)",
     )
-    parser.add_value("--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)")
+    parser.add_value(
+        "--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)"
+    )
     parser.add_force_option()
 
 
@@ -43,7 +52,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     try:
         sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
     except SheetError as error:
-        advice = "; choose fewer with --blocks" if error.room and "blocks" in choice.book.options else ""
+        advice = (
+            "; choose fewer with --blocks" if error.room and "blocks" in choice.book.options else ""
+        )
         raise CommandError(f"{error}{advice}") from None
     if args.out == _STDOUT:
         terminal.write(sheet)
@@ -52,7 +63,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     file = find_output_file(path, "sheet", " (--out - prints it)", force=args.force)
     if file.suffix.lower() != ".svg":
         advice = "for a PDF, open the sheet in a browser and print it to a file"
-        raise CommandError(f"--out: expected a name that ends with .svg; got {format_path(path)}; {advice}")
+        raise CommandError(
+            f"--out: expected a name that ends with .svg; got {format_path(path)}; {advice}"
+        )
     with report_writing("sheet", path), open_replacing(file) as stream:
         stream.write(sheet)
     terminal.show(f"The sheet is in {format_path(path)}. Open it in a browser and print it.\n")

@@ -13,7 +13,13 @@ from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.app import ask_puzzles_in_app, opens_app
 from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
-from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
+from number_tower.cli.errors import (
+    CommandError,
+    InputEndedError,
+    print_error,
+    report_as,
+    report_stop,
+)
 from number_tower.cli.input import (
     GAME_COMMANDS,
     MovePrompt,
@@ -76,10 +82,16 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_game_options()
     parser.add_value(
-        "--grade", "1-5", "how hard the puzzles are, from 1 (easy) to 5 (hard)", type=int, choices=range(1, 6)
+        "--grade",
+        "1-5",
+        "how hard the puzzles are, from 1 (easy) to 5 (hard)",
+        type=int,
+        choices=range(1, 6),
     )
     parser.add_value("--day", "DATE", "the puzzle of a date, such as 2027-01-31", type=parse_day)
-    parser.add_value("--seed", "N", "the random seed: the same number gives the same puzzles", type=parse_seed)
+    parser.add_value(
+        "--seed", "N", "the random seed: the same number gives the same puzzles", type=parse_seed
+    )
     parser.add_value("--count", "N", "the number of puzzles", type=parse_count)
     parser.add_value("--name", "ANN", "your name, for `tower stats ANN`")
     parser.add_flag("--json", "print the puzzles and their answers as one JSON document")
@@ -119,7 +131,9 @@ def _choose_game(args: Namespace) -> GameChoice | None:
 class PuzzleSession:
     """Asks one puzzle after another, and counts the score and the streak."""
 
-    def __init__(self, source: PuzzleSource, terminal: Terminal, count: int | None, log: AttemptLog) -> None:
+    def __init__(
+        self, source: PuzzleSource, terminal: Terminal, count: int | None, log: AttemptLog
+    ) -> None:
         self._source = source
         self._log = log
         self._terminal = terminal
@@ -130,7 +144,10 @@ class PuzzleSession:
     def run(self) -> None:
         """Ask puzzles until there are enough of them, no more, or the player quits."""
         stopped = "the input ended before the puzzle was solved"
-        with closing(self._log), report_stop(stopped, lambda message: message + self._format_score(". ")):
+        with (
+            closing(self._log),
+            report_stop(stopped, lambda message: message + self._format_score(". ")),
+        ):
             self._ask_puzzles()
         if self._count is not None or self._asked > 1:
             self._terminal.show(self._format_score("\n", ".\n"))
@@ -139,7 +156,11 @@ class PuzzleSession:
         number = 0
         for number, (book, puzzle) in enumerate(islice(self._source, self._count), 1):
             if number == 1 and self._terminal.interactive:
-                again = f" The same puzzles again: --seed {self._source.seed}." if self._source.by_chance else ""
+                again = (
+                    f" The same puzzles again: --seed {self._source.seed}."
+                    if self._source.by_chance
+                    else ""
+                )
                 self._terminal.show(f"{format_commands(PUZZLE_COMMANDS, again)}\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleDialogue(puzzle, book, self._terminal, self._log, self._introduced).ask()
@@ -204,7 +225,9 @@ class PuzzleDialogue:
         self._solution = puzzle.solve()
         self._hinted = False
         reader = self._voice.reader
-        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=reader, introduced=self._introduced)
+        self._prompt = MovePrompt(
+            terminal, PUZZLE_COMMANDS, hints=False, reader=reader, introduced=self._introduced
+        )
 
     def ask(self) -> PuzzleResult | None:
         """Show the position, and ask until there is an answer; return None if the player quits."""
@@ -228,7 +251,9 @@ class PuzzleDialogue:
         if question.number is not None:
             return "Reasons come after the answer. To answer, type the number alone."
         if question.topic not in {"", "more"}:
-            idea = explain_idea(question.topic, self._voice.noun, list_helpful_ideas(self._puzzle.game.rules))
+            idea = explain_idea(
+                question.topic, self._voice.noun, list_helpful_ideas(self._puzzle.game.rules)
+            )
             questions = ["hint", *list_idea_questions(self._introduced)]
             return idea or refuse_topic(question.topic, questions)
         if self._hinted:
@@ -252,7 +277,9 @@ class PuzzleDialogue:
         self._show_move(reason, f"{verdict} {sentence}{introduction}")
         if is_right:
             return "right"
-        self._terminal.show(f"\n{self._format_solution(explain_move(self._solution, self._puzzle.answer))}\n")
+        self._terminal.show(
+            f"\n{self._format_solution(explain_move(self._solution, self._puzzle.answer))}\n"
+        )
         return "wrong"
 
     def _format_solution(self, reason: Reason) -> str:
@@ -334,7 +361,9 @@ def _print_json(source: PuzzleSource, count: int) -> None:
     if not puzzles:
         raise CommandError(source.explain_end(0))
     if len(puzzles) < count:
-        print_error(f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}")
+        print_error(
+            f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}"
+        )
     print(json.dumps({"seed": source.seed, "puzzles": puzzles}))
 
 

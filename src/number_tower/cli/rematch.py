@@ -36,16 +36,28 @@ _ANSWERS = {
 
 def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
     """Ask what follows a game that is over, until that is nothing."""
-    while terminal.interactive and dialogue.table.outcome is not None and not all(dialogue.table.automatic):
+    while (
+        terminal.interactive
+        and dialogue.table.outcome is not None
+        and not all(dialogue.table.automatic)
+    ):
         try:
             answer = _ask(dialogue, terminal)
-            level = _ask_level(terminal) if answer == "level" else answer if answer in list_levels() else None
+            level = (
+                _ask_level(terminal)
+                if answer == "level"
+                else answer
+                if answer in list_levels()
+                else None
+            )
         except InputEndedError:
             return
         if answer == "n" or (answer == "level" and level is None):
             return
         if answer == "review":
-            run_command(["review", _find_ref(dialogue)], Namespace(db=args.db, no_save=args.no_save))
+            run_command(
+                ["review", _find_ref(dialogue)], Namespace(db=args.db, no_save=args.no_save)
+            )
         elif answer == "undo":
             dialogue.undo_and_play()
         else:
@@ -72,10 +84,14 @@ def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
     while True:
         typed = terminal.ask(f"\nAgain? ({', '.join(choices)}) ").strip().lower()
         answer = _ANSWERS.get(typed, typed)
-        if answer in levels or (answer in {*_ANSWERS.values()} and (answer != "undo" or "undo" in choices)):
+        if answer in levels or (
+            answer in {*_ANSWERS.values()} and (answer != "undo" or "undo" in choices)
+        ):
             return answer
         if answer == "undo":
-            terminal.show("Only a move that just lost against the computer can be taken back now.\n")
+            terminal.show(
+                "Only a move that just lost against the computer can be taken back now.\n"
+            )
             continue
         nearest = find_nearest(typed, (*_ANSWERS, *levels))
         meant = "" if nearest is None or nearest == "undo" else f" Did you mean {nearest}?"
@@ -88,13 +104,19 @@ def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
 def _ask_level(terminal: Terminal) -> str | None:
     """Ask for a level, until it is one; None if there is to be no other game."""
     while True:
-        typed = terminal.ask(f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) ").strip().lower()
+        typed = (
+            terminal.ask(f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) ")
+            .strip()
+            .lower()
+        )
         if typed in list_levels():
             return typed
         if _ANSWERS.get(typed) == "n":
             return None
         nearest = find_nearest(typed, list_levels())
-        terminal.show(f"There is no level {format_value(typed)}.{f' Did you mean {nearest}?' if nearest else ''}\n")
+        terminal.show(
+            f"There is no level {format_value(typed)}.{f' Did you mean {nearest}?' if nearest else ''}\n"
+        )
 
 
 def _find_ref(dialogue: Dialogue) -> str:
@@ -110,14 +132,19 @@ def _choose_level(args: Namespace, level: str) -> Namespace:
     return Namespace(**{**vars(args), **opponent})
 
 
-def _create_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal, *, same_players: bool) -> Dialogue:
+def _create_rematch(
+    dialogue: Dialogue, args: Namespace, terminal: Terminal, *, same_players: bool
+) -> Dialogue:
     """Return the same game again; the other player begins, and a computer plays with a new seed."""
     before = dialogue.table
     choice = GameChoice(before.book, before.game.rules, before.hidden, 1 - before.game.first)
     names, person = before.names, None
     if not same_players:
         seat = before.automatic.index(False)
-        names, person = None, before.names[seat] if before.names is not None and args.vs is not None else None
+        names, person = (
+            None,
+            before.names[seat] if before.names is not None and args.vs is not None else None,
+        )
     call = Namespace(**{**vars(args), "seed": None})
     rematch = create_dialogue(Table.start(choice, names), terminal, call, person=person)
     rematch.introduced = True

@@ -24,6 +24,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Print a game again."""
     table, _ = find_game(args, args.ref)
-    Dialogue(GameSession(table), terminal, reader=SPECTATOR if any(table.automatic) else BOTH).narrate()
+    Dialogue(
+        GameSession(table), terminal, reader=SPECTATOR if any(table.automatic) else BOTH
+    ).narrate()
     if table.outcome is None:
         terminal.show("\nThe record ends here. The game is unfinished.\n")

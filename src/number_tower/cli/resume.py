@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from number_tower import record, store
 from number_tower.cli.app import opens_app, play_in_app
-from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
+from number_tower.cli.database import (
+    FoundGame,
+    LazyStore,
+    choose_store,
+    find_game,
+    is_game_id,
+    is_match_id,
+)
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
 from number_tower.cli.options import CommandParser
@@ -44,14 +51,22 @@ def run(args: Namespace, terminal: Terminal) -> None:
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over
-        resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
+        resume_match(
+            args if over else _restore_opponents(args, found.seats, terminal), found, terminal
+        )
         if over:
             terminal.show("\nThis match is over, so there is nothing to resume.\n")
         return
     table, saved = found
-    call = args if saved is None or table.outcome is not None else _restore_opponents(args, saved.seats, terminal)
+    call = (
+        args
+        if saved is None or table.outcome is not None
+        else _restore_opponents(args, saved.seats, terminal)
+    )
     if saved is not None and call.vs is not None:
-        table = Opponents.clear_default_names(table, saved.seats.players, get_voice(table.book).players)
+        table = Opponents.clear_default_names(
+            table, saved.seats.players, get_voice(table.book).players
+        )
     dialogue = create_dialogue(table, terminal, call, saved=saved)
     if saved is None and args.vs is None and table.outcome is None and table.names is not None:
         _mention_levels(table.names, terminal)
@@ -73,7 +88,9 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
     opponents = [spec for spec in seats.players if spec is not None]
     if args.vs is not None or not opponents:
         return args
-    if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
+    if unknown := [
+        spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}
+    ]:
         terminal.show(
             f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
         )
@@ -100,8 +117,17 @@ def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:
     """Find the game or match of a REF, or the last unfinished one. A match is found by its current game, too."""
     if args.ref is not None and is_match_id(args.ref):
         return _load_match(args, int(args.ref[1:]))
-    found = _find_last_unfinished(args) if args.ref is None else _find_saved_copy(args, find_game(args, args.ref))
-    if not isinstance(found, FoundGame) or found.saved is None or found.saved.slot is None or found.table.outcome:
+    found = (
+        _find_last_unfinished(args)
+        if args.ref is None
+        else _find_saved_copy(args, find_game(args, args.ref))
+    )
+    if (
+        not isinstance(found, FoundGame)
+        or found.saved is None
+        or found.saved.slot is None
+        or found.table.outcome
+    ):
         return found
     match = _load_match(args, found.saved.slot.match)
     return match if match.current is not None and match.current.id == found.saved.id else found
@@ -118,13 +144,16 @@ def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
 
 
 def _load_match(args: Namespace, identity: int) -> StoredMatch:
-    return LazyStore(args.db).query(lambda opened: store.matches.get_match(opened, identity), f"match m{identity}")
+    return LazyStore(args.db).query(
+        lambda opened: store.matches.get_match(opened, identity), f"match m{identity}"
+    )
 
 
 def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     """Return the game that was left last before its end, or the match that was left between two games."""
     game, match = LazyStore(args.db).query(
-        lambda opened: (opened.find_unfinished(), store.matches.find_unfinished_match(opened)), "unfinished game"
+        lambda opened: (opened.find_unfinished(), store.matches.find_unfinished_match(opened)),
+        "unfinished game",
     )
     if match is not None and (game is None or match.changed > game.changed):
         return _load_match(args, match.id)

@@ -36,7 +36,11 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
     parser.add_force_option()
     parser.add_value(
-        "--seconds", "S", "seconds to think about each position at most (20)", type=parse_seconds, default=20.0
+        "--seconds",
+        "S",
+        "seconds to think about each position at most (20)",
+        type=parse_seconds,
+        default=20.0,
     )
 
 
@@ -47,11 +51,15 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.force and (args.svg is None or printed):
         raise CommandError("--force is only for --svg FILE")
     if printed and args.json:
-        raise CommandError("--json and --svg - cannot both be printed; give --svg a file name, or leave one out")
+        raise CommandError(
+            "--json and --svg - cannot both be printed; give --svg a file name, or leave one out"
+        )
     file = None if args.svg is None or printed else _check_picture_file(args.svg, force=args.force)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
-        reviewed = review(table.game, declared=table.declared, seconds=args.seconds, progress=progress.update)
+        reviewed = review(
+            table.game, declared=table.declared, seconds=args.seconds, progress=progress.update
+        )
     if printed:
         terminal.write(draw_review(reviewed, words, table.book.title))
         return
@@ -79,7 +87,9 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
     if turning_point := words.format_turning_point(reviewed):
         terminal.show(f"\n{turning_point}\n")
     if reviewed.moves:
-        terminal.show("\n" + "".join(f"{words.format_accuracy(reviewed, seat)}\n" for seat in (0, 1)))
+        terminal.show(
+            "\n" + "".join(f"{words.format_accuracy(reviewed, seat)}\n" for seat in (0, 1))
+        )
         if important := words.explain_accuracy(reviewed):
             terminal.show(f"({important})\n")
     if unsolved := words.format_unsolved(reviewed):
@@ -90,26 +100,44 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     """Print a row for each move, and beneath each mistake what would have been better."""
     narrow = terminal.columns < _NARROW
     unknown = "-" if narrow else "unknown"
-    width = max(len(_format_value(worth, unknown)) for move in reviewed.moves for worth in (move.before, move.after))
+    width = max(
+        len(_format_value(worth, unknown))
+        for move in reviewed.moves
+        for worth in (move.before, move.after)
+    )
     rows = []
     for move in reviewed.moves:
         before, after = (_format_value(worth, unknown) for worth in (move.before, move.after))
         name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
-        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * (move.forced and not narrow)
-        values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
+        note = (
+            terminal.paint(move.mark, _MISTAKE_COLOUR)
+            if move.mark
+            else "forced" * (move.forced and not narrow)
+        )
+        values = (
+            f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
+        )
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
     longest_name = {}
     if narrow:
-        heads, longest_name = ("move", "player", "block", "value"), {"player": terminal.columns - width * 2 - 23}
+        heads, longest_name = (
+            ("move", "player", "block", "value"),
+            {"player": terminal.columns - width * 2 - 23},
+        )
     table = format_table(heads, "><><", rows, colour=terminal.colour, max_widths=longest_name)
     heading, *lines = table.splitlines()
     terminal.write(f"{heading}\n")
     indent, introduced = " " * (6 if narrow else 8), set[str]()
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in (*["forced"] * (move.forced and narrow), *words.list_remarks(move, introduced)):
-            terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
+        for sentence in (
+            *["forced"] * (move.forced and narrow),
+            *words.list_remarks(move, introduced),
+        ):
+            terminal.write(
+                f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n"
+            )
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
 
@@ -135,7 +163,9 @@ def _print_json(reviewed: GameReview, words: ReviewText, table: Table) -> None:
         "first": table.game.first + 1,
         "moves": table.game.moves,
         "result": None if outcome is None else {"winner": seat, "reason": outcome.reason},
-        "values": [None if value is None else ("draw", "win", "loss")[value] for value in reviewed.values],
+        "values": [
+            None if value is None else ("draw", "win", "loss")[value] for value in reviewed.values
+        ],
         "review": [_move_to_json(move, words) for move in reviewed.moves],
         "turning_point": None if turning is None else turning.ply,
         "accuracy": [

@@ -29,7 +29,9 @@ def find_output_file(path: str, what: str, advice: str = "", *, force: bool = Fa
         if not file.parent.is_dir():
             raise FileNotFoundError(0, f"there is no folder {format_path(str(file.parent))}")
         if file.exists() and not file.is_file():
-            raise CommandError(f"{format_path(path)} is not a file that a {what} can be saved to{advice}")
+            raise CommandError(
+                f"{format_path(path)} is not a file that a {what} can be saved to{advice}"
+            )
     if not force:
         refuse_existing(path)
     return file
@@ -38,13 +40,17 @@ def find_output_file(path: str, what: str, advice: str = "", *, force: bool = Fa
 def refuse_existing(path: str) -> None:
     """Report a file that exists already: nothing is replaced unless that is asked for."""
     if os.path.lexists(os.path.realpath(path)):
-        raise CommandError(f"{format_path(path)} exists already; choose another file, or add --force to replace it")
+        raise CommandError(
+            f"{format_path(path)} exists already; choose another file, or add --force to replace it"
+        )
 
 
 class SaveFile:
     """A file that holds the record of one game."""
 
-    def __init__(self, path: str, format_record: Callable[[Table, str | None], str] = record.to_json) -> None:
+    def __init__(
+        self, path: str, format_record: Callable[[Table, str | None], str] = record.to_json
+    ) -> None:
         self.path = path
         self.key: str | None = None
         """The game's key in a database, if it is saved there as well."""
@@ -60,10 +66,16 @@ class SaveFile:
             return None
         with open(path, encoding="utf-8-sig") as stream:
             is_json = stream.read(1000).lstrip().startswith("{")
-        return cls(path) if is_json else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
+        return (
+            cls(path)
+            if is_json
+            else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
+        )
 
     @classmethod
-    def create(cls, path: str, table: Table, key: str | None = None, *, force: bool = False) -> SaveFile:
+    def create(
+        cls, path: str, table: Table, key: str | None = None, *, force: bool = False
+    ) -> SaveFile:
         """Write the first record of a game; with `force`, in place of a file that exists."""
         find_output_file(path, "game", force=force)
         savefile = cls(path)

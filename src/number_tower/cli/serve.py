@@ -27,12 +27,18 @@ def add_arguments(parser: CommandParser) -> None:
         ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
     )
     parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
-    parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
+    parse_port = make_number_parser(
+        parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535
+    )
     parser.add_value(
-        "--host", "HOST", "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)"
+        "--host",
+        "HOST",
+        "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)",
     )
     parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
-    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)")
+    parser.add_db_option(
+        "the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)"
+    )
     parser.add_value(
         "--proxy",
         "ADDRESSES",
@@ -40,7 +46,9 @@ def add_arguments(parser: CommandParser) -> None:
         nargs="?",
         const="",
     )
-    parser.add_value("--public-url", "URL", "the address that people open, if a proxy gives it another")
+    parser.add_value(
+        "--public-url", "URL", "the address that people open, if a proxy gives it another"
+    )
     parser.add_value(
         "--host-name",
         "NAMES",
@@ -56,7 +64,10 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_flag("--no-limits", "do not limit the number of requests")
     parser.add_value(
-        "--workers", "N", "processes that think about positions (all cores but one; at most 4)", type=parse_count
+        "--workers",
+        "N",
+        "processes that think about positions (all cores but one; at most 4)",
+        type=parse_count,
     )
     parser.add_value(
         "--keep-days",
@@ -69,7 +80,11 @@ def add_arguments(parser: CommandParser) -> None:
         "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)",
         default="4G",
     )
-    parser.add_argument("--log", choices=("json", "text"), help="the format of the log (text on a terminal, else json)")
+    parser.add_argument(
+        "--log",
+        choices=("json", "text"),
+        help="the format of the log (text on a terminal, else json)",
+    )
     parser.add_flag("--quiet", "log only problems")
     parser.add_value(
         "--metrics",
@@ -105,7 +120,10 @@ def _read_settings(args: Namespace) -> settings.Settings:
         host=settings.HOST if args.host is None else args.host,
         port=args.port,
         proxy=read(
-            "--proxy", settings.parse_proxies, ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy, ()
+            "--proxy",
+            settings.parse_proxies,
+            ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy,
+            (),
         ),
         public_url=read("--public-url", settings.parse_public_url, args.public_url, None),
         host_names=read("--host-name", settings.parse_host_names, args.host_name, ()),

@@ -20,7 +20,13 @@ from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS, Worth
 from number_tower.table import Table
-from number_tower.text import LONGEST_LIST, format_text, format_value, make_sentence, summarize_numbers
+from number_tower.text import (
+    LONGEST_LIST,
+    format_text,
+    format_value,
+    make_sentence,
+    summarize_numbers,
+)
 from number_tower.voice import BOTH, get_voice
 
 if TYPE_CHECKING:
@@ -45,13 +51,17 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_flag("--line", "also print one best line of play to the end")
     parser.add_flag("--all", "list every move, even thousands of them")
-    parser.add_flag("--values", "only win, draw or loss, without the number of plies: often much faster")
+    parser.add_flag(
+        "--values", "only win, draw or loss, without the number of plies: often much faster"
+    )
     parser.add_value("--seconds", "S", "stop after S seconds (exit code 3)", type=parse_seconds)
     parser.add_value(
         "--memory",
         "M",
         "use at most M MiB of memory for tables (512)",
-        type=make_number_parser(parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1),
+        type=make_number_parser(
+            parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1
+        ),
     )
 
 
@@ -64,7 +74,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     with SearchProgress() as progress:
         with report_as("", NotSolvedError, code=NOT_SOLVED):
             solution = solve(
-                table.game, plies=not args.values, seconds=args.seconds, memory=args.memory, progress=progress.update
+                table.game,
+                plies=not args.values,
+                seconds=args.seconds,
+                memory=args.memory,
+                progress=progress.update,
             )
         if not args.json:
             progress.clear()
@@ -93,7 +107,9 @@ def _find_table(args: Namespace) -> Table:
     if source is None or source.lower() in catalogue.list_names() or source.endswith(".toml"):
         return Table.start(choose_game(args, source))
     known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
-    table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
+    table, _ = find_game(
+        args, source, f"there is no game, file or record {format_value(source)}; {known}"
+    )
     for option in list_rule_options(args):
         raise CommandError(f"--{option} is only for a game; a record has its own rules")
     return table
@@ -105,12 +121,20 @@ def _play_moves(table: Table, moves: str | None) -> Table:
     for text in [] if moves is None else moves.split(","):
         block = parse_number(text)
         if block is None:
-            raise CommandError(f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}")
+            raise CommandError(
+                f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
+            )
         try:
             game = game.play(block)
         except MoveError as error:
-            legal = f"these can: {summarize_numbers(game.legal)}" if game.legal else "the game is over there"
-            problem = f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
+            legal = (
+                f"these can: {summarize_numbers(game.legal)}"
+                if game.legal
+                else "the game is over there"
+            )
+            problem = (
+                f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
+            )
             reason = error.reason.replace("_", " ")
             raise CommandError(f"--moves: {problem} ({reason}); {legal}") from None
     return replace(table, game=game, declared=None, log=())
@@ -122,14 +146,17 @@ def _show_line(line: list[int], table: Table, terminal: Terminal, *, best: bool)
     terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
     for block in line:
         table = table.play(block)
-    Dialogue(GameSession(table), terminal, reader=BOTH).narrate(since=len(table.game.moves) - len(line))
+    Dialogue(GameSession(table), terminal, reader=BOTH).narrate(
+        since=len(table.game.moves) - len(line)
+    )
 
 
 def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
     """Return every move with its value, the best first; of equals, the smaller block."""
     best = frozenset(solution.best)
     return sorted(
-        solution.moves.items(), key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0])
+        solution.moves.items(),
+        key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
     )
 
 
@@ -147,7 +174,11 @@ def _format_verdict(solution: Solution, table: Table) -> str:
     """Return the value of the position as a sentence."""
     outcome, voice = table.game.outcome, get_voice(table.book)
     if outcome is not None:
-        result = "drawn" if outcome.winner is None else f"{voice.get_name(table, outcome.winner)} has won"
+        result = (
+            "drawn"
+            if outcome.winner is None
+            else f"{voice.get_name(table, outcome.winner)} has won"
+        )
         return f"The game is over: {result}."
     mover = f"{voice.get_name(table, table.game.to_move)}, to move, {VALUE_VERBS[solution.value]}"
     if solution.plies is None:
@@ -162,7 +193,9 @@ def _format_plies(count: int) -> str:
 def _describe_method(solution: Solution, args: Namespace) -> str:
     """Say by which method the value was found, and what was not found."""
     found = f"Found by {solution.method}."
-    if args.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
+    if args.values or all(
+        worth.plies is not None for worth in (solution.worth, *solution.moves.values())
+    ):
         return found
     if args.seconds is None:
         return f"{found} How many plies it takes is not known; --seconds 60 searches up to a minute for them."
@@ -184,9 +217,15 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
             label = terminal.paint(kind, code) + " " * (4 - len(kind))
-            terminal.show(f"  {label}  {len(blocks):,} of {len(ranked):,} moves: {summarize_numbers(blocks)}\n")
+            terminal.show(
+                f"  {label}  {len(blocks):,} of {len(ranked):,} moves: {summarize_numbers(blocks)}\n"
+            )
     best, worth = ranked[0]
-    known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
+    known = (
+        ""
+        if worth.plies is None
+        else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
+    )
     terminal.show(f"\n{known}`--all` lists every move.\n")
 
 

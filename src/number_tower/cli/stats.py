@@ -66,7 +66,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     else:
         _print_text(found, terminal)
         if found.unjudged:
-            games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
+            games = (
+                "1 finished game is"
+                if found.unjudged == 1
+                else f"{found.unjudged:,} finished games are"
+            )
             missing = f"{'Stopped: ' if stopped else ''}{games} not included in the accuracy yet."
             terminal.show(f"\n{missing}\nContinue with: tower stats{store.db_option}\n")
 
@@ -85,7 +89,9 @@ def _check_name(name: str, known: Sequence[str]) -> None:
     """Refuse an unknown name, unless no names are known."""
     if not known:
         return
-    nearest = sorted(known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio())
+    nearest = sorted(
+        known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio()
+    )
     listed = ", ".join(format_text(each, 40) for each in nearest[:_MOST_NAMES])
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
     raise CommandError(f"no player is called {format_value(name)}; the players are {listed}{more}")
@@ -97,7 +103,9 @@ def _judge_games(store: Store, name: str | None) -> bool:
     try:
         with (
             show_progress("games", "shows what is known so far") as update,
-            closing(statistics.judge_games(store, None if name is None else name.casefold())) as progress,
+            closing(
+                statistics.judge_games(store, None if name is None else name.casefold())
+            ) as progress,
         ):
             for done, total in progress:
                 update(done, total)
@@ -147,31 +155,47 @@ def _format_headline(found: Statistics) -> str:
 
 def _print_players(found: Statistics, terminal: Terminal) -> None:
     rows = [
-        ((_shorten_name(each.name), each.kind, each.tally.games, *each.tally), _split_accuracy(each.accuracy))
+        (
+            (_shorten_name(each.name), each.kind, each.tally.games, *each.tally),
+            _split_accuracy(each.accuracy),
+        )
         for each in found.players[:MOST_PLAYERS]
     ]
-    _print_table(("Players", "", "games", "won", "drawn", "lost", "accuracy"), rows, _SHARE, terminal)
+    _print_table(
+        ("Players", "", "games", "won", "drawn", "lost", "accuracy"), rows, _SHARE, terminal
+    )
     if len(found.players) > MOST_PLAYERS:
         terminal.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
     if found.among_computers:
-        terminal.show(f"  {format_count(found.among_computers, 'game')} without a person: counted only here\n")
+        terminal.show(
+            f"  {format_count(found.among_computers, 'game')} without a person: counted only here\n"
+        )
 
 
 def _print_games(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
     for each in found.results:
         share = _format_percent(each.began.won, each.began.games)
-        rows.append(((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0]))
-    _print_table(("By game", "starter won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal)
+        rows.append(
+            ((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0])
+        )
+    _print_table(
+        ("By game", "starter won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal
+    )
     if rows:
         terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
 
 
 def _print_results(found: Statistics, terminal: Terminal) -> None:
     rows = [row for each in found.results for row in _list_seat_rows(each)]
-    began, second = (Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second"))
+    began, second = (
+        Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second")
+    )
     if began.games and second.games:
-        rows += [_format_result("all games, started", began), _format_result("all games, second", second)]
+        rows += [
+            _format_result("all games, started", began),
+            _format_result("all games, second", second),
+        ]
     _print_table(("Results", "games", "won", "drawn", "lost", "won"), rows, _RESULTS, terminal)
     if rows:
         terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
@@ -179,7 +203,10 @@ def _print_results(found: Statistics, terminal: Terminal) -> None:
 
 def _list_seat_rows(ground: ResultsByGame) -> Iterator[BarRow]:
     """Write the results in one game, and beneath them those in each seat; all in one seat make one line."""
-    game, played = _shorten_name(ground.game), [seat for seat, tally in enumerate(ground.seats, 1) if tally.games]
+    game, played = (
+        _shorten_name(ground.game),
+        [seat for seat, tally in enumerate(ground.seats, 1) if tally.games],
+    )
     if len(played) == 1:
         yield _format_result(f"{game}, seat {played[0]}", ground.seats[played[0] - 1])
         return
@@ -193,16 +220,25 @@ def _format_result(label: str, tally: Tally) -> BarRow:
 
 
 def _describe_abandoned(found: Statistics) -> str:
-    return f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n" if found.abandoned else ""
+    return (
+        f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n"
+        if found.abandoned
+        else ""
+    )
 
 
 def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
     periods = list(found.periods)
     if found.by == "games":
-        periods = [each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods]
+        periods = [
+            each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods
+        ]
     if len(periods) > 1:
         periods.append(Period("total", sum(each.games for each in periods), found.accuracy))
-    rows = [((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy)) for each in periods]
+    rows = [
+        ((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy))
+        for each in periods
+    ]
     title = "Accuracy" if found.name else "People's accuracy"
     _print_table((title, "games", "important", "right"), rows, _SHARE, terminal)
     if rows:
@@ -216,8 +252,14 @@ def _print_streak(found: Statistics, terminal: Terminal) -> None:
     if not best:
         terminal.show("\nBest streak: no game won yet.\n")
         return
-    more = f", by {format_text(by or '')}." if found.name is None else f". Current streak: {current:,}."
-    terminal.show(f"\nBest streak: {format_count(best, 'win')}{' in a row' if best > 1 else ''}{more}\n")
+    more = (
+        f", by {format_text(by or '')}."
+        if found.name is None
+        else f". Current streak: {current:,}."
+    )
+    terminal.show(
+        f"\nBest streak: {format_count(best, 'win')}{' in a row' if best > 1 else ''}{more}\n"
+    )
 
 
 def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
@@ -225,10 +267,14 @@ def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
     for each in found.puzzles:
         cells = (f"grade {each.grade}", each.tried, each.right, each.wrong, each.skipped)
         rows.append((cells, (each.right, each.tried - each.right)))
-    _print_table(("Puzzles", "tried", "right", "wrong", "skipped", "solved"), rows, _SHARE, terminal)
+    _print_table(
+        ("Puzzles", "tried", "right", "wrong", "skipped", "solved"), rows, _SHARE, terminal
+    )
 
 
-def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], terminal: Terminal) -> None:
+def _print_table(
+    heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], terminal: Terminal
+) -> None:
     """Print a table, if it has rows; the bars have the room that the other columns leave.
 
     The last head is that of the bars; with a head, their first part is also written in percent.
@@ -238,7 +284,9 @@ def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[
     bare = _format_bars(heads, rows, marks, 0)
     room = min(MAX_WIDTH, terminal.columns) - max(map(count_cells, bare.splitlines())) - 4
     size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(heads[-1]) - 2) else 0
-    terminal.write(f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour, width=terminal.columns)}")
+    terminal.write(
+        f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour, width=terminal.columns)}"
+    )
 
 
 def _format_bars(
@@ -259,10 +307,14 @@ def _format_bars(
         cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
     sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
     bars = [bar_head] * bool(size)
-    return format_table((*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour, width=width)
+    return format_table(
+        (*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour, width=width
+    )
 
 
-def draw_bar(parts: Sequence[int], marks: Mapping[str, str], width: int, *, colour: bool = False) -> str:
+def draw_bar(
+    parts: Sequence[int], marks: Mapping[str, str], width: int, *, colour: bool = False
+) -> str:
     """Draw a bar in which each part is as long as its share, with a mark and a colour of its own."""
     pieces = [mark * size for mark, size in zip(marks, split_width(parts, width), strict=True)]
     if colour:
@@ -276,15 +328,23 @@ def split_width(parts: Sequence[int], width: int) -> list[int]:
     sizes = [max(part * width // whole, bool(part)) for part in parts]
     while any(parts) and (left := width - sum(sizes)):
         step = 1 if left > 0 else -1
-        places = [place for place, size in enumerate(sizes) if parts[place] and (step > 0 or size > 1)]
-        sizes[max(places, key=lambda place: step * (parts[place] * width - sizes[place] * whole))] += step
+        places = [
+            place for place, size in enumerate(sizes) if parts[place] and (step > 0 or size > 1)
+        ]
+        sizes[
+            max(places, key=lambda place: step * (parts[place] * width - sizes[place] * whole))
+        ] += step
     return sizes
 
 
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    return name if count_cells(name) <= _LONGEST_NAME else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
+    return (
+        name
+        if count_cells(name) <= _LONGEST_NAME
+        else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
+    )
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
@@ -324,7 +384,10 @@ def _print_json(found: Statistics) -> None:
         "results": [
             {
                 "game": each.game,
-                "seats": [{"seat": seat, **_tally_to_json(tally)} for seat, tally in enumerate(each.seats, 1)],
+                "seats": [
+                    {"seat": seat, **_tally_to_json(tally)}
+                    for seat, tally in enumerate(each.seats, 1)
+                ],
                 "began": _tally_to_json(each.began),
                 "second": _tally_to_json(each.second),
             }
@@ -334,11 +397,14 @@ def _print_json(found: Statistics) -> None:
             **_accuracy_to_json(found.accuracy),
             "by": found.by,
             "over_time": [
-                {"when": span.label, "games": span.games, **_accuracy_to_json(span.accuracy)} for span in found.periods
+                {"when": span.label, "games": span.games, **_accuracy_to_json(span.accuracy)}
+                for span in found.periods
             ],
         },
         "streak": found.streak._asdict(),
-        "puzzles": [{"grade": each.grade, "tried": each.tried, **each._asdict()} for each in found.puzzles],
+        "puzzles": [
+            {"grade": each.grade, "tried": each.tried, **each._asdict()} for each in found.puzzles
+        ],
     }
     print(json.dumps(document, ensure_ascii=False))
 

@@ -41,7 +41,9 @@ class Terminal:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
-                with suppress(OSError):  # fails for a stream that was read from; it was configured before that
+                with suppress(
+                    OSError
+                ):  # fails for a stream that was read from; it was configured before that
                     reconfigure(errors="replace")
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
         self._visible = is_visible(sys.stdout)
@@ -77,7 +79,10 @@ class Terminal:
 
     def confirm(self, question: str) -> bool:
         """Ask once whether to do something; where nobody can be asked, it is done."""
-        return not self.interactive or self.ask(f"{question} (y, n) ").strip().lower() in {"y", "yes"}
+        return not self.interactive or self.ask(f"{question} (y, n) ").strip().lower() in {
+            "y",
+            "yes",
+        }
 
     def show_event(self, message: Message) -> None:
         """Show a message of the game's voice; the reader's defeat without colour."""
@@ -130,7 +135,10 @@ def count_cells(text: str) -> int:
     """Return how many columns of a terminal a text takes: some characters take two, and some none."""
     if text.isascii():
         return len(text)
-    return sum(0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def _wrap_line(line: str, columns: int, indent: str) -> str:

@@ -49,10 +49,14 @@ def run_export(args: Namespace, terminal: Terminal) -> None:
     games = puzzles = 0
     with _open_output(args.file) as stream:
         if not store.missing:
-            games, puzzles = store.query(lambda database: _write_games(database, wanted, stream), "game")
+            games, puzzles = store.query(
+                lambda database: _write_games(database, wanted, stream), "game"
+            )
     if args.file is not None:
         more = f" and {format_count(puzzles, 'puzzle')}" if puzzles else ""
-        terminal.show(f"Exported {format_count(games, 'game')}{more} to {format_path(args.file)}.\n")
+        terminal.show(
+            f"Exported {format_count(games, 'game')}{more} to {format_path(args.file)}.\n"
+        )
 
 
 def _is_stream(path: str) -> bool:
@@ -85,7 +89,8 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.exists(folder):
         raise CommandError(
-            f"{format_path(path)} cannot be written: there is no folder {format_path(folder)}", code=FAILED
+            f"{format_path(path)} cannot be written: there is no folder {format_path(folder)}",
+            code=FAILED,
         )
     with (
         report_as(f"{format_path(path)} cannot be written: ", OSError, code=FAILED),
@@ -113,7 +118,9 @@ def run_import(args: Namespace, terminal: Terminal) -> None:
         nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
     ):
         lines = _read_lines(stream)
-        result = LazyStore(args.db).query(lambda database: import_games(database, lines), "game", create=True)
+        result = LazyStore(args.db).query(
+            lambda database: import_games(database, lines), "game", create=True
+        )
     terminal.show(_describe_import(result))
 
 

@@ -62,11 +62,15 @@ class PositionAnalysis(NamedTuple):
         return self.value is not None and all(move.value is not None for move in self.moves)
 
 
-def find_hint(game: Game, seconds: float, *, progress: Callable[[Progress], object] | None = None) -> Hint | None:
+def find_hint(
+    game: Game, seconds: float, *, progress: Callable[[Progress], object] | None = None
+) -> Hint | None:
     """Make a hint within `seconds`, without the plies if need be; None if that is not enough."""
     for plies, part in ((True, 0.6), (False, 0.4)):
         with suppress(NotSolvedError):
-            return hint(solve(game, plies=plies, seconds=part * seconds, memory=MEMORY, progress=progress))
+            return hint(
+                solve(game, plies=plies, seconds=part * seconds, memory=MEMORY, progress=progress)
+            )
     return None
 
 
@@ -77,12 +81,18 @@ def analyse_table(
     voice, game = get_voice(table.book), table.game
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     if (over := get_final_worth(game.position)) is not None:
-        return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")
+        return PositionAnalysis(
+            over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), ""
+        )
     solution = _solve(game, seconds, progress)
     worths = _value_endings(game) if solution is None else solution.find_values()
     known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
     player, opponent = names[game.to_move], names[1 - game.to_move]
-    found = {} if solution is None else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
+    found = (
+        {}
+        if solution is None
+        else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
+    )
     reasons = {
         block: format_reason(reason, player=player, opponent=opponent, noun=voice.noun)
         for block, reason in found.items()
@@ -95,11 +105,17 @@ def analyse_table(
     if solution is None:
         within = f"{seconds:g} {pluralize('second', seconds)}"
         verdict = f"What this position is worth was not found out within {within}, and a guess would be no help."
-        note = "Only moves that end the game at once are valued here." if worths else "No move is valued here."
+        note = (
+            "Only moves that end the game at once are valued here."
+            if worths
+            else "No move is valued here."
+        )
         return PositionAnalysis(None, None, verdict, "", moves, note)
     verdict = _format_verdict(solution.worth, game, names, voice.noun)
     ideas = _collect_ideas(filter(None, found.values()), voice.noun)
-    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas)
+    return PositionAnalysis(
+        *solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas
+    )
 
 
 def describe_start(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
@@ -135,7 +151,9 @@ def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
         return ""
     if not analysis.moves:
         return f"The first player cannot place any {noun}. Try smaller {noun}s, or other first {noun}s."
-    at_once = sorted(move.block for move in analysis.moves if move.value == "win" and move.plies == 1)
+    at_once = sorted(
+        move.block for move in analysis.moves if move.value == "win" and move.plies == 1
+    )
     if len(at_once) == len(analysis.moves):
         return f"The game is over after one {noun}. Try other {noun}s or another target."
     if at_once:
@@ -150,7 +168,9 @@ def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
     }[analysis.value]
 
 
-def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | None) -> Solution | None:
+def _solve(
+    game: Game, seconds: float, progress: Callable[[Progress], object] | None
+) -> Solution | None:
     """Solve a position; where its plies take too long, at least its value."""
     for plies, part, most in ((True, 0.6, 1.0), (False, 0.4, 0.4)):
         limits = SearchLimits(memory=MEMORY, progress=progress)
@@ -182,7 +202,9 @@ def _format_verdict(worth: Worth, game: Game, names: tuple[str, str], noun: str)
     """Write the value of a position in a sentence."""
     if game.outcome is not None:
         winner = game.outcome.winner
-        return f"The game is over: {'it is a draw' if winner is None else f'{names[winner]} has won'}."
+        return (
+            f"The game is over: {'it is a draw' if winner is None else f'{names[winner]} has won'}."
+        )
     best = f"{names[game.to_move]}, to move, {_VERBS[worth.value]} if both play their best"
     if worth.plies is None:
         return f"{best}."

@@ -71,11 +71,15 @@ class DailyRecord:
         place = min(len(tried.tries), MOST_TRIES) - 1
         counts = tuple(number + (each == place) for each, number in enumerate(self.counts))
         streak = self.streak + 1
-        return replace(tried, result="solved", streak=streak, best=max(self.best, streak), counts=counts)
+        return replace(
+            tried, result="solved", streak=streak, best=max(self.best, streak), counts=counts
+        )
 
     def give_up(self) -> DailyRecord:
         """Return the record after the answer was shown: the streak ends."""
-        return self if self.is_done else replace(self, result="shown", streak=0, shown=self.shown + 1)
+        return (
+            self if self.is_done else replace(self, result="shown", streak=0, shown=self.shown + 1)
+        )
 
     def to_text(self) -> str:
         """Write the record in characters that a cookie can hold."""
@@ -89,12 +93,17 @@ class DailyRecord:
         found = _TEXT.fullmatch(text)
         if found is None:
             return cls()
-        result: DailyResult = "solved" if found["result"] == "solved" else "shown" if found["result"] else ""
+        result: DailyResult = (
+            "solved" if found["result"] == "solved" else "shown" if found["result"] else ""
+        )
         try:
             day = date.fromisoformat(found["day"])
         except ValueError:
             return cls()
-        tries, counts = (tuple(map(int, found[key].split("-"))) if found[key] else () for key in ("tries", "counts"))
+        tries, counts = (
+            tuple(map(int, found[key].split("-"))) if found[key] else ()
+            for key in ("tries", "counts")
+        )
         streak, best, shown = (int(found[key]) for key in ("streak", "best", "shown"))
         return cls(day, tries, result, streak, best, counts, shown)
 

@@ -190,7 +190,9 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
         return HintText((fill_text("unknown", {}),), more=False)
     step = min(max(step, 1), 3)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    why = format_reason(hint.reason, opponent=opponent, noun=voice.noun)  # the move is named in the second text
+    why = format_reason(
+        hint.reason, opponent=opponent, noun=voice.noun
+    )  # the move is named in the second text
     texts = hint.nudge(voice.noun), hint.name_move(), why
     if step < len(texts):
         return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
@@ -199,14 +201,20 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 
-def give_hint(table: Table, step: int, progress: Callable[[Progress], object] | None = None) -> HintText:
+def give_hint(
+    table: Table, step: int, progress: Callable[[Progress], object] | None = None
+) -> HintText:
     """Return a hint for the player to move, from what computers know of the game.
 
     Examples:
         >>> give_hint(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), step=3).texts[-1]
         'That takes the tower to exactly 15.'
     """
-    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
+    solution = (
+        get_knowledge(table.game.rules).solve(table.game.position, progress)
+        if table.legal
+        else None
+    )
     return format_hint(table, step, None if solution is None else hint(solution))
 
 
@@ -221,8 +229,15 @@ def give_reason(
     """
     refusal = None if block is None or table.hidden else table.refusal(block)
     if block is not None and refusal is not None:
-        return HintText((get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),), more=False)
-    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
+        return HintText(
+            (get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),),
+            more=False,
+        )
+    solution = (
+        get_knowledge(table.game.rules).solve(table.game.position, progress)
+        if table.legal
+        else None
+    )
     if solution is None:
         return format_hint(table, 3, None)
     voice = get_voice(table.book)
@@ -234,18 +249,30 @@ def give_reason(
         reason = explain_move(solution, block)
         text = format_sentence(reason, opponent, voice.noun)
     details = format_details(reason, opponent=opponent, noun=voice.noun)
-    return HintText((text,), more=False, block=reason.block, details=details, idea=get_idea(reason, voice.noun))
+    return HintText(
+        (text,), more=False, block=reason.block, details=details, idea=get_idea(reason, voice.noun)
+    )
 
 
-def find_values(table: Table, progress: Callable[[Progress], object] | None = None) -> dict[int, Value]:
+def find_values(
+    table: Table, progress: Callable[[Progress], object] | None = None
+) -> dict[int, Value]:
     """Return the value of every move that is known; none where blocks are hidden, or after the end.
 
     Examples:
         >>> find_values(nt.Table(nt.Game(nt.Rules(target=15), moves=(9, 1))))
         {2: 'loss', 3: 'loss', 4: 'win', 5: 'win'}
     """
-    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
-    return {} if solution is None else {block: worth.value for block, worth in solution.find_values().items()}
+    solution = (
+        get_knowledge(table.game.rules).solve(table.game.position, progress)
+        if table.legal
+        else None
+    )
+    return (
+        {}
+        if solution is None
+        else {block: worth.value for block, worth in solution.find_values().items()}
+    )
 
 
 # Exercises ------------------------------------------------------------------------------------------------------------
@@ -285,15 +312,21 @@ def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
         >>> [each.kind for each in find_exercises(nt.Rules(supply="own", target=20))]
         ['exact', 'made_up', 'answers']
     """
-    found = sorted(_search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty)  # noqa: S311 - play
+    found = sorted(
+        _search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty
+    )  # noqa: S311 - play
     chosen = found[:1]
     while len(chosen) < EXERCISE_COUNT:
         ideas = {each.kind for each in chosen}
         new = [each for each in found if each.kind not in ideas and each.kind in _EXERCISE_KINDS]
-        harder = [each for each in found if each.difficulty > chosen[-1].difficulty] if chosen else []
+        harder = (
+            [each for each in found if each.difficulty > chosen[-1].difficulty] if chosen else []
+        )
         if not new and not harder:
             break
-        chosen.append(min(new, key=lambda each: _EXERCISE_KINDS.index(each.kind)) if new else harder[0])
+        chosen.append(
+            min(new, key=lambda each: _EXERCISE_KINDS.index(each.kind)) if new else harder[0]
+        )
     return tuple(sorted(chosen, key=lambda each: each.difficulty))
 
 

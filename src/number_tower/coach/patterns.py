@@ -82,7 +82,9 @@ def find_pattern(after: Position, mover: int, block: int) -> Reason | None:
     """Return a pattern by which a move wins, if the position alone shows one."""
     if (ending := find_ending(after, mover, block)) is not None:
         return ending
-    return next((found for find in _PATTERNS if (found := find(after, mover, block)) is not None), None)
+    return next(
+        (found for find in _PATTERNS if (found := find(after, mover, block)) is not None), None
+    )
 
 
 # Theories -------------------------------------------------------------------------------------------------------------
@@ -93,10 +95,17 @@ def find_multiple(after: Position, mover: int, block: int) -> Reason | None:
     rules = after.rules
     left = rules.blocks[-1] - block
     above = rules.every & ~rules.up_to(block)
-    if rules.step is None or above.bit_count() != left or left % (rules.step + 1):  # with gaps it does not hold
+    if (
+        rules.step is None or above.bit_count() != left or left % (rules.step + 1)
+    ):  # with gaps it does not hold
         return None
     modulus = rules.step + 1
-    facts: dict[str, Fact] = {"left": left, "modulus": modulus, "rounds": left // modulus, "last": rules.blocks[-1]}
+    facts: dict[str, Fact] = {
+        "left": left,
+        "modulus": modulus,
+        "rounds": left // modulus,
+        "last": rules.blocks[-1],
+    }
     facts["step"] = rules.step
     return Reason("multiple", mover, block, facts)
 
@@ -110,11 +119,18 @@ def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver
     partners = tuple(matching.find_partner(after, reply) or 0 for reply in replies)
     unmatched = after.left[mover] & ~after.rules.mask(matched) if matched else 0
     spare = after.rules.numbers(unmatched) if unmatched.bit_count() <= MAX_ANSWERS else ()
-    facts: dict[str, Fact] = {"replies": replies, "partners": partners, "matched": matched, "spare": spare}
+    facts: dict[str, Fact] = {
+        "replies": replies,
+        "partners": partners,
+        "matched": matched,
+        "spare": spare,
+    }
     return Reason("pairs", mover, block, facts)
 
 
-def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Reason | None:
+def compare_towers(
+    after: Position, mover: int, block: int, towers: SeparateTowersSolver
+) -> Reason | None:
     """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
     mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
     facts: dict[str, Fact] = {"target": after.rules.target or 0}
@@ -138,7 +154,9 @@ def _find_path(position: Position, player: int, towers: SeparateTowersSolver) ->
     rules, target = position.rules, position.rules.target or 0
     left, height, top = position.left[player], position.heights[player], position.tops[player]
     while fewest:
-        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]):
+        for block in reversed(
+            rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]
+        ):
             less = left if rules.supply == "endless" else left & ~rules.bit(block)
             if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
                 path.append(block)
@@ -155,7 +173,12 @@ def _find_path(position: Position, player: int, towers: SeparateTowersSolver) ->
 def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
     """On one tower with a target: each reply can be made up to the same number, and what is left is a multiple."""
     rules = after.rules
-    if rules.towers != "shared" or rules.target is None or rules.fit != "any" or rules.stuck != "loses":
+    if (
+        rules.towers != "shared"
+        or rules.target is None
+        or rules.fit != "any"
+        or rules.stuck != "loses"
+    ):
         return None
     if after.to_move == mover or (after.tops[mover] == EMPTY and rules.opening is not None):
         return None
@@ -164,11 +187,23 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
     mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
     for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
         whole = gap // rounds
-        if gap % rounds or (theirs and whole <= theirs[-1]) or not _last_for(rounds, len(theirs), rules):
+        if (
+            gap % rounds
+            or (theirs and whole <= theirs[-1])
+            or not _last_for(rounds, len(theirs), rules)
+        ):
             continue
-        if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
+        if all(
+            whole - each in mine and (rules.supply != "shared" or whole != 2 * each)
+            for each in theirs
+        ):
             replies = theirs[: MAX_ANSWERS + 1]
-            facts: dict[str, Fact] = {"gap": gap, "whole": whole, "rounds": rounds, "target": rules.target}
+            facts: dict[str, Fact] = {
+                "gap": gap,
+                "whole": whole,
+                "rounds": rounds,
+                "target": rules.target,
+            }
             facts |= {"replies": replies, "partners": tuple(whole - each for each in replies)}
             return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, facts)
     return None
@@ -176,7 +211,9 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
 
 def _last_for(rounds: int, blocks: int, rules: Rules) -> bool:
     """Say whether the opponent's blocks last for some rounds, in each of which the mover answers one of them."""
-    return rules.supply == "endless" or blocks >= (2 * rounds if rules.supply == "shared" else rounds)
+    return rules.supply == "endless" or blocks >= (
+        2 * rounds if rules.supply == "shared" else rounds
+    )
 
 
 # Counting on one tower ------------------------------------------------------------------------------------------------
@@ -185,12 +222,20 @@ def _last_for(rounds: int, blocks: int, rules: Rules) -> bool:
 def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
     """On one tower too low for its target, on which everything fits: the opponent runs out of blocks first."""
     rules, left = after.rules, after.left
-    if rules.towers != "shared" or rules.fit != "any" or rules.stuck != "loses" or rules.supply == "endless":
+    if (
+        rules.towers != "shared"
+        or rules.fit != "any"
+        or rules.stuck != "loses"
+        or rules.supply == "endless"
+    ):
         return None
     if after.to_move == mover or after.tops[mover] == EMPTY or len(rules.blocks) > _MAX_CANDIDATES:
         return None
     pools = left if rules.supply == "own" else left[:1]
-    if rules.target is not None and sum(sum(rules.numbers(pool)) for pool in pools) >= rules.target - after.heights[0]:
+    if (
+        rules.target is not None
+        and sum(sum(rules.numbers(pool)) for pool in pools) >= rules.target - after.heights[0]
+    ):
         return None
     mine, theirs = (left[player].bit_count() for player in (mover, 1 - mover))
     if rules.supply == "shared":
@@ -203,7 +248,9 @@ def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
 def _make_outlasting(rules: Rules, mover: int, block: int, counts: tuple[int, int]) -> Reason:
     """Make the reason that nobody can reach a target, and the mover can place as many blocks as the opponent."""
     facts: dict[str, Fact] = {"target": rules.target or 0, "mine": counts[0], "theirs": counts[1]}
-    return Reason("outlasts", mover, block, {**facts, "once": "yes" if rules.target_in_reach else ""})
+    return Reason(
+        "outlasts", mover, block, {**facts, "once": "yes" if rules.target_in_reach else ""}
+    )
 
 
 # Separate towers ------------------------------------------------------------------------------------------------------
@@ -217,14 +264,21 @@ def _find_unstoppable_threat(after: Position, mover: int, block: int) -> Reason 
     if after.rules.supply == "shared" and after.legal_mask & after.rules.bit(need):
         return None
     facts: dict[str, Fact] = {"need": need, "target": after.rules.target or 0}
-    facts["unfit"] = "yes" if after.rules.supply == "shared" and after.tops[1 - mover] != EMPTY else ""
+    facts["unfit"] = (
+        "yes" if after.rules.supply == "shared" and after.tops[1 - mover] != EMPTY else ""
+    )
     return Reason("threat", mover, block, facts)
 
 
 def find_last_threat(after: Position, mover: int, block: int) -> Reason | None:
     """One more block would reach the target: the opponent has to take it, and that ends the game."""
     need = find_needed_block(after, mover)
-    if need is None or after.to_move == mover or after.rules.supply != "shared" or after.refusal(need) is not None:
+    if (
+        need is None
+        or after.to_move == mover
+        or after.rules.supply != "shared"
+        or after.refusal(need) is not None
+    ):
         return None
     taken = after.place(need)
     if taken.outcome is None:
@@ -250,7 +304,11 @@ def _find_safe_lead(after: Position, mover: int, block: int) -> Reason | None:
     found = _describe_reach(after, 1 - mover)
     if found is None or after.heights[mover] <= found.most:
         return None
-    facts: dict[str, Fact] = {"mine": after.heights[mover], "most": found.most, "room": found.blocks}
+    facts: dict[str, Fact] = {
+        "mine": after.heights[mover],
+        "most": found.most,
+        "room": found.blocks,
+    }
     return Reason("out_of_reach", mover, block, facts)
 
 
@@ -259,7 +317,11 @@ def find_hopeless_height(after: Position, mover: int, block: int) -> Reason | No
     found = _describe_reach(after, mover)
     if found is None or after.heights[1 - mover] <= found.most:
         return None
-    facts: dict[str, Fact] = {"theirs": after.heights[1 - mover], "most": found.most, "room": found.blocks}
+    facts: dict[str, Fact] = {
+        "theirs": after.heights[1 - mover],
+        "most": found.most,
+        "room": found.blocks,
+    }
     return Reason("too_low", mover, block, facts)
 
 
@@ -337,7 +399,9 @@ class LargestBlockPlan:
     to whose every reply there is a win at once.
     """
 
-    def __init__(self, kind: PlanKind, mover: int, budget: PlanBudget, *, at_once: bool = True) -> None:
+    def __init__(
+        self, kind: PlanKind, mover: int, budget: PlanBudget, *, at_once: bool = True
+    ) -> None:
         self._kind = kind
         self._mover = mover
         self._budget = budget
@@ -353,7 +417,9 @@ class LargestBlockPlan:
         if reason.kind == "plan":
             return cls("plan", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
         if reason.kind == "plan_careful":
-            return cls("plan_careful", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
+            return cls(
+                "plan_careful", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"])
+            )
         return None
 
     def choose(self, position: Position) -> int | None:
@@ -365,9 +431,16 @@ class LargestBlockPlan:
 
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
-        if after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS or after.rules.most_plies > _MAX_PLAN_PLIES:
+        if (
+            after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS
+            or after.rules.most_plies > _MAX_PLAN_PLIES
+        ):
             return None
-        if self._simpler is not None and _is_target_lost(after) and (found := self._simpler.explain(after, block)):
+        if (
+            self._simpler is not None
+            and _is_target_lost(after)
+            and (found := self._simpler.explain(after, block))
+        ):
             return found
         endings = self._find_endings(after)
         if endings is None:
@@ -402,7 +475,11 @@ class LargestBlockPlan:
             return won
         if self._kind == "plan_ahead" and any(map(self._is_trap, following)):
             return ()
-        safe = (each for each in following if self._kind == "plan" or not can_win_at_once(each, 1 - self._mover))
+        safe = (
+            each
+            for each in following
+            if self._kind == "plan" or not can_win_at_once(each, 1 - self._mover)
+        )
         return [next(safe, following[0])]
 
     def _is_trap(self, position: Position) -> bool:
@@ -433,7 +510,9 @@ def can_win_at_once(position: Position, player: int) -> bool:
     """Say whether a player has won, or is to move and can win with one block."""
     if position.outcome is not None:
         return position.outcome.winner == player
-    return position.to_move == player and any(_is_won(position.place(block), player) for block in position.legal)
+    return position.to_move == player and any(
+        _is_won(position.place(block), player) for block in position.legal
+    )
 
 
 def _is_won(position: Position, player: int) -> bool:

@@ -107,7 +107,9 @@ class Puzzle:
     def solve(self, memory: int | None = None) -> Solution:
         """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
         position = self.game.position
-        solution = Solution(position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory))
+        solution = Solution(
+            position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory)
+        )
         try:
             solution.best  # noqa: B018 - evaluates all moves
         except NotSolvedError:
@@ -135,10 +137,14 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
         >>> puzzle.game.moves, puzzle.answer
         ((9, 8, 6), 4)
     """
-    return _find_in_catalogue(day, _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()] if grade is None else grade)
+    return _find_in_catalogue(
+        day, _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()] if grade is None else grade
+    )
 
 
-def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
+def find_mixed_puzzles(
+    seed: int | str, *, grade: int | None = None
+) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn.
 
     Examples:
@@ -179,7 +185,9 @@ def find_numbered_puzzle(
             return book, puzzle
         found += stream.found
     if grade is None and found:
-        return find_numbered_puzzle(seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book)
+        return find_numbered_puzzle(
+            seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book
+        )
     others = f"; of grade {' and '.join(map(str, sorted(found)))} there are some" if found else ""
     raise LookupError(f"no puzzle of grade {wanted} was found in {book.name}{others}")
 
@@ -245,7 +253,11 @@ class PuzzleStream(Iterator[Puzzle]):
                 limits = SearchLimits(positions=_MAX_SEARCHED, memory=memory)
                 solver = choose_solver(games[0].position, limits, plies=False, compiled=False)
                 for game in games:
-                    puzzle = None if (at := reduce_position(game.position)) in known else _make_puzzle(game, solver)
+                    puzzle = (
+                        None
+                        if (at := reduce_position(game.position)) in known
+                        else _make_puzzle(game, solver)
+                    )
                     if puzzle is not None:
                         known.add(at)
                         if self._count_and_match(puzzle):
@@ -268,7 +280,11 @@ def _make_puzzle(game: Game, solver: Solver) -> Puzzle | None:
     legal = position.legal
     if not 2 <= len(legal) <= _MAX_MOVES:
         return None
-    winning = list(islice((block for block in legal if solver.evaluate_move(position, block).value == "win"), 2))
+    winning = list(
+        islice(
+            (block for block in legal if solver.evaluate_move(position, block).value == "win"), 2
+        )
+    )
     if len(winning) != 1:
         return None
     plies = _count_plies(position, winning[0], solver)
@@ -356,7 +372,9 @@ def _vary_rules(book: Rulebook, rng: Random) -> Rules:
         return book.apply_options({"target": rules.target + pick_below(rules.target + 1, rng)})
     if isinstance(rules.blocks, range) and "blocks" in book.options:
         more = rules.blocks.step * pick_below(len(rules.blocks) + 1, rng)
-        return book.apply_options({"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)})
+        return book.apply_options(
+            {"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)}
+        )
     return rules
 
 

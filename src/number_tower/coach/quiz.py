@@ -25,7 +25,13 @@ from number_tower.coach.puzzles import (
     find_puzzles,
 )
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.sentences import Idea, format_details, format_right_answer, format_sentence, get_idea
+from number_tower.coach.sentences import (
+    Idea,
+    format_details,
+    format_right_answer,
+    format_sentence,
+    get_idea,
+)
 from number_tower.solve.solution import Solution
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -54,7 +60,11 @@ class PuzzleSource:
 
     @cached_property
     def _stream(self) -> PuzzleStream | None:
-        return None if self._choice is None else find_puzzles(self._choice.rules, self.seed, grade=self._grade)
+        return (
+            None
+            if self._choice is None
+            else find_puzzles(self._choice.rules, self.seed, grade=self._grade)
+        )
 
     def __iter__(self) -> Iterator[tuple[Rulebook, Puzzle]]:
         if self._choice and self._stream:
@@ -125,7 +135,9 @@ def make_daily_puzzle(day: str) -> PuzzleQuestion:
     return make_puzzle(*find_daily_puzzle(day))
 
 
-def make_numbered_puzzle(seed: str, number: int, grade: int | None, game: str | None) -> PuzzleQuestion:
+def make_numbered_puzzle(
+    seed: str, number: int, grade: int | None, game: str | None
+) -> PuzzleQuestion:
     """Return a puzzle of an endless row by its number, of one grade or of all in turn, of one game or of all."""
     book = None if game is None else catalogue.load_named(game)
     return make_puzzle(*find_numbered_puzzle(seed, number, grade=grade, book=book))
@@ -134,7 +146,9 @@ def make_numbered_puzzle(seed: str, number: int, grade: int | None, game: str | 
 def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
     """Return the positions of a first lesson, the easiest first."""
     exercises = find_exercises(book.rules)
-    return tuple(make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises)
+    return tuple(
+        make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises
+    )
 
 
 def make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
@@ -148,7 +162,9 @@ def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestio
     """Make a question of a position: every move wins or does not, and the reason is told."""
     voice = get_voice(table.book)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    choices = tuple(_make_choice(solution, block, opponent, voice.noun, hint) for block in solution.moves)
+    choices = tuple(
+        _make_choice(solution, block, opponent, voice.noun, hint) for block in solution.moves
+    )
     return PuzzleQuestion(
         game=table.rulebook,
         line=record.to_line(table),
@@ -161,12 +177,20 @@ def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestio
     )
 
 
-def _make_choice(solution: Solution, block: int, opponent: str, noun: str, hint: Hint) -> PuzzleChoice:
+def _make_choice(
+    solution: Solution, block: int, opponent: str, noun: str, hint: Hint
+) -> PuzzleChoice:
     reason, worth = explain_move(solution, block), solution.moves[block]
     details, idea = format_details(reason, opponent=opponent, noun=noun), get_idea(reason, noun)
     is_right = worth.value == "win"
     if not is_right:
-        return PuzzleChoice(block, is_right, f"Not this one. {format_sentence(reason, opponent, noun)}", details, idea)
+        return PuzzleChoice(
+            block,
+            is_right,
+            f"Not this one. {format_sentence(reason, opponent, noun)}",
+            details,
+            idea,
+        )
     quicker = hint.find_quicker(worth)
     choice = PuzzleChoice(block, is_right, format_right_answer(reason, opponent, noun, quicker))
     return choice if quicker else choice._replace(details=details, idea=idea)

@@ -38,7 +38,15 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
-__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "list_helpful_ideas"]
+__all__ = [
+    "MAX_LINE",
+    "Reason",
+    "explain_move",
+    "find_best_reason",
+    "find_reason",
+    "is_safe",
+    "list_helpful_ideas",
+]
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
@@ -76,7 +84,11 @@ def explain_move(solution: Solution, block: int) -> Reason:
     try:
         if value == "win":
             return _Explainer().explain_win(solution, [block])
-        return _Explainer().explain_loss(solution, block) if value == "loss" else _explain_draw(solution, block)
+        return (
+            _Explainer().explain_loss(solution, block)
+            if value == "loss"
+            else _explain_draw(solution, block)
+        )
     except NotSolvedError:
         return Reason(value, position.to_move, block, {})
 
@@ -105,7 +117,9 @@ def find_best_reason(solution: Solution) -> Reason:
         return _Explainer().explain_win(solution, solution.best[:_MAX_COMPARED])
     block = solution.best[0]
     if solution.value == "loss" and solution.plies is None:
-        block = next((each for each in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, each)), block)
+        block = next(
+            (each for each in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, each)), block
+        )
     return explain_move(solution, block)
 
 
@@ -128,7 +142,9 @@ def _choose_best(reasons: Iterable[Reason | None]) -> Reason | None:
         if reason.kind in _GOOD_ENOUGH:
             return reason
         found.append(reason)
-    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind), default=None)
+    return min(
+        found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind), default=None
+    )
 
 
 class _Explainer:
@@ -178,7 +194,14 @@ class _Explainer:
         best = after.best[:_MAX_COMPARED]
         if len(after.moves) > MAX_ANSWERS:
             return best
-        return [*best, *(each for each, worth in after.moves.items() if worth.value == "win" and each not in best)]
+        return [
+            *best,
+            *(
+                each
+                for each, worth in after.moves.items()
+                if worth.value == "win" and each not in best
+            ),
+        ]
 
     def _find_endings(self, solution: Solution, block: int) -> Reason | None:
         """Where blocks are in pairs: return how a move ends the game, or how each reply can be answered to end it."""
@@ -221,25 +244,35 @@ class _Explainer:
     def _find_threat_with_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat after which, if it is stopped, there is a plan."""
         mover, after = solution.position.to_move, solution.after(block)
-        return None if after.position.to_move == mover else _find_threat(after, mover, block, self._find_any_plan)
+        return (
+            None
+            if after.position.to_move == mover
+            else _find_threat(after, mover, block, self._find_any_plan)
+        )
 
     def _find_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a plan that wins against every reply."""
         return self._find_any_plan(solution.position.place(block), solution.position.to_move, block)
 
     def _find_any_plan(self, after: Position, mover: int, block: int) -> Reason | None:
-        return self._check_plan("plan", after, mover, block) or self._check_plan("plan_careful", after, mover, block)
+        return self._check_plan("plan", after, mover, block) or self._check_plan(
+            "plan_careful", after, mover, block
+        )
 
     def _find_plan_ahead(self, solution: Solution, block: int) -> Reason | None:
         """Return a plan that looks ahead, and wins against every reply."""
-        return self._check_plan("plan_ahead", solution.position.place(block), solution.position.to_move, block)
+        return self._check_plan(
+            "plan_ahead", solution.position.place(block), solution.position.to_move, block
+        )
 
     def _find_answers_with_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return an answer to each reply that wins at once or by a plan."""
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
             return None
-        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_careful"))
+        return _find_answers(
+            after, mover, block, partial(self._find_ending_or_plan, "plan_careful")
+        )
 
     def _find_answers_ahead(self, solution: Solution, block: int) -> Reason | None:
         """Return an answer to each reply that wins at once or by a plan that looks ahead."""
@@ -248,7 +281,9 @@ class _Explainer:
             return None
         return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_ahead"))
 
-    def _find_ending_or_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
+    def _find_ending_or_plan(
+        self, kind: PlanKind, after: Position, mover: int, block: int
+    ) -> Reason | None:
         return find_ending(after, mover, block) or self._check_plan(kind, after, mover, block)
 
     def _check_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
@@ -286,15 +321,27 @@ def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> 
     if taken.position.to_move != mover:
         return None
     answer = _find_answer(taken, mover, find)
-    return None if answer is None else Reason("threat_or", mover, block, {**facts, "answer": answer.block}, answer)
+    return (
+        None
+        if answer is None
+        else Reason("threat_or", mover, block, {**facts, "answer": answer.block}, answer)
+    )
 
 
 def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | None:
     """Return the reason of the first winning move that has one; those that end the game come first."""
     position = solution.position
-    blocks = position.legal if position.legal_mask.bit_count() <= _MAX_TRIED else solution.best[:_MAX_COMPARED]
-    winning = _sort_endings(position, [block for block in blocks if solution.moves[block].value == "win"])
-    return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
+    blocks = (
+        position.legal
+        if position.legal_mask.bit_count() <= _MAX_TRIED
+        else solution.best[:_MAX_COMPARED]
+    )
+    winning = _sort_endings(
+        position, [block for block in blocks if solution.moves[block].value == "win"]
+    )
+    return next(
+        (reason for block in winning if (reason := find(position.place(block), mover, block))), None
+    )
 
 
 def _sort_endings(position: Position, blocks: Sequence[int]) -> list[int]:
@@ -316,7 +363,9 @@ def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) ->
     for reply in replies:
         then = after.after(reply)
         can_answer = then.position.outcome is None and then.position.to_move == mover
-        reason = _find_answer(then, mover, find) if can_answer else find(then.position, mover, reply)
+        reason = (
+            _find_answer(then, mover, find) if can_answer else find(then.position, mover, reply)
+        )
         if reason is None:
             return None
         answers.append(Answer(reply, reason.block if can_answer else None, reason))
@@ -327,14 +376,22 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason |
     """Return the reason of a move to whose every reply there is an answer; or to whose only one."""
     if len(answers) == 1:
         [(reply, answer, reason)] = answers
-        if answer is None and reason.kind.startswith("plan"):  # skipped, so the plan begins only later
+        if answer is None and reason.kind.startswith(
+            "plan"
+        ):  # skipped, so the plan begins only later
             return None
-        facts: dict[str, Fact] = {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
+        facts: dict[str, Fact] = (
+            {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
+        )
         return Reason("forced", mover, block, facts, reason)
     kinds = {answer.reason.kind for answer in answers}
     if not kinds.isdisjoint({"plan_careful", "plan_ahead"}):
         kind = "answers_plan"
-    elif all(answer.block is not None for answer in answers) and kinds <= {"exact", "stuck", "higher"}:
+    elif all(answer.block is not None for answer in answers) and kinds <= {
+        "exact",
+        "stuck",
+        "higher",
+    }:
         kind = "answers"
     else:
         kind = "answers_rule"
@@ -367,7 +424,9 @@ def list_helpful_ideas(rules: Rules) -> list[str]:
         "sums": adds_up and not is_too_high,
         "counting": adds_up and is_too_high and rules.supply != "endless",
         "threats": rules.towers == "own" and rules.target is not None,
-        "reach": rules.towers == "own" and rules.stuck == "skips" and rules.fit in {"any", "descending"},
+        "reach": rules.towers == "own"
+        and rules.stuck == "skips"
+        and rules.fit in {"any", "descending"},
     }
     return [*(idea for idea, is_helpful in helps.items() if is_helpful), "answers", "plans"]
 
@@ -377,7 +436,9 @@ def list_helpful_ideas(rules: Rules) -> list[str]:
 
 def _explain_draw(solution: Solution, block: int) -> Reason:
     """Return why a move draws."""
-    blocked = find_blocked_opponent(solution.position.place(block), solution.position.to_move, block)
+    blocked = find_blocked_opponent(
+        solution.position.place(block), solution.position.to_move, block
+    )
     return blocked or _explain_by_line(solution, block, "draw")
 
 
@@ -389,10 +450,14 @@ def _explain_by_line(solution: Solution, block: int, value: Value) -> Reason:
     if after.plies > MAX_LINE:
         return Reason(f"{value}_long", mover, block, {"plies": after.plies})
     line = tuple(after.line())
-    positions = list(accumulate(line, lambda before, move: before.place(move), initial=after.position))
+    positions = list(
+        accumulate(line, lambda before, move: before.place(move), initial=after.position)
+    )
     movers = [each.to_move for each in positions[:-1]]
     facts: dict[str, Fact] = {"moves": line, "movers": movers}
-    return Reason(f"{value}_line", mover, block, facts, find_ending(positions[-1], movers[-1], line[-1]))
+    return Reason(
+        f"{value}_line", mover, block, facts, find_ending(positions[-1], movers[-1], line[-1])
+    )
 
 
 why = explain_move

@@ -73,7 +73,11 @@ class JudgedMove(NamedTuple):
     @property
     def cost(self) -> int:
         """What the move gave away: 1 from win to draw or draw to loss, 2 from win to loss; 0 if nothing, or unknown."""
-        return 0 if self.before is None or self.after is None else self.before.rank[0] - self.after.rank[0]
+        return (
+            0
+            if self.before is None or self.after is None
+            else self.before.rank[0] - self.after.rank[0]
+        )
 
     @property
     def mistake(self) -> bool:
@@ -143,7 +147,9 @@ class GameReview:
 
         None if there was none, or if a value between it and the end is not known.
         """
-        for move, before, after in reversed(list(zip(self.moves, self.values, self.values[1:], strict=False))):
+        for move, before, after in reversed(
+            list(zip(self.moves, self.values, self.values[1:], strict=False))
+        ):
             if before is None or after is None:
                 return None
             if before != after:
@@ -155,7 +161,10 @@ class GameReview:
         """How well each player decided, counted over the decisions that mattered."""
         first, second = (
             Accuracy(sum(not move.mistake for move in decisions), len(decisions))
-            for decisions in ([move for move in self.moves if move.mattered and move.player == seat] for seat in (0, 1))
+            for decisions in (
+                [move for move in self.moves if move.mattered and move.player == seat]
+                for seat in (0, 1)
+            )
         )
         return first, second
 
@@ -189,7 +198,9 @@ def review(
         [1, 2]
     """
     positions = [each.position for each in game.history()]
-    solver = _PositionSolver(positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether)
+    solver = _PositionSolver(
+        positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether
+    )
     last = get_final_worth(positions[-1])
     if last is None and (solution := solver.solve(positions[-1])) is not None:
         last = solution.worth
@@ -199,7 +210,9 @@ def review(
         solution = solver.solve(before)
         moves.append(_judge_move(game, ply, before, after, solution, worths[-1]))
         worths.append(None if solution is None else solution.worth)
-    return GameReview(game, declared or game.outcome, tuple(reversed(worths)), tuple(reversed(moves)))
+    return GameReview(
+        game, declared or game.outcome, tuple(reversed(worths)), tuple(reversed(moves))
+    )
 
 
 class _PositionSolver:
@@ -208,7 +221,9 @@ class _PositionSolver:
     The limits are made without any time, so that plies are not searched for long.
     """
 
-    def __init__(self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None) -> None:
+    def __init__(
+        self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None
+    ) -> None:
         self._start = start
         self._limits = limits
         self._seconds = inf if seconds is None else seconds
@@ -233,7 +248,12 @@ class _PositionSolver:
 
 
 def _judge_move(
-    game: Game, ply: int, before: Position, after: Position, solution: Solution | None, left: Worth | None
+    game: Game,
+    ply: int,
+    before: Position,
+    after: Position,
+    solution: Solution | None,
+    left: Worth | None,
 ) -> JudgedMove:
     """Judge the move between two positions; `left` is the value of the second to its player to move."""
     same = after.to_move == before.to_move
@@ -271,7 +291,11 @@ def _is_decision(solution: Solution) -> bool | None:
 
 def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    found = {block: worth for block, worth in solution.find_values().items() if worth.value == solution.value}
+    found = {
+        block: worth
+        for block, worth in solution.find_values().items()
+        if worth.value == solution.value
+    }
     return tuple(sorted(found, key=lambda block: found[block].rank, reverse=True))
 
 
@@ -330,7 +354,11 @@ class ReviewText(NamedTuple):
         if outcome.winner is None:
             shared = game.rules.towers == "shared"
             level = "nobody is higher" if shared else f"both towers are {game.heights[0]} high"
-            return f"Abandoned after {moves}: nobody won." if outcome.reason == "abandoned" else f"A draw: {level}."
+            return (
+                f"Abandoned after {moves}: nobody won."
+                if outcome.reason == "abandoned"
+                else f"A draw: {level}."
+            )
         winner, loser = self.names[outcome.winner], self.names[1 - outcome.winner]
         reached = ": the tower stands at" if game.rules.towers == "shared" else " with a tower of"
         high, low = game.heights[outcome.winner], game.heights[1 - outcome.winner]
@@ -352,7 +380,9 @@ class ReviewText(NamedTuple):
         if over:
             if self._format_giving_up(review):  # the turning point says so
                 return None
-            return f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
+            return (
+                f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
+            )
         return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
 
     def format_mistake(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
@@ -362,7 +392,11 @@ class ReviewText(NamedTuple):
         """
         for sentence, reason in self._explain_mistake(move):
             yield sentence
-            if reason and introduced is not None and (idea := introduce_idea(reason, self.noun, introduced)):
+            if (
+                reason
+                and introduced is not None
+                and (idea := introduce_idea(reason, self.noun, introduced))
+            ):
                 yield idea.introduction
 
     def list_reasons(self, move: JudgedMove) -> list[Reason]:
@@ -379,13 +413,20 @@ class ReviewText(NamedTuple):
             yield f"{move.block} leaves only a draw.", None
         elif move.refutation is not None:
             player, opponent = self.names[move.player], self.names[1 - move.player]
-            yield format_sentence(move.refutation, opponent, self.noun, player=player), move.refutation
+            yield (
+                format_sentence(move.refutation, opponent, self.noun, player=player),
+                move.refutation,
+            )
 
     def _format_better(self, move: JudgedMove, value: Value) -> str:
         """Write which blocks would have kept the value, and why the best of them would have."""
         best, *others = move.best
         reason = self.format_reason(move, move.reason)
-        if reason is not None and move.reason is not None and move.reason.kind in {"exact", "stuck", "higher"}:
+        if (
+            reason is not None
+            and move.reason is not None
+            and move.reason.kind in {"exact", "stuck", "higher"}
+        ):
             how = re.sub("^Then", "after it", re.sub("^That", "it", reason))
             too = f" {_list_others(others)} would have kept the win too." if others else ""
             return f"{best} would have won at once: {how}{too}"
@@ -426,7 +467,12 @@ class ReviewText(NamedTuple):
     def _format_giving_up(self, review: GameReview) -> str | None:
         """Write who gave up a position that was not lost, if a player did."""
         outcome, value = review.outcome, review.values[-1]
-        if outcome is None or outcome.winner is None or value is None or review.game.outcome is not None:
+        if (
+            outcome is None
+            or outcome.winner is None
+            or value is None
+            or review.game.outcome is not None
+        ):
             return None
         loser = 1 - outcome.winner
         worth = value if loser == 0 else -value
@@ -453,7 +499,11 @@ class ReviewText(NamedTuple):
         """Write how many positions are not known, if any are not."""
         if not review.unsolved:
             return None
-        were = "was not solved in its time" if review.unsolved == 1 else "were not solved in their time"
+        were = (
+            "was not solved in its time"
+            if review.unsolved == 1
+            else "were not solved in their time"
+        )
         positions = format_count(len(review.worths), "position")
         return f"{review.unsolved} of {positions} {were}: nothing is said or counted there."
 

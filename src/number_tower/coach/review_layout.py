@@ -40,7 +40,9 @@ class Layout(NamedTuple):
         return self.find_edge(ply) + self.column / 2
 
 
-def draw_text(text: str, x: float, y: float, *, size: float = TEXT, weight: int = 400, **more: str) -> str:
+def draw_text(
+    text: str, x: float, y: float, *, size: float = TEXT, weight: int = 400, **more: str
+) -> str:
     """Draw a line of text."""
     return svg.draw_text(text, x, y, size=None if size == TEXT else size, weight=weight, **more)
 
@@ -50,10 +52,14 @@ def draw_label(layout: Layout, y: float, text: str, ink: str = INK) -> str:
     return draw_text(text, layout.left - 8, y, size=SMALL, text_anchor="end", fill=ink)
 
 
-def draw_rule(layout: Layout, y: float, ink: str, thick: float, name: str, *, dash: str | None = None) -> str:
+def draw_rule(
+    layout: Layout, y: float, ink: str, thick: float, name: str, *, dash: str | None = None
+) -> str:
     """Draw a line across the columns."""
     d = f"M{format_number(layout.left)} {format_number(y)}H{format_number(layout.right)}"
-    return make_element("path", class_=name, d=d, stroke=ink, stroke_width=thick, stroke_dasharray=dash)
+    return make_element(
+        "path", class_=name, d=d, stroke=ink, stroke_width=thick, stroke_dasharray=dash
+    )
 
 
 def draw_swatch(seat: int, x: float, y: float, side: float = 12.0) -> str:

@@ -53,7 +53,9 @@ def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
     body = [top, _draw_values(review, text, layout), *bottom, _draw_rows(review, layout)]
     title = title.rstrip(":")
     heading, notes = _draw_heading(review, text, layout, title), _draw_notes(review, text, layout)
-    drawn = [_draw_turning_point(review, layout, heading.height, sum(panel.height for panel in body))]
+    drawn = [
+        _draw_turning_point(review, layout, heading.height, sum(panel.height for panel in body))
+    ]
     y = 0.0
     for panel in (heading, *body, notes):
         drawn.append(svg.move_group(0, y, panel.content))
@@ -74,12 +76,19 @@ def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
 def _plan_layout(review: GameReview, text: ReviewText) -> Layout:
     """Give each move a column as wide as its number needs, within a page as long as the numbers stay readable."""
     columns = len(review.moves) + 1
-    digits = max((len(str(block)) for move in review.moves for block in (move.block, *move.best[:1])), default=1)
+    digits = max(
+        (len(str(block)) for move in review.moves for block in (move.block, *move.best[:1])),
+        default=1,
+    )
     wide = (8 + digits * svg.DIGIT_WIDTH * parts.LARGEST) / parts.BLOCK_SHARE
     column = max(wide, min(_BROAD, max(_COLUMN, _NARROWEST / columns)))
     most = _WIDEST if wide <= _COLUMN else _ROOMIEST
     if columns * column > most:
-        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT_WIDTH * parts.SMALLEST) / parts.BLOCK_SHARE, most / columns)
+        column = max(
+            _MIN_COLUMN,
+            (6 + digits * svg.DIGIT_WIDTH * parts.SMALLEST) / parts.BLOCK_SHARE,
+            most / columns,
+        )
     size = min(parts.LARGEST, (parts.BLOCK_SHARE * column - 6) / (svg.DIGIT_WIDTH * digits))
     labels = [*_list_rows(review), "draw", *_name_levels(text), _label_target(review)]
     left = MARGIN + 10 + max(svg.measure_text(label, SMALL) for label in labels)
@@ -106,11 +115,16 @@ def _draw_heading(review: GameReview, text: ReviewText, layout: Layout, title: s
 def _draw_notes(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
     """Draw the mistakes and the summary as text."""
     most = layout.width - 2 * MARGIN - 14
-    y, drawn = 32.0, make_element("path", d=f"M{number(MARGIN)} 8H{number(layout.right)}", stroke=svg.RULE)
+    y, drawn = (
+        32.0,
+        make_element("path", d=f"M{number(MARGIN)} 8H{number(layout.right)}", stroke=svg.RULE),
+    )
     for lead, words in _describe_mistakes(review, text):
         first, *rest = svg.wrap_text(f"{lead} {words}", TEXT, most)
         bold = make_element("tspan", svg.escape_text(lead), font_weight=700)
-        drawn += make_element("text", bold + svg.escape_text(first.removeprefix(lead)), x=MARGIN, y=y)
+        drawn += make_element(
+            "text", bold + svg.escape_text(first.removeprefix(lead)), x=MARGIN, y=y
+        )
         for line in rest:
             y += LINE
             drawn += draw_text(line, MARGIN + 14, y)
@@ -126,12 +140,17 @@ def _draw_notes(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
 def _describe_mistakes(review: GameReview, text: ReviewText) -> list[tuple[str, str]]:
     """Return the lead and the rest of each mistake's note; of very many, the first ones and the last."""
     introduced = set[str]()
-    leads = (f"Move {move.ply}, {text.names[move.player]}'s {move.block} {move.mark}" for move in review.mistakes)
+    leads = (
+        f"Move {move.ply}, {text.names[move.player]}'s {move.block} {move.mark}"
+        for move in review.mistakes
+    )
     told = (" ".join(text.format_mistake(move, introduced)) for move in review.mistakes)
     notes = list(zip(leads, told, strict=True))
     left_out = len(notes) - _MAX_NOTES
     if left_out > 0:
-        notes[_MAX_NOTES - 1 : -1] = [("...", f"{left_out} more {pluralize('mistake', left_out)} ...")]
+        notes[_MAX_NOTES - 1 : -1] = [
+            ("...", f"{left_out} more {pluralize('mistake', left_out)} ...")
+        ]
     return notes
 
 
@@ -169,7 +188,10 @@ def _draw_values(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
     for value, label in ((1, first), (0, "draw"), (-1, second)):
         if value or review.game.rules.stuck == "skips":
             y = middle - value * _LEVEL
-            drawn += [parts.draw_rule(layout, y, svg.RULE, 1, "level"), parts.draw_label(layout, y + 4, label)]
+            drawn += [
+                parts.draw_rule(layout, y, svg.RULE, 1, "level"),
+                parts.draw_label(layout, y + 4, label),
+            ]
     ply = 0
     for known, run in groupby(review.values, lambda value: value is not None):
         values = list(run)
@@ -201,7 +223,9 @@ def _draw_value_line(values: list[int], layout: Layout, start: int, middle: floa
             if value == side
         )
         if shade:
-            yield make_element("path", class_=f"ahead seat-{seat + 1}", d=shade, fill=svg.STYLES[seat].tint)
+            yield make_element(
+                "path", class_=f"ahead seat-{seat + 1}", d=shade, fill=svg.STYLES[seat].tint
+            )
     yield make_element(
         "path", class_="value-line", d=f"M{' L'.join(corners)}", fill="none", stroke=INK,
         stroke_width=2.2, stroke_linejoin="round",
@@ -216,7 +240,9 @@ def _draw_gap(layout: Layout, start: int, count: int, middle: float) -> Iterator
         stroke=MUTED, stroke_dasharray="1 5", stroke_linecap="round", stroke_width=2,
     )  # fmt: skip
     if svg.measure_text("unknown", SMALL) <= right - left:
-        yield draw_text("unknown", (left + right) / 2, middle - 7, size=SMALL, fill=MUTED, text_anchor="middle")
+        yield draw_text(
+            "unknown", (left + right) / 2, middle - 7, size=SMALL, fill=MUTED, text_anchor="middle"
+        )
 
 
 def _draw_point(review: GameReview, layout: Layout, ply: int, middle: float) -> str:
@@ -229,8 +255,12 @@ def _draw_point(review: GameReview, layout: Layout, ply: int, middle: float) -> 
     move = review.moves[ply - 1] if ply else None
     if move is None or not move.mistake:
         return make_element("circle", cx=x, cy=y, r=3.2, fill=INK, **data)
-    dot = make_element("circle", cx=x, cy=y, r=11.0, fill=svg.PAPER, stroke=parts.ALARM, stroke_width=2, **data)
-    mark = draw_text(move.mark, x, y + 4.5, size=TEXT, weight=700, fill=parts.ALARM, text_anchor="middle")
+    dot = make_element(
+        "circle", cx=x, cy=y, r=11.0, fill=svg.PAPER, stroke=parts.ALARM, stroke_width=2, **data
+    )
+    mark = draw_text(
+        move.mark, x, y + 4.5, size=TEXT, weight=700, fill=parts.ALARM, text_anchor="middle"
+    )
     return make_element("g", dot, mark, class_="mistake", data_ply=ply, data_mark=move.mark)
 
 
@@ -251,7 +281,11 @@ def _draw_rows(review: GameReview, layout: Layout) -> Panel:
     y, drawn = 14.0, []
     for name, row in _list_rows(review).items():
         if entries := list(_draw_entries(name, row, layout, y)):
-            drawn.append(make_element("g", parts.draw_label(layout, y, name, MUTED), *entries, class_=f"row {name}"))
+            drawn.append(
+                make_element(
+                    "g", parts.draw_label(layout, y, name, MUTED), *entries, class_=f"row {name}"
+                )
+            )
             y += LINE
     return Panel(y + LINE, make_element("g", *drawn, class_="strip"))
 
@@ -259,14 +293,19 @@ def _draw_rows(review: GameReview, layout: Layout) -> Panel:
 def _draw_entries(name: str, row: dict[int, str], layout: Layout, y: float) -> Iterator[str]:
     """Draw the entries of a row, unless its numbers are too long for the columns."""
     if name == "skipped":
-        yield from (parts.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4) for ply, entry in row.items())
+        yield from (
+            parts.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4)
+            for ply, entry in row.items()
+        )
         return
     longest = max((len(entry) for ply, entry in row.items() if ply), default=1)
     size = min(SMALL, (layout.column - 4) / (svg.DIGIT_WIDTH * longest))
     for ply, entry in row.items() if size >= parts.SMALLEST else []:
         if ply or svg.measure_text(entry, size) <= layout.column:
             weight = 700 if name == "better" else 400
-            yield draw_text(entry, layout.find_middle(ply), y, size=size, weight=weight, text_anchor="middle")
+            yield draw_text(
+                entry, layout.find_middle(ply), y, size=size, weight=weight, text_anchor="middle"
+            )
 
 
 class _StackedBlock(NamedTuple):
@@ -302,7 +341,9 @@ class _TowerArea(NamedTuple):
 
 def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterator[Panel]:
     """Draw the shared tower, or each player's own."""
-    owners: list[tuple[int, ...]] = [(0, 1)] if review.game.rules.towers == "shared" else [(0,), (1,)]
+    owners: list[tuple[int, ...]] = (
+        [(0, 1)] if review.game.rules.towers == "shared" else [(0,), (1,)]
+    )
     towers = [_stack_blocks(review, seats) for seats in owners]
     unit, height = _measure_towers(review.game, [block for blocks in towers for block in blocks])
     area = _TowerArea(layout, _HEADROOM + height, unit)
@@ -311,9 +352,15 @@ def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterat
         if len(seats) == 1:
             y = _HEADROOM + height / 2
             name = parts.draw_label(layout, y + 16, parts.shorten_name(text.names[seats[0]]))
-            drawn.append(make_element("g", parts.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"))
+            drawn.append(
+                make_element(
+                    "g", parts.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"
+                )
+            )
         for ply in range(1, layout.columns):
-            drawn += _draw_earlier_blocks([block for block in blocks if block.move.ply < ply], ply, area)
+            drawn += _draw_earlier_blocks(
+                [block for block in blocks if block.move.ply < ply], ply, area
+            )
             drawn += [_draw_block(block, text, area) for block in blocks if block.move.ply == ply]
         drawn.append(parts.draw_rule(layout, area.ground, INK, 1.5, "ground"))
         drawn += _draw_target(review, area)
@@ -329,7 +376,10 @@ def _label_target(review: GameReview) -> str:
 def _stack_blocks(review: GameReview, seats: tuple[int, ...]) -> list[_StackedBlock]:
     moves = [move for move in review.moves if move.player in seats]
     heights = [move.block if has_height(review.game.rules) else 1 for move in moves]
-    return [_StackedBlock(*each) for each in zip(moves, [0, *accumulate(heights)], heights, strict=False)]
+    return [
+        _StackedBlock(*each)
+        for each in zip(moves, [0, *accumulate(heights)], heights, strict=False)
+    ]
 
 
 def _measure_towers(game: Game, blocks: list[_StackedBlock]) -> tuple[float, float]:
@@ -357,13 +407,17 @@ def _draw_earlier_blocks(blocks: list[_StackedBlock], ply: int, area: _TowerArea
         outline = "".join(area.outline(block, ply) for block in blocks if block.move.player == seat)
         if outline:
             name = f"earlier seat-{seat + 1}"
-            yield make_element("path", class_=name, d=outline, fill=style.faint, stroke=style.faint_edge)
+            yield make_element(
+                "path", class_=name, d=outline, fill=style.faint, stroke=style.faint_edge
+            )
     for block in blocks if layout.columns <= _MAX_NUMBERED else []:
         tall = area.unit * block.tall
         size = min(0.8 * layout.size, tall - 2)
         if size >= parts.SMALLEST:
             x, y = layout.find_middle(ply), area.find_top(block) + tall / 2 + 0.36 * size
-            yield draw_text(str(block.move.block), x, y, size=size, fill=MUTED, text_anchor="middle")
+            yield draw_text(
+                str(block.move.block), x, y, size=size, fill=MUTED, text_anchor="middle"
+            )
 
 
 def _draw_block(block: _StackedBlock, text: ReviewText, area: _TowerArea) -> str:
@@ -377,11 +431,19 @@ def _draw_block(block: _StackedBlock, text: ReviewText, area: _TowerArea) -> str
     )  # fmt: skip
     fits = tall >= layout.size + 1
     label_y, ink = (y + tall / 2 + 0.36 * layout.size, style.ink) if fits else (y - 5, INK)
-    label = draw_text(str(move.block), x, label_y, size=layout.size, weight=700, fill=ink, text_anchor="middle")
+    label = draw_text(
+        str(move.block), x, label_y, size=layout.size, weight=700, fill=ink, text_anchor="middle"
+    )
     title = svg.escape_text(f"Move {move.ply}, {text.names[move.player]}: {move.block}{move.mark}")
     name = f"block seat-{move.player + 1}"
     return make_element(
-        "g", make_element("title", title), box, label, class_=name, data_ply=move.ply, data_block=move.block
+        "g",
+        make_element("title", title),
+        box,
+        label,
+        class_=name,
+        data_ply=move.ply,
+        data_block=move.block,
     )
 
 

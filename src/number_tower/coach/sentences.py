@@ -52,7 +52,13 @@ IDEAS = tuple(_KINDS_BY_IDEA)
 """The names of all ideas, as `why` takes them."""
 
 _IDEA_BY_KIND = {kind: idea for idea, kinds in _KINDS_BY_IDEA.items() for kind in kinds}
-_ALIASES = {"pair": "pairs", "round": "rounds", "sum": "sums", "count": "counting", "threat": "threats"}
+_ALIASES = {
+    "pair": "pairs",
+    "round": "rounds",
+    "sum": "sums",
+    "count": "counting",
+    "threat": "threats",
+}
 _ALIASES |= {"answer": "answers", "plan": "plans"}
 
 
@@ -81,7 +87,9 @@ def format_right_answer(reason: Reason, opponent: str, noun: str, quickest: Reas
     if quickest is None:
         return fill_text("right", {"why": format_sentence(reason, opponent, noun)})
     clause = _format_clause(quickest, "you", opponent, noun)
-    return fill_text("right_slower", {"block": reason.block, "best": quickest.block, "clause": clause})
+    return fill_text(
+        "right_slower", {"block": reason.block, "best": quickest.block, "clause": clause}
+    )
 
 
 def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advice") -> str:
@@ -89,32 +97,47 @@ def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advic
     return f"{fill_text(key, {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
 
 
-def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+def format_reason(
+    reason: Reason, *, opponent: str, player: str = "you", noun: str = "block"
+) -> str:
     """Write why a move has its value, in at most three sentences; a refutation has one more."""
     facts = _collect_facts(reason, player, opponent, noun)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
         same = reason.because.mover == reason.mover
         names = (player, opponent) if same else (opponent, player)
-        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
+        facts["because"] = format_reason(
+            reason.because, player=names[0], opponent=names[1], noun=noun
+        )
     return _begin_sentences(fill_text(_choose_key(reason), facts))
 
 
-def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+def format_details(
+    reason: Reason, *, opponent: str, player: str = "you", noun: str = "block"
+) -> str:
     """Write what a reason leaves out: why each answer wins, or all pairs; empty if that is nothing."""
     if reason.kind == "refuted" and reason.because is not None:
         return format_details(reason.because, opponent=player, player=opponent, noun=noun)
     if reason.kind == "pairs":
         facts = _collect_facts(reason, player, opponent, noun)
-        matching = fill_text("why_pairs_all", facts) if reason.facts["replies"] and reason.facts["matched"] else ""
+        matching = (
+            fill_text("why_pairs_all", facts)
+            if reason.facts["replies"] and reason.facts["matched"]
+            else ""
+        )
         spare = fill_text("more_pairs", facts) if reason.facts["spare"] else ""
         return _begin_sentences(f"{matching} {spare}".strip())
     if reason.kind != "answers_rule":
         return ""
-    return _begin_sentences(" ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers))
+    return _begin_sentences(
+        " ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers)
+    )
 
 
 def _format_answer(answer: Answer, player: str, opponent: str, noun: str) -> str:
-    facts: dict[str, Fact] = {"reply": answer.reply, "clause": _format_clause(answer.reason, player, opponent, noun)}
+    facts: dict[str, Fact] = {
+        "reply": answer.reply,
+        "clause": _format_clause(answer.reason, player, opponent, noun),
+    }
     if answer.block is None:
         return fill_text("more_reply", facts)
     return fill_text("more_answer", {**facts, "answer": answer.block})
@@ -144,15 +167,26 @@ def _starts_plan(reason: Reason) -> bool:
 
 def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dict[str, Fact]:
     """Return the fields of a reason's text, but `because`."""
-    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "reach": ""}
-    facts["such"] = _format_way(_get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})")
+    facts: dict[str, Fact] = {
+        **reason.facts,
+        **_name_players(player, opponent),
+        "noun": noun,
+        "reach": "",
+    }
+    facts["such"] = _format_way(
+        _get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})"
+    )
     facts["both"] = "you can each" if "you" in {player, opponent} else "Both can"
     facts["up_to"] = "" if reason.facts.get("mine") == 1 else "up to "
-    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
+    facts["tower"] = (
+        "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
+    )
     facts["answers"] = _format_answers(reason)
     facts["matching"] = _format_pairs(_get_numbers(reason, "matched"))
     if room := _get_numbers(reason, "room"):
-        facts["room"] = format_list(room) if len(room) <= MAX_ANSWERS else summarize_numbers(room, ", ")
+        facts["room"] = (
+            format_list(room) if len(room) <= MAX_ANSWERS else summarize_numbers(room, ", ")
+        )
     names = (player, opponent) if reason.mover == 0 else (opponent, player)
     moves, movers = _get_numbers(reason, "moves"), _get_numbers(reason, "movers")
     facts["line"] = format_moves(moves, movers, names, previous=reason.mover)
@@ -183,7 +217,10 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
 
 def _tell_moves(moves: Sequence[int], movers: Sequence[int], names: tuple[str, str]) -> str:
     """Write who places what: you place 2, Ben places 39."""
-    facts = [{**_name_players(names[mover], ""), "block": move} for move, mover in zip(moves, movers, strict=True)]
+    facts = [
+        {**_name_players(names[mover], ""), "block": move}
+        for move, mover in zip(moves, movers, strict=True)
+    ]
     return ", ".join(fill_text("line_move", each) for each in facts)
 
 
@@ -195,7 +232,9 @@ def _format_second_step(step: int) -> str:
 def _format_plan(plans: Sequence[Reason], player: str, opponent: str, noun: str) -> str:
     """Write the rule that is a plan in some positions alike, but not how it ends."""
     plan = next((plan for plan in plans if plan.facts["first"]), plans[0])
-    return format_reason(plan._replace(facts={**plan.facts, "end": ""}), player=player, opponent=opponent, noun=noun)
+    return format_reason(
+        plan._replace(facts={**plan.facts, "end": ""}), player=player, opponent=opponent, noun=noun
+    )
 
 
 def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
@@ -206,15 +245,22 @@ def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
 
 def _format_answers(reason: Reason) -> str:
     """Write replies with the answer to each: 1 with 9, 2 with 8, 3 needs none."""
-    pairs: list[tuple[int, int | None]] = [(answer.reply, answer.block) for answer in reason.answers]
+    pairs: list[tuple[int, int | None]] = [
+        (answer.reply, answer.block) for answer in reason.answers
+    ]
     pairs += zip(_get_numbers(reason, "replies"), _get_numbers(reason, "partners"), strict=True)
-    told = [f"{reply} needs none" if answer is None else f"{reply} with {answer}" for reply, answer in pairs]
+    told = [
+        f"{reply} needs none" if answer is None else f"{reply} with {answer}"
+        for reply, answer in pairs
+    ]
     return ", ".join([*told[:MAX_ANSWERS], "and so on"] if len(told) > MAX_ANSWERS else told)
 
 
 def _format_pairs(numbers: Sequence[int]) -> str:
     """Write numbers two by two: 1 and 7, 2 and 6."""
-    return ", ".join(f"{one} and {other}" for one, other in zip(numbers[::2], numbers[1::2], strict=True))
+    return ", ".join(
+        f"{one} and {other}" for one, other in zip(numbers[::2], numbers[1::2], strict=True)
+    )
 
 
 def _format_way(way: Sequence[int], form: str) -> str:
@@ -222,7 +268,11 @@ def _format_way(way: Sequence[int], form: str) -> str:
 
 
 def format_moves(
-    moves: Iterable[int], movers: Sequence[int], names: tuple[str, str], *, previous: int | None = None
+    moves: Iterable[int],
+    movers: Sequence[int],
+    names: tuple[str, str],
+    *,
+    previous: int | None = None,
 ) -> str:
     """Write moves; with the players' names, unless they take turns. `previous` is who moved before them."""
     turns = movers if previous is None else [previous, *movers]
@@ -247,8 +297,15 @@ def _name_players(player: str, opponent: str) -> dict[str, Fact]:
 
 def _format_clause(reason: Reason, player: str, opponent: str, noun: str) -> str:
     """Write why an answer wins, as a clause."""
-    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "block": reason.block}
-    shares_one_tower = reason.kind == "stuck" and facts["towers"] == "shared" and not facts["target"]
+    facts: dict[str, Fact] = {
+        **reason.facts,
+        **_name_players(player, opponent),
+        "noun": noun,
+        "block": reason.block,
+    }
+    shares_one_tower = (
+        reason.kind == "stuck" and facts["towers"] == "shared" and not facts["target"]
+    )
     return fill_text("clause_stuck_on" if shares_one_tower else f"clause_{reason.kind}", facts)
 
 
@@ -256,7 +313,11 @@ def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
     """Write what the answers have in common."""
     reasons = [answer.reason for answer in reason.answers if answer.reason.kind not in _ENDINGS]
     kinds = {each.kind for each in reasons}
-    key = next((key for key, included in _RULES if kinds <= included), "rule_mixed") if kinds else "rule_end"
+    key = (
+        next((key for key, included in _RULES if kinds <= included), "rule_mixed")
+        if kinds
+        else "rule_end"
+    )
     return fill_text(key, {**facts, "target": reasons[0].facts.get("target", 0) if reasons else 0})
 
 
@@ -309,12 +370,18 @@ def explain_idea(topic: str, noun: str, helpful: Sequence[str]) -> str:
         return "" if idea is None else idea.text
     unhelpful = fill_text("idea_unhelpful", {"idea": fill_text(f"idea_{idea.name}_name", {})})
     questions = ", ".join(f"why {name}" for name in helpful)
-    return f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}" if questions else unhelpful
+    return (
+        f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}"
+        if questions
+        else unhelpful
+    )
 
 
 def refuse_topic(topic: str, questions: Iterable[str]) -> str:
     """Write that no idea has this name, and what can be asked."""
-    return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
+    return fill_text(
+        "idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)}
+    )
 
 
 def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
@@ -325,7 +392,9 @@ def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
 def format_new_idea(idea: Idea | None, introduced: set[str]) -> str:
     """Write a line that introduces an idea, and how to ask for more; empty if it was introduced before."""
     new = _introduce(idea, introduced)
-    return "" if new is None else f"\n{new.introduction} {fill_text('idea_more', {'idea': new.name})}"
+    return (
+        "" if new is None else f"\n{new.introduction} {fill_text('idea_more', {'idea': new.name})}"
+    )
 
 
 def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:

@@ -84,7 +84,9 @@ def _format_piece(piece: DocumentPiece) -> str:
             return f"{'#' * level} {_escape(text)}"
         case Items(items, numbered):
             lines = (_join_words(item, _format_text) for item in items)
-            return "\n".join(f"{f'{place}.' if numbered else '-'} {line}" for place, line in enumerate(lines, 1))
+            return "\n".join(
+                f"{f'{place}.' if numbered else '-'} {line}" for place, line in enumerate(lines, 1)
+            )
         case ShellCommand(text):
             fence = max("```", _choose_fence(text), key=len)
             return f"{fence}sh\n{text}\n{fence}"
@@ -100,7 +102,9 @@ def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table with aligned columns, readable as plain text."""
     lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
     sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    ruler = ["-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)]
+    ruler = [
+        "-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)
+    ]
     written = []
     for label, *cells in (lines[0], ruler, *lines[1:]):
         aligned = map(str.rjust, cells, sizes[1:])

@@ -11,7 +11,16 @@ from markupsafe import Markup
 
 from number_tower.charts import NARROW, WIDE, Chart
 from number_tower.charts.figure import build_style
-from number_tower.document import CodeText, DocumentPiece, Grid, Heading, Items, ShellCommand, StrongText, Words
+from number_tower.document import (
+    CodeText,
+    DocumentPiece,
+    Grid,
+    Heading,
+    Items,
+    ShellCommand,
+    StrongText,
+    Words,
+)
 from number_tower.svg import FONTS, replace_non_xml
 
 _KINDS = {Heading: "heading", Items: "items", ShellCommand: "command", Grid: "grid", Chart: "chart"}
@@ -48,7 +57,11 @@ def _load_environment() -> Environment:
 
 def _clean_value(value: object) -> object:
     """Replace characters that no page may contain."""
-    return replace_non_xml(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return (
+        replace_non_xml(value)
+        if isinstance(value, str) and not isinstance(value, Markup)
+        else value
+    )
 
 
 def _draw_chart(chart: Chart, width: float) -> Markup:
@@ -58,6 +71,13 @@ def _draw_chart(chart: Chart, width: float) -> Markup:
 def _list_parts(words: Words) -> list[tuple[str, str]]:
     """Return the parts of a text, each with the element that it is written in."""
     return [
-        ("code" if isinstance(part, CodeText) else "strong" if isinstance(part, StrongText) else "", str(part))
+        (
+            "code"
+            if isinstance(part, CodeText)
+            else "strong"
+            if isinstance(part, StrongText)
+            else "",
+            str(part),
+        )
         for part in ((words,) if isinstance(words, str) else words)
     ]

@@ -73,13 +73,17 @@ def parse_action(action: object) -> int:
     try:
         return index(action)  # type: ignore[arg-type]  # anything else is refused here
     except TypeError:
-        raise TypeError(f"expected an action, which is a whole number; got {format_value(action)}") from None
+        raise TypeError(
+            f"expected an action, which is a whole number; got {format_value(action)}"
+        ) from None
 
 
 def encode_seat_order(key: str, order: SeatOrder) -> int:
     """Return the number of an order: a seat, `ALTERNATING` or `AT_RANDOM`."""
     if type(order) not in {int, str} or order not in _SEAT_ORDERS:
-        raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {format_value(order)}')
+        raise ValueError(
+            f'{key}: expected 0, 1, "alternating" or "random"; got {format_value(order)}'
+        )
     return _SEAT_ORDERS.index(order)
 
 
@@ -122,7 +126,9 @@ def make_mask_tables(rules: Rules) -> MaskTables:
     """Return the masks of some rules, for the compiled loops of `games` and the arrays of `jax` alike."""
     largest = rules.blocks[-1]
     gaps = range(largest if largest <= LARGEST_IN_TABLE else 0)
-    return MaskTables([rules.fits(top) for top in (EMPTY, *rules.blocks)], [rules.up_to(gap) for gap in gaps])
+    return MaskTables(
+        [rules.fits(top) for top in (EMPTY, *rules.blocks)], [rules.up_to(gap) for gap in gaps]
+    )
 
 
 class Renderer:
@@ -137,7 +143,9 @@ class Renderer:
     def render(self, table: Table, before: Table | None) -> str | NDArray[np.uint8] | None:
         """Return the events since `before` as text, or the table as a picture; people have been shown them already."""
         if self._mode is None:
-            warnings.warn(f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3)
+            warnings.warn(
+                f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3
+            )
         if self._mode == "ansi":
             return narrate_since(table, before)
         if self._mode == "rgb_array":

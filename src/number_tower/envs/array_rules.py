@@ -69,7 +69,9 @@ class ArrayRules:
         self.opening = rules.fits(0) & rules.room(0)
         self._skips = rules.stuck == "skips"
         sets = [min(WORD, self.blocks - int(shift)) for shift in self.shifts] * (self.pools + 1)
-        numbers = [rules.most_height.bit_length()] * self.towers + [self.blocks.bit_length()] * self.towers
+        numbers = [rules.most_height.bit_length()] * self.towers + [
+            self.blocks.bit_length()
+        ] * self.towers
         self._packing = _find_packing(sets + numbers)
         self.packed_words = self._packing.words
         self._get_number = _make_number_function(rules.blocks)
@@ -80,7 +82,9 @@ class ArrayRules:
 
     def start(self) -> Board:
         """Return the board of one game before its first move."""
-        every, opening = (tuple(map(jnp.asarray, self._split(mask))) for mask in (self.rules.every, self.opening))
+        every, opening = (
+            tuple(map(jnp.asarray, self._split(mask))) for mask in (self.rules.every, self.opening)
+        )
         zeros = (jnp.zeros((), jnp.int32),) * self.towers
         return Board((every,) * self.pools, zeros, zeros, opening)
 
@@ -93,7 +97,9 @@ class ArrayRules:
 
     def unpack(self, words: Words) -> Board:
         """Return the board that `pack` has put into some words."""
-        parts = iter([(words[word] >> np.uint32(shift)) & mask for word, shift, mask in self._packing.places])
+        parts = iter(
+            [(words[word] >> np.uint32(shift)) & mask for word, shift, mask in self._packing.places]
+        )
 
         def take_sets(count: int) -> tuple[Words, ...]:
             return tuple(tuple(next(parts) for _ in self.shifts) for _ in range(count))
@@ -107,9 +113,13 @@ class ArrayRules:
     def remove_legal(self, words: Words) -> Words:
         """Return the packed boards of games that are over."""
         masks = [0] * len(words)
-        for word, shift, mask in self._packing.places[self.pools * len(self.shifts) :][: len(self.shifts)]:
+        for word, shift, mask in self._packing.places[self.pools * len(self.shifts) :][
+            : len(self.shifts)
+        ]:
             masks[word] |= int(mask) << shift
-        return tuple(word & np.uint32(~mask & 0xFFFFFFFF) for word, mask in zip(words, masks, strict=True))
+        return tuple(
+            word & np.uint32(~mask & 0xFFFFFFFF) for word, mask in zip(words, masks, strict=True)
+        )
 
     def is_legal(self, board: Board, action: Array) -> Array:
         """Return whether an action may be taken, whatever number it is."""
@@ -150,7 +160,9 @@ class ArrayRules:
             left = tuple(_intersect(words, union) for words in board.left)
         else:
             left = tuple(map(_intersect, board.left, reachable * self.pools))
-        heights = board.heights if self._heights_matter else tuple(map(jnp.zeros_like, board.heights))
+        heights = (
+            board.heights if self._heights_matter else tuple(map(jnp.zeros_like, board.heights))
+        )
         return board._replace(left=left, heights=heights)
 
     def measure_progress(self, board: Board) -> Array:
@@ -158,7 +170,11 @@ class ArrayRules:
         if self._heights_matter:
             return sum(board.heights[1:], board.heights[0])
         if self.pools:
-            counts = [lax.population_count(word).astype(jnp.int32) for words in board.left for word in words]
+            counts = [
+                lax.population_count(word).astype(jnp.int32)
+                for words in board.left
+                for word in words
+            ]
             return np.int32(self.pools * self.blocks) - sum(counts[1:], counts[0])
         return sum(board.tops[1:], board.tops[0])
 
@@ -170,7 +186,11 @@ class ArrayRules:
         return _intersect(legal, left[0]) if left else legal
 
     def _limit_to_room(self, words: Words, height: Array) -> Words:
-        return words if self._count_room is None else _intersect(words, self._make_range(self._count_room(height)))
+        return (
+            words
+            if self._count_room is None
+            else _intersect(words, self._make_range(self._count_room(height)))
+        )
 
     def _split(self, mask: int) -> tuple[np.uint32, ...]:
         return tuple(np.uint32(mask >> int(shift) & 0xFFFFFFFF) for shift in self.shifts)
@@ -192,10 +212,16 @@ class ArrayRules:
             rows = [jnp.array(words) for words in zip(*map(self._split, masks), strict=True)]
             return lambda top: tuple(row[top] for row in rows)
         low, high = lines
-        opening = None if (low.get(0), high.get(0)) == _find_span(masks[0], 0) else self._split(masks[0])
+        opening = (
+            None if (low.get(0), high.get(0)) == _find_span(masks[0], 0) else self._split(masks[0])
+        )
 
         def find_mask(top: Array) -> Words:
-            words = tuple(map(_remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))))
+            words = tuple(
+                map(
+                    _remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))
+                )
+            )
             return words if opening is None else select(top == np.int32(0), opening, words)
 
         return find_mask
@@ -298,7 +324,9 @@ def _find_closure(fits: Sequence[int]) -> list[int]:
     while changed:
         changed = False
         for top, mask in enumerate(reachable):
-            followers = (reachable[place + 1] for place in range(mask.bit_length()) if mask >> place & 1)
+            followers = (
+                reachable[place + 1] for place in range(mask.bit_length()) if mask >> place & 1
+            )
             wider = reduce(or_, followers, mask)
             changed |= wider != mask
             reachable[top] = wider
@@ -310,9 +338,17 @@ def _find_line(values: Sequence[int], first: int) -> _Line | None:
     least, greatest = min(values), max(values)
     candidates = [_Line(0, least, least, greatest)]
     candidates += (
-        _Line(1, offset, least, greatest) for offset in {value - first - at for at, value in enumerate(values)}
+        _Line(1, offset, least, greatest)
+        for offset in {value - first - at for at, value in enumerate(values)}
     )
-    return next((line for line in candidates if [*values] == [*map(line.get, range(first, first + len(values)))]), None)
+    return next(
+        (
+            line
+            for line in candidates
+            if [*values] == [*map(line.get, range(first, first + len(values)))]
+        ),
+        None,
+    )
 
 
 def _make_number_function(blocks: Sequence[int]) -> Callable[[Array], Array]:
@@ -343,9 +379,12 @@ def _check_size(rules: Rules) -> None:
     """Reject rules that do not fit into the words and numbers of the arrays."""
     alone = "one game at a time, gymnasium.make takes any rules"
     if len(rules.blocks) > MOST_BLOCKS:
-        raise RulesError("blocks", f"expected at most {MOST_BLOCKS} with JAX; got {len(rules.blocks):,}; {alone}")
+        raise RulesError(
+            "blocks", f"expected at most {MOST_BLOCKS} with JAX; got {len(rules.blocks):,}; {alone}"
+        )
     if rules.most_height > MOST_HEIGHT:
         most = f"expected towers of at most {MOST_HEIGHT:,} with JAX"
         raise RulesError(
-            "target" if rules.target else "blocks", f"{most}; these can reach {rules.most_height:,}; {alone}"
+            "target" if rules.target else "blocks",
+            f"{most}; these can reach {rules.most_height:,}; {alone}",
         )

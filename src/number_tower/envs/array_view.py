@@ -12,7 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words, has_blocks, select, shift_one
+from number_tower.envs.array_rules import (
+    WORD,
+    ArrayRules,
+    Board,
+    Words,
+    has_blocks,
+    select,
+    shift_one,
+)
 from number_tower.envs.observation import ObservationEncoder
 
 _ONE = np.uint32(1)
@@ -44,7 +52,9 @@ class ArrayView:
         left, heights, tops = board.left, board.heights, board.tops
         if swapped is not None:
             turn &= ~swapped
-            left, heights, tops = (select(swapped, part[::-1], part) for part in (left, heights, tops))
+            left, heights, tops = (
+                select(swapped, part[::-1], part) for part in (left, heights, tops)
+            )
         bits = _Bits(self.size)
         bits.add_words((turn.astype(jnp.uint32),), self._places["turn"])
         for words, part in zip(left, ("left", "left of the other"), strict=False):
@@ -54,7 +64,9 @@ class ArrayView:
         seen = _unpack(bits.words, self.size).astype(jnp.float32)
         column = np.arange(self.size)
         for height, part in zip(heights, ("height", "height of the other"), strict=False):
-            seen = jnp.where(column == self._places[part], self._find_share(height)[..., None], seen)
+            seen = jnp.where(
+                column == self._places[part], self._find_share(height)[..., None], seen
+            )
         return seen
 
     def _find_share(self, height: Array) -> Array:
@@ -81,7 +93,9 @@ def choose_bit(words: Words, count: int, dice: Array) -> Array:
     place = jnp.zeros_like(which)
     for start, word, bits in zip(range(0, count, WORD), words, counts, strict=True):
         here = which < bits
-        place = jnp.where(here, _select_bit(word, which, min(WORD, count - start)) + np.uint32(start), place)
+        place = jnp.where(
+            here, _select_bit(word, which, min(WORD, count - start)) + np.uint32(start), place
+        )
         which = jnp.where(here, np.uint32(WORD * WORD), which - bits)
     return place.astype(jnp.int32)
 

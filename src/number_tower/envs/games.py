@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import GameSource, SeatOrder, encode_seat_order, kernel, make_mask_tables, parse_action
+from number_tower.envs import (
+    GameSource,
+    SeatOrder,
+    encode_seat_order,
+    kernel,
+    make_mask_tables,
+    parse_action,
+)
 from number_tower.envs.kernel import ENDINGS, REFUSALS
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
@@ -35,7 +42,9 @@ _CORES = os.cpu_count() or 1
 class RuleTables(NamedTuple):
     """The rules as numbers, and all their masks in one table."""
 
-    tables: NDArray[np.uint64]  # in order: what fits, by top; the blocks' numbers; rooms, by the gap to the target
+    tables: NDArray[
+        np.uint64
+    ]  # in order: what fits, by top; the blocks' numbers; rooms, by the gap to the target
     blocks: int
     largest: int
     has_rooms: bool  # whether the table has rooms; numbers can be too large for that
@@ -157,7 +166,9 @@ class Games:
             np.zeros((number, self.encoder.actions), np.int8),
         )
         self._threads = min(threads or _CORES, 1 + number // _MIN_CHUNK)
-        self._chunk = max(_MIN_CHUNK, number // (4 * self._threads)) if self._threads > 1 else number
+        self._chunk = (
+            max(_MIN_CHUNK, number // (4 * self._threads)) if self._threads > 1 else number
+        )
         self._all_games, self._indices = np.ones(number, np.bool_), np.arange(number)
         self.reset(seed)
 
@@ -195,14 +206,18 @@ class Games:
         """How the game before the present one ended, for each; only those of the last step are new."""
         return _make_state_read_only(self._batch.last)
 
-    def observations(self, players: Players | None = None, some: Selection = None) -> NDArray[np.float32]:
+    def observations(
+        self, players: Players | None = None, some: Selection = None
+    ) -> NDArray[np.float32]:
         """Return what a player sees of each game, as `ObservationEncoder` lays it out; by default the player to move.
 
         `some` selects games: as many rows, in the order of the games.
         """
         return self._observe(self._batch.now, players, some)
 
-    def last_observations(self, players: Players | None = None, some: Selection = None) -> NDArray[np.float32]:
+    def last_observations(
+        self, players: Players | None = None, some: Selection = None
+    ) -> NDArray[np.float32]:
         """Return what a player saw when the game before the present one ended; zeros if there was none."""
         return self._observe(self._batch.last, players, some)
 
@@ -230,7 +245,9 @@ class Games:
         if running.size:
             positions, places = self._find_distinct(running)
             infos = [make_value_info(position) for position in positions]
-            position_values[running] = np.array([info["value"] for info in infos], np.float32)[places]
+            position_values[running] = np.array([info["value"] for info in infos], np.float32)[
+                places
+            ]
             action_values[running] = np.array([info["action_values"] for info in infos])[places]
         return ExactValues(position_values, action_values)
 
@@ -299,7 +316,14 @@ class Games:
         """
         rewards, ended = np.empty(self.number, np.float32), np.empty(self.number, np.bool_)
         players = self._check_players(seats), self._check_players(next_seats)
-        self._run_loop(kernel.step_and_answer_all, self._batch, self.parse_actions(actions), *players, rewards, ended)
+        self._run_loop(
+            kernel.step_and_answer_all,
+            self._batch,
+            self.parse_actions(actions),
+            *players,
+            rewards,
+            ended,
+        )
         return StepResult(rewards, ended)
 
     def begin(self, some: Selection = None) -> None:
@@ -321,19 +345,27 @@ class Games:
             >>> Games(nt.Rules(target=15), 3).parse_actions([8, 0, 10**30]).tolist()
             [8, 0, -1]
         """
-        given = np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
+        given = (
+            np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
+        )
         if given.shape != (self.number,):
-            raise ValueError(f"expected an action for each of {self.number} games; got the shape {given.shape}")
+            raise ValueError(
+                f"expected an action for each of {self.number} games; got the shape {given.shape}"
+            )
         if given.dtype == object:
             within = range(self.encoder.actions)
-            given = np.array([action if action in within else -1 for action in map(parse_action, given)])
+            given = np.array(
+                [action if action in within else -1 for action in map(parse_action, given)]
+            )
         if given.dtype.kind not in "iu":
             raise TypeError(f"expected whole numbers, the places of blocks; got {given.dtype}")
         return _to_contiguous(given, np.int64)
 
     # -------------------------------------------------------------------------------------------------------
 
-    def _run_loop(self, loop: Callable[..., None], *arguments: object, number: int | None = None) -> None:
+    def _run_loop(
+        self, loop: Callable[..., None], *arguments: object, number: int | None = None
+    ) -> None:
         """Run a loop over all games, chunk by chunk. Idle threads help; a thread that has not started is cancelled.
 
         Threads that had to wait for each other would take many times as long as one alone on a busy machine.
@@ -363,21 +395,36 @@ class Games:
     def _check_players(self, players: Players) -> NDArray[np.int8]:
         given = np.asarray(players)
         if given.shape not in {(), (self.number,)}:
-            raise ValueError(f"expected a player, or one for each of {self.number} games; got the shape {given.shape}")
+            raise ValueError(
+                f"expected a player, or one for each of {self.number} games; got the shape {given.shape}"
+            )
         if given.dtype.kind not in "iu" or ((given != 0) & (given != 1)).any():
             raise ValueError(f"expected players 0 and 1; got {format_value(players)}")
         return _to_contiguous(np.broadcast_to(given, self.number), np.int8)
 
-    def _observe(self, state: BatchState, players: Players | None, some: Selection) -> NDArray[np.float32]:
+    def _observe(
+        self, state: BatchState, players: Players | None, some: Selection
+    ) -> NDArray[np.float32]:
         viewers = state.to_move if players is None else self._check_players(players)
         games = self._indices if some is None else np.flatnonzero(self._check_selection(some))
         rows = np.zeros((len(games), self.encoder.size), np.float32)
         highest = float(self.rules.most_height)
-        self._run_loop(kernel.observe_some, self._batch.rules, state, games, viewers, highest, rows, number=len(games))
+        self._run_loop(
+            kernel.observe_some,
+            self._batch.rules,
+            state,
+            games,
+            viewers,
+            highest,
+            rows,
+            number=len(games),
+        )
         return rows
 
     def _make_position(self, state: BatchState, index: int) -> Position:
-        left, heights, places = (tuple(part[index].tolist()) for part in (state.left, state.heights, state.tops))
+        left, heights, places = (
+            tuple(part[index].tolist()) for part in (state.left, state.heights, state.tops)
+        )
         blocks = (EMPTY, *self.rules.blocks)
         tops = blocks[places[0]], blocks[places[1]]
         return Position(self.rules, left, heights, tops, int(state.to_move[index]))
@@ -434,7 +481,10 @@ def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:
         most = f"expected at most {MOST_BLOCKS} for many games at once"
         raise RulesError("blocks", f"{most}; got {len(rules.blocks)}; {alone}")
     if rules.most_height >= kernel.NO_TARGET:
-        raise RulesError("blocks", f"expected towers below 2**63 for many games at once; these can be higher; {alone}")
+        raise RulesError(
+            "blocks",
+            f"expected towers below 2**63 for many games at once; these can be higher; {alone}",
+        )
 
 
 def _to_contiguous(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:

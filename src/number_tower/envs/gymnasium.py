@@ -16,7 +16,15 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import RENDER_MODES, GameSource, Renderer, SeatOrder, SeatRotation, parse_action, register
+from number_tower.envs import (
+    RENDER_MODES,
+    GameSource,
+    Renderer,
+    SeatOrder,
+    SeatRotation,
+    parse_action,
+    register,
+)
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
@@ -76,7 +84,9 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._rotation = SeatRotation("seat", seat)
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
-        self._opponent = make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
+        self._opponent = (
+            make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
+        )
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
         self.action_space = spaces.Discrete(self._encoder.actions)
@@ -100,7 +110,9 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Place the block of an action, and let the opponent answer; a game that was over at its start only ends."""
         before = self.table
         if self._is_result_given:
-            gymnasium.logger.warn("this game is over and its result was given: call reset() to begin another")
+            gymnasium.logger.warn(
+                "this game is over and its result was given: call reset() to begin another"
+            )
         if before.outcome is None:
             self._play_opponent(self._apply_action(before, parse_action(action)), before)
         outcome = self.table.outcome

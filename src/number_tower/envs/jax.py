@@ -38,7 +38,16 @@ __all__ = ["FirstPlayer", "JaxEnv", "State", "make"]
 FirstPlayer = Literal[0, 1, "random"]
 """Who starts: player 0 or 1, or the one that the key of `init` chooses."""
 
-_DATA = ["current_player", "_rewards", "terminated", "truncated", "_step_count", "_packed", "_exact", "_observation"]
+_DATA = [
+    "current_player",
+    "_rewards",
+    "terminated",
+    "truncated",
+    "_step_count",
+    "_packed",
+    "_exact",
+    "_observation",
+]
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["_env"])
@@ -137,9 +146,14 @@ class State:
         if "observation" in changes:
             changes["_observation"] = changes.pop("observation")
         if "rewards" in changes:
-            rewards, shape = jnp.asarray(changes.pop("rewards"), jnp.float32), (*self.terminated.shape, 2)
+            rewards, shape = (
+                jnp.asarray(changes.pop("rewards"), jnp.float32),
+                (*self.terminated.shape, 2),
+            )
             if rewards.shape != shape:
-                raise ValueError(f"rewards: expected two for each game, in the shape {shape}; got {rewards.shape}")
+                raise ValueError(
+                    f"rewards: expected two for each game, in the shape {shape}; got {rewards.shape}"
+                )
             changes["_rewards"] = rewards[..., 0], rewards[..., 1]
         return replace(self, **changes)
 
@@ -151,13 +165,18 @@ class State:
         if not 0 < scale < np.inf:
             raise ValueError(f"scale: expected a number above 0; got {format_value(scale)}")
         over, rewards = np.ravel(self.terminated), np.reshape(self.rewards, (-1, 2))
-        endings = [tuple(pair) if ended else None for ended, pair in zip(over, rewards.tolist(), strict=True)]
+        endings = [
+            tuple(pair) if ended else None
+            for ended, pair in zip(over, rewards.tolist(), strict=True)
+        ]
         return draw_games(list(zip(self._env.list_positions(self), endings, strict=True)), scale)
 
     def save_svg(self, filename: str | os.PathLike[str], **options: Any) -> None:
         """Save a drawing of the games in a file, whose name has to end with `.svg`."""
         if not os.fspath(filename).endswith(".svg"):
-            raise ValueError(f"filename: expected a name that ends with .svg; got {format_value(os.fspath(filename))}")
+            raise ValueError(
+                f"filename: expected a name that ends with .svg; got {format_value(os.fspath(filename))}"
+            )
         Path(filename).write_text(self.to_svg(**options), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -165,7 +184,9 @@ class State:
 
     def _get_entry(self) -> Array:
         if self._exact is None:
-            raise ValueError("values: expected an environment with exact values: make(game, values=True)")
+            raise ValueError(
+                "values: expected an environment with exact values: make(game, values=True)"
+            )
         return self._exact
 
 
@@ -197,7 +218,12 @@ class JaxEnv:
     version = "v0"
 
     def __init__(
-        self, game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object
+        self,
+        game: GameSource,
+        *,
+        first: FirstPlayer = "random",
+        values: bool = False,
+        **options: object,
     ) -> None:
         if type(first) not in {int, str} or first not in {0, 1, "random"}:
             raise ValueError(f'first: expected 0, 1 or "random"; got {format_value(first)}')
@@ -229,8 +255,14 @@ class JaxEnv:
         """
         words = _get_key_words(key)
         shape = words.shape[:-1]
-        first = words[..., -1] & np.uint32(1) if self._first == "random" else jnp.full(shape, self._first)
-        packed = tuple(jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start()))
+        first = (
+            words[..., -1] & np.uint32(1)
+            if self._first == "random"
+            else jnp.full(shape, self._first)
+        )
+        packed = tuple(
+            jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start())
+        )
         return self._start_from(packed, first.astype(jnp.int32))
 
     def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
@@ -245,8 +277,15 @@ class JaxEnv:
         mover = state.current_player
         result = jnp.where(lost, self._forfeit, jnp.where(over, move.result, np.int32(0)))
         points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
-        boards = zip(self.arrays.pack(move.board), self.arrays.remove_legal(state.packed), state.packed, strict=True)
-        packed = tuple(jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards)
+        boards = zip(
+            self.arrays.pack(move.board),
+            self.arrays.remove_legal(state.packed),
+            state.packed,
+            strict=True,
+        )
+        packed = tuple(
+            jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards
+        )
         return State(
             jnp.where(placed & move.passed, np.int32(1) - mover, mover),
             (points, np.float32(0) - points),
@@ -270,7 +309,9 @@ class JaxEnv:
         shape = _get_key_words(key).shape[:-1]
         if shape:
             raise ValueError(f"expected one key for all games; got keys in the shape {shape}")
-        return self.view.choose_block(state.board, jax.random.bits(key, state.terminated.shape, jnp.uint32))
+        return self.view.choose_block(
+            state.board, jax.random.bits(key, state.terminated.shape, jnp.uint32)
+        )
 
     # Exact values -----------------------------------------------------------------------------------------------
 
@@ -284,7 +325,9 @@ class JaxEnv:
         reward = jnp.where(mover == np.int32(0), after.rewards[..., 0], after.rewards[..., 1])
         value = jnp.where(after.current_player == mover, after.value, -after.value)
         done = state.terminated | state.truncated
-        return jnp.where(done, np.float32(0), state.value - jnp.where(after.terminated, reward, value))
+        return jnp.where(
+            done, np.float32(0), state.value - jnp.where(after.terminated, reward, value)
+        )
 
     def action_values(self, state: State) -> Array:
         """Return the value of each action for the current player: 1, 0 or -1; -inf if it is illegal."""
@@ -308,26 +351,36 @@ class JaxEnv:
         """Return the engine's positions of some games, to solve or show them."""
         self._check_state(state)
         movers = np.ravel(state.current_player).tolist()
-        flat = [*zip(*(np.ravel(part).tolist() for part in jax.tree.leaves(state.board)), strict=True)]
+        flat = [
+            *zip(*(np.ravel(part).tolist() for part in jax.tree.leaves(state.board)), strict=True)
+        ]
         structure = jax.tree.structure(state.board)
         boards = [jax.tree.unflatten(structure, parts) for parts in flat]
-        return [self._make_position(board, mover) for board, mover in zip(boards, movers, strict=True)]
+        return [
+            self._make_position(board, mover) for board, mover in zip(boards, movers, strict=True)
+        ]
 
     def _make_position(self, board: Any, mover: int) -> Position:
         """Return the position of a board with the numbers of one game."""
         rules = self.rules
-        left = [sum(word << WORD * place for place, word in enumerate(words)) for words in board.left]
+        left = [
+            sum(word << WORD * place for place, word in enumerate(words)) for words in board.left
+        ]
 
         def order(parts: Sequence[int]) -> Pair:
             """Return the parts of player 0 and player 1, which may be one."""
             return parts[-mover], parts[mover - 1]
 
         tops = [(EMPTY, *rules.blocks)[top] for top in board.tops]
-        return Position(rules, order(left or [rules.every]), order(board.heights), order(tops), mover)
+        return Position(
+            rules, order(left or [rules.every]), order(board.heights), order(tops), mover
+        )
 
     def __eq__(self, other: object) -> bool:
         # States of equal environments can be mixed, as those that were pickled with their environment.
-        return self is other or (isinstance(other, JaxEnv) and self.__reduce__() == other.__reduce__())
+        return self is other or (
+            isinstance(other, JaxEnv) and self.__reduce__() == other.__reduce__()
+        )
 
     def __hash__(self) -> int:
         return hash((self.id, self._first))
@@ -341,7 +394,9 @@ class JaxEnv:
         no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
         rewards = jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.float32)
         exact = self._look_up(packed)
-        if exact is not None and not self.arrays.opening:  # the first step ends the game, whatever it is
+        if (
+            exact is not None and not self.arrays.opening
+        ):  # the first step ends the game, whatever it is
             exact = jnp.full_like(exact, make_entries(int(self._forfeit), 0))
         return State(players, rewards, no, no, zero, packed, self, exact)
 
@@ -351,7 +406,9 @@ class JaxEnv:
     def _check_state(self, state: State) -> None:
         """Reject what is not a state of these rules: its words would be read as another board."""
         if not isinstance(state, State):
-            raise TypeError(f"expected a state, as init and step return it; got {format_value(state)}")
+            raise TypeError(
+                f"expected a state, as init and step return it; got {format_value(state)}"
+            )
         if state.rules != self.rules:
             expected = f"expected a state of {self.id} by the rules of this environment"
             raise ValueError(f"{expected}; got one of {state.env_id} by other rules")
@@ -366,14 +423,18 @@ class JaxEnv:
             got = given.dtype if given.dtype.kind in "biufc" else format_value(action)
             raise TypeError(f"expected actions as whole numbers, the places of blocks; got {got}")
         if given.shape != shape:
-            raise ValueError(f"expected an action for each game, in the shape {shape}; got the shape {given.shape}")
+            raise ValueError(
+                f"expected an action for each game, in the shape {shape}; got the shape {given.shape}"
+            )
         small = jnp.asarray(given.astype(np.int32))
         if given.dtype.itemsize <= 4:
             return small
         return jnp.where((given >= 0) & (given < self.num_actions), small, np.int32(-1))
 
 
-def make(game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object) -> JaxEnv:
+def make(
+    game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object
+) -> JaxEnv:
     """Return the environment of a game of the catalogue, a rule file or rules, with options as keywords.
 
     With `values`, all positions are solved now, and states know their exact value. A `NotSolvedError` says that there
@@ -415,4 +476,6 @@ def _parse_player(player: ArrayLike) -> Array:
 
 def _to_array(numbers: ArrayLike) -> Array | np.ndarray[Any, Any]:
     """Return numbers as an array, of NumPy if they are not JAX's already."""
-    return jnp.asarray(numbers) if isinstance(numbers, Array | list | tuple) else np.asarray(numbers)
+    return (
+        jnp.asarray(numbers) if isinstance(numbers, Array | list | tuple) else np.asarray(numbers)
+    )

@@ -43,10 +43,23 @@ NO_TARGET = 2**63 - 1
 """A height that no tower reaches."""
 
 _NONE, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
-_STRIDE, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_STRIDE, _MIX_1, _MIX_2 = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
-_PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_BYTES, _TWO, _FOUR, _LAST = np.uint64(0x0101010101010101), np.uint64(2), np.uint64(4), np.uint64(56)
+_PAIRS, _FOURS, _EIGHTS = (
+    np.uint64(0x5555555555555555),
+    np.uint64(0x3333333333333333),
+    np.uint64(0x0F0F0F0F0F0F0F0F),
+)
+_BYTES, _TWO, _FOUR, _LAST = (
+    np.uint64(0x0101010101010101),
+    np.uint64(2),
+    np.uint64(4),
+    np.uint64(56),
+)
 _BYTE, _THREE, _SEVEN, _EIGHT = np.uint64(0xFF), np.uint64(3), np.uint64(7), np.uint64(8)
 _DIAGONAL, _TOPS = np.uint64(0x8040201008040201), np.uint64(0x8080808080808080)
 _BELOW_TOPS = ~_TOPS
@@ -338,14 +351,23 @@ def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, en
 
 @compile_function
 def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int, stop: int, batch: Batch, actions: Any, seats: Any, next_seats: Any, rewards: Any, ended: Any
+    start: int,
+    stop: int,
+    batch: Batch,
+    actions: Any,
+    seats: Any,
+    next_seats: Any,
+    rewards: Any,
+    ended: Any,
 ) -> None:
     """Do `act_in_some`, `answer_all`, `begin_some` for the next seats, and `answer_all` again, in one pass."""
     rules, now, last, starts, dice, masks = batch
     for number in range(start, stop):
         i = np.uint64(number)
         seat = np.int64(seats[i])
-        game = answer_randomly(rules, apply_action(rules, load_game(now, i), actions[i]), seat, dice, i)
+        game = answer_randomly(
+            rules, apply_action(rules, load_game(now, i), actions[i]), seat, dice, i
+        )
         winner = game.turn.winner
         rewards[i] = 0 if winner == NOBODY else 1 if winner == seat else -1
         ended[i] = game.turn.ending != 0
@@ -357,7 +379,9 @@ def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep 
 
 
 @compile_function
-def choose_in_some(start: int, stop: int, legal: Any, dice: Any, selected: Any, actions: Any) -> None:
+def choose_in_some(
+    start: int, stop: int, legal: Any, dice: Any, selected: Any, actions: Any
+) -> None:
     """Choose a random legal action in the selected games; 0 where there is none."""
     for number in range(start, stop):
         i = np.uint64(number)
@@ -367,7 +391,14 @@ def choose_in_some(start: int, stop: int, legal: Any, dice: Any, selected: Any, 
 
 @compile_function
 def observe_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int, stop: int, rules: RuleTables, now: BatchState, games: Any, players: Any, highest: float, rows: Any
+    start: int,
+    stop: int,
+    rules: RuleTables,
+    now: BatchState,
+    games: Any,
+    players: Any,
+    highest: float,
+    rows: Any,
 ) -> None:
     """Write the observations of some games, in the layout of `ObservationEncoder`; `rows` is all zeros before."""
     count = rules.blocks

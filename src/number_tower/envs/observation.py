@@ -71,7 +71,9 @@ class ObservationEncoder:
         # Pickle the rules alone, without the caches.
         return ObservationEncoder, (self.rules,)
 
-    def encode(self, position: Position, player: int, legal: int | None = None) -> NDArray[np.float32]:
+    def encode(
+        self, position: Position, player: int, legal: int | None = None
+    ) -> NDArray[np.float32]:
         """Return a position as a player sees it; `legal` is the mask of legal blocks, if it is known already."""
         left, tops, heights, other = position.left, position.tops, position.heights, 1 - player
         legal = position.legal_mask if legal is None else legal

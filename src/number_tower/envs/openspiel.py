@@ -89,8 +89,12 @@ class StatePosition:
     def __init__(self, position: Position) -> None:
         self.position = position
         legal = position.legal_mask
-        self.actions = list(compress(range(legal.bit_length()), bin(legal)[:1:-1].encode().translate(_BITS)))
-        self.player, self.result = (position.to_move, 0.0) if legal else (_TERMINAL, _compute_result(position))
+        self.actions = list(
+            compress(range(legal.bit_length()), bin(legal)[:1:-1].encode().translate(_BITS))
+        )
+        self.player, self.result = (
+            (position.to_move, 0.0) if legal else (_TERMINAL, _compute_result(position))
+        )
 
     def __deepcopy__(self, memo: object) -> StatePosition:
         """Return the same object: OpenSpiel's copies of a state can share it."""
@@ -257,7 +261,9 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
         return started
 
     def make_py_observer(
-        self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Mapping[str, object] | None = None
+        self,
+        iig_obs_type: pyspiel.IIGObservationType | None = None,
+        params: Mapping[str, object] | None = None,
     ) -> TowerObserver | IIGObserverForPublicInfoGame:
         """Return an observer of the position now or, for perfect recall, of the moves so far."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
@@ -270,7 +276,9 @@ class TowerObserver:
 
     def __init__(self, encoder: ObservationEncoder, params: Mapping[str, object] | None) -> None:
         if params:
-            raise ValueError(f"an observation of number_tower takes no parameters; got {format_value(dict(params))}")
+            raise ValueError(
+                f"an observation of number_tower takes no parameters; got {format_value(dict(params))}"
+            )
         self._encoder = encoder
         self.tensor = np.zeros(encoder.size, np.float32)
         ends = np.cumsum([places for _, places in encoder.layout])
@@ -285,7 +293,13 @@ class TowerObserver:
         """Return what a player sees as text: the parts of the vector, under the same names and in the same order."""
         position = state.position
         over = not position.legal_mask
-        parts = {"turn": "over" if over else "yours" if position.to_move == player else "the other player's"}
+        parts = {
+            "turn": "over"
+            if over
+            else "yours"
+            if position.to_move == player
+            else "the other player's"
+        }
         for whose, side in (("", player), (" of the other", 1 - player)):
             parts[f"left{whose}"] = _format_blocks(position.rules, position.left[side])
             parts[f"top{whose}"] = str(position.tops[side] or "none")
@@ -295,7 +309,9 @@ class TowerObserver:
 
 def _find_block(rules: Rules, action: int) -> int:
     if not 0 <= action < len(rules.blocks):
-        raise ValueError(f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {format_value(action)}")
+        raise ValueError(
+            f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {format_value(action)}"
+        )
     return rules.blocks[action]
 
 
@@ -314,7 +330,9 @@ def _read_moves(state: Any) -> list[object]:
         case {"moves": [*moves]}:
             return moves
         case _:
-            raise ValueError(f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {format_value(table)}')
+            raise ValueError(
+                f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {format_value(table)}'
+            )
 
 
 def _compute_result(position: Position) -> float:
@@ -331,7 +349,9 @@ def _load_game(*arguments: object) -> TowerGame:
 def _restore_position(text: str, *numbers: int) -> StatePosition:
     mine, yours, height, other_height, top, other_top, to_move = numbers
     rules = _parse_rules(text)
-    return StatePosition(Position(rules, (mine, yours), (height, other_height), (top, other_top), to_move))
+    return StatePosition(
+        Position(rules, (mine, yours), (height, other_height), (top, other_top), to_move)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -351,19 +371,30 @@ def _parse_parameters(parameters: Mapping[str, object]) -> GameChoice:
             raise RulesError(large, f"expected either this or {key}; got both")
     try:
         options = dict(_parse_parameter(key, value) for key, value in given.items())
-        return catalogue.choose(options) if source is None else catalogue.choose(str(source), options)
+        return (
+            catalogue.choose(options) if source is None else catalogue.choose(str(source), options)
+        )
     except RulesError as error:
         if error.key not in _SETS:
             raise
-        raise RulesError(error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]") from None
+        raise RulesError(
+            error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]"
+        ) from None
 
 
 def _format_parameters(book: Rulebook, rules: Rules) -> dict[str, str | int]:
     """Return rules as parameters, as few as possible; parsed, they are the same rules without any rule file."""
     if book.source in catalogue.list_names() and (options := book.find_options(rules)) is not None:
-        return {"game": book.name, **dict(_format_parameter(key, value) for key, value in options.items())}
+        return {
+            "game": book.name,
+            **dict(_format_parameter(key, value) for key, value in options.items()),
+        }
     usual = Rules().written()
-    return dict(_format_parameter(key, value) for key, value in rules.written().items() if value != usual.get(key))
+    return dict(
+        _format_parameter(key, value)
+        for key, value in rules.written().items()
+        if value != usual.get(key)
+    )
 
 
 def _parse_parameter(key: str, given: object) -> tuple[str, object]:
@@ -394,9 +425,14 @@ def _format_position(position: Position) -> str:
     """
     rules, outcome = position.rules, position.outcome
     heights = rules.target is not None or (rules.stuck, rules.towers) == ("skips", "own")
-    lines = [f"left{whose}: {_format_blocks(rules, mask)}" for whose, mask in _find_live_blocks(position)]
+    lines = [
+        f"left{whose}: {_format_blocks(rules, mask)}" for whose, mask in _find_live_blocks(position)
+    ]
     for player, whose in ((0, ""),) if rules.towers == "shared" else ((0, " 1"), (1, " 2")):
-        facts = [_format_top(rules, position.tops[player]), f"height {position.heights[player]}" if heights else ""]
+        facts = [
+            _format_top(rules, position.tops[player]),
+            f"height {position.heights[player]}" if heights else "",
+        ]
         if any(facts):
             lines.append(f"tower{whose}: {', '.join(filter(None, facts))}")
     if outcome is None:

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from number_tower.catalogue import choose
-from number_tower.envs import RENDER_MODES, GameSource, Renderer, SeatOrder, SeatRotation, list_ids, parse_action
+from number_tower.envs import (
+    RENDER_MODES,
+    GameSource,
+    Renderer,
+    SeatOrder,
+    SeatRotation,
+    list_ids,
+    parse_action,
+)
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Ending, MoveError, Refusal
 from number_tower.table import Table
@@ -28,7 +36,15 @@ __all__ = ["env", "raw_env"]
 AGENTS = ("player_0", "player_1")
 """The names of the players, in the order of their seats."""
 
-_GAME_ATTRIBUTES = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
+_GAME_ATTRIBUTES = {
+    "agent_selection",
+    "rewards",
+    "terminations",
+    "truncations",
+    "infos",
+    "position",
+    "table",
+}
 """Attributes that exist only after `reset`."""
 
 
@@ -101,7 +117,12 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self.state_space = _make_box(size, np.float32)
         self.action_spaces = {agent: spaces.Discrete(actions) for agent in AGENTS}
         self.observation_spaces = {
-            agent: spaces.Dict({"observation": _make_box(size, np.float32), "action_mask": _make_box(actions, np.int8)})
+            agent: spaces.Dict(
+                {
+                    "observation": _make_box(size, np.float32),
+                    "action_mask": _make_box(actions, np.int8),
+                }
+            )
             for agent in AGENTS
         }
 
@@ -115,7 +136,10 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self.position = self._table.game.position
         self.agents = list(AGENTS)
         self.rewards, self._cumulative_rewards = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, 0)
-        self.terminations, self.truncations = dict.fromkeys(AGENTS, False), dict.fromkeys(AGENTS, False)
+        self.terminations, self.truncations = (
+            dict.fromkeys(AGENTS, False),
+            dict.fromkeys(AGENTS, False),
+        )
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._forfeited: int | None = None
@@ -125,7 +149,9 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """Place the block of an action for the selected agent; a terminated agent leaves with None."""
         agent = self.agent_selection
         if not self.agents:
-            raise RuntimeError("the game is over and both players have left: call reset() to begin another")
+            raise RuntimeError(
+                "the game is over and both players have left: call reset() to begin another"
+            )
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
@@ -170,7 +196,11 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """The game so far; it is brought up to date only when it is read."""
         for block in self._moves[len(self._table.game.moves) :]:
             self._before, self._table = self._table, self._table.play(block)
-        return self._table if self._forfeited is None else self._table.declare("forfeit", self._forfeited)
+        return (
+            self._table
+            if self._forfeited is None
+            else self._table.declare("forfeit", self._forfeited)
+        )
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Return the last move and whose turn it is as text, or a picture; people were shown it already."""

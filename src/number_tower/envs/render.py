@@ -33,7 +33,10 @@ class _BlockStyle(NamedTuple):
     radius: int
 
 
-_PLAYERS = (_BlockStyle("#1d4e89", "#1d4e89", "#ffffff", 0), _BlockStyle("#ffe3b3", "#9c4f00", "#5a2d00", 6))
+_PLAYERS = (
+    _BlockStyle("#1d4e89", "#1d4e89", "#ffffff", 0),
+    _BlockStyle("#ffe3b3", "#9c4f00", "#5a2d00", 6),
+)
 
 _LEGAL, _LEFT = _BlockStyle(PAPER, INK, INK, 3), _BlockStyle(PAPER, MUTED, MUTED, 3)
 
@@ -58,24 +61,39 @@ def draw_table(table: Table) -> NDArray[np.uint8]:
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     canvas = _Canvas(image)
     target = table.game.rules.target
-    canvas.draw_text((_MARGIN, 14), get_voice(table.book).title.rstrip(":"), 20, width=WIDTH - 2 * _MARGIN)
+    canvas.draw_text(
+        (_MARGIN, 14), get_voice(table.book).title.rstrip(":"), 20, width=WIDTH - 2 * _MARGIN
+    )
     if target is not None:
-        canvas.draw_text((_MARGIN, 42), f"target height {target}", 14, MUTED, width=_PANEL - 2 * _MARGIN)
+        canvas.draw_text(
+            (_MARGIN, 42), f"target height {target}", 14, MUTED, width=_PANEL - 2 * _MARGIN
+        )
     _draw_towers(canvas, table)
     _draw_left(canvas, table)
     canvas.line((_MARGIN, _STATUS - 10, WIDTH - _MARGIN, _STATUS - 10), RULE)
-    canvas.draw_paragraph((_MARGIN, _STATUS), _format_status(table), 15, WIDTH - 2 * _MARGIN, lines=2)
+    canvas.draw_paragraph(
+        (_MARGIN, _STATUS), _format_status(table), 15, WIDTH - 2 * _MARGIN, lines=2
+    )
     return np.array(image)
 
 
 class _Canvas(ImageDraw.ImageDraw):
     """Draws on an image; no text becomes wider than its place."""
 
-    def draw_block(self, corners: tuple[float, float, float, float], style: _BlockStyle, width: int = 1) -> None:
+    def draw_block(
+        self, corners: tuple[float, float, float, float], style: _BlockStyle, width: int = 1
+    ) -> None:
         self.rounded_rectangle(corners, style.radius, style.fill, style.edge, width)
 
     def draw_text(
-        self, place: tuple[float, float], text: str, size: int, colour: str = INK, *, width: float, middle: bool = False
+        self,
+        place: tuple[float, float],
+        text: str,
+        size: int,
+        colour: str = INK,
+        *,
+        width: float,
+        middle: bool = False,
     ) -> None:
         """Draw one line, smaller if it is too long, and cut off if even that is too long."""
         text = " ".join(text[:_MAX_LETTERS].split())
@@ -87,7 +105,9 @@ class _Canvas(ImageDraw.ImageDraw):
             text += _ELLIPSIS
         self.text(place, text, colour, _load_font(size), anchor="mm" if middle else "la")
 
-    def draw_paragraph(self, place: tuple[float, float], text: str, size: int, width: float, lines: int) -> None:
+    def draw_paragraph(
+        self, place: tuple[float, float], text: str, size: int, width: float, lines: int
+    ) -> None:
         """Draw several lines, the last of them cut off if there is more."""
         wrapped = _wrap_text(text, size, width)
         if len(wrapped) > lines:
@@ -105,7 +125,10 @@ def _draw_towers(canvas: _Canvas, table: Table) -> None:
     if _is_to_scale(rules):
         for x in range(_MARGIN, _MARGIN + width - 6, 12):
             canvas.line((x, _TARGET_Y, x + 6, _TARGET_Y), INK)
-    heights = [f"height {height}{'' if rules.target is None else f' of {rules.target}'}" for height in game.heights]
+    heights = [
+        f"height {height}{'' if rules.target is None else f' of {rules.target}'}"
+        for height in game.heights
+    ]
     if rules.towers == "shared":
         middle = _MARGIN + width / 2
         _draw_tower(canvas, rules, placed, middle, names)
@@ -119,7 +142,11 @@ def _draw_towers(canvas: _Canvas, table: Table) -> None:
 
 
 def _draw_tower(
-    canvas: _Canvas, rules: Rules, tower: Sequence[tuple[int, int]], middle: float, names: Sequence[str] | None = None
+    canvas: _Canvas,
+    rules: Rules,
+    tower: Sequence[tuple[int, int]],
+    middle: float,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Draw the blocks of a tower, with the names of the players who placed them if both may have."""
     to_scale = _is_to_scale(rules)
@@ -133,12 +160,16 @@ def _draw_tower(
         half = min(max(widest, _measure_text(str(block), size) + 8), _WIDEST) / 2
         style, y = _PLAYERS[mover], (low + high) / 2
         canvas.draw_block((middle - half, high, middle + half, low - 2), style)
-        canvas.draw_text((middle, y - 1), str(block), size, style.ink, width=2 * half - 4, middle=True)
+        canvas.draw_text(
+            (middle, y - 1), str(block), size, style.ink, width=2 * half - 4, middle=True
+        )
         if names is not None:
             canvas.draw_text((middle + _WIDEST / 2 + 8, y - 7), names[mover], 11, MUTED, width=100)
 
 
-def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, float, float]]:
+def _place_blocks(
+    rules: Rules, tower: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int, float, float]]:
     """Yield each block of a tower that is drawn, who placed it, and its lower and upper edge."""
     if rules.target is not None and _is_to_scale(rules):
         unit = (_GROUND_Y - _TARGET_Y) / rules.target
@@ -149,14 +180,26 @@ def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[tu
         return
     below = len(tower) > _MAX_BLOCKS
     drawn = tower[1 - _MAX_BLOCKS :] if below else tower
-    block_height = min(_BLOCK_HEIGHT, (_GROUND_Y - _TARGET_Y) / (len(drawn) + below)) if drawn else _BLOCK_HEIGHT
+    block_height = (
+        min(_BLOCK_HEIGHT, (_GROUND_Y - _TARGET_Y) / (len(drawn) + below))
+        if drawn
+        else _BLOCK_HEIGHT
+    )
     for number, (block, mover) in enumerate(drawn, start=int(below)):
-        yield block, mover, _GROUND_Y - number * block_height, _GROUND_Y - (number + 1) * block_height
+        yield (
+            block,
+            mover,
+            _GROUND_Y - number * block_height,
+            _GROUND_Y - (number + 1) * block_height,
+        )
 
 
 def _is_to_scale(rules: Rules) -> bool:
     """Say whether blocks are as high as their number: there is a target, and the smallest block can still be read."""
-    return rules.target is not None and rules.blocks[0] * (_GROUND_Y - _TARGET_Y) / rules.target >= _MIN_BLOCK_HEIGHT
+    return (
+        rules.target is not None
+        and rules.blocks[0] * (_GROUND_Y - _TARGET_Y) / rules.target >= _MIN_BLOCK_HEIGHT
+    )
 
 
 def _draw_left(canvas: _Canvas, table: Table) -> None:
@@ -174,14 +217,24 @@ def _draw_left(canvas: _Canvas, table: Table) -> None:
         canvas.draw_text((_PANEL, y), pool, 13, width=_PANEL_WIDTH)
         left = game.position.left[player]
         if boxes:
-            _draw_boxes(canvas, rules, left, legal if len(pools) == 1 or player == game.to_move else (), y + 20)
+            _draw_boxes(
+                canvas,
+                rules,
+                left,
+                legal if len(pools) == 1 or player == game.to_move else (),
+                y + 20,
+            )
             y += 28 + -(-len(rules.blocks) // _BOXES_PER_ROW) * (_BOX_SIZE + _GAP)
         else:
             numbers = summarize_numbers(rules.numbers(left), ", ") or "none"
             canvas.draw_paragraph((_PANEL, y + 18), numbers, 11, _PANEL_WIDTH, 5)
             y += 104
     if legal:
-        how = "thick frame: can be placed now" if boxes else f"can be placed now: {summarize_numbers(legal, ', ')}"
+        how = (
+            "thick frame: can be placed now"
+            if boxes
+            else f"can be placed now: {summarize_numbers(legal, ', ')}"
+        )
         canvas.draw_paragraph((_PANEL, y), how, 11, _PANEL_WIDTH, 5)
 
 

@@ -67,7 +67,9 @@ def draw_games(games: Sequence[tuple[Position, Ending]], scale: float = 1.0) -> 
 def _draw_game(position: Position, ending: Ending) -> list[str]:
     rules = position.rules
     parts = [
-        make_element("rect", x=0.5, y=0.5, width=WIDTH - 1, height=HEIGHT - 1, fill="none", stroke=RULE),
+        make_element(
+            "rect", x=0.5, y=0.5, width=WIDTH - 1, height=HEIGHT - 1, fill="none", stroke=RULE
+        ),
         _draw_text(_MARGIN, 24, _describe_status(position, ending)),
         make_element("line", x1=_MARGIN, y1=_GROUND, x2=WIDTH - _MARGIN, y2=_GROUND, stroke=INK),
     ]
@@ -77,7 +79,14 @@ def _draw_game(position: Position, ending: Ending) -> list[str]:
         parts += _draw_tower(position, player, middle)
         of = f" of {rules.target}" if rules.target is not None else ""
         name = f"player {player + 1}: " if own else ""
-        parts.append(_draw_text(middle, _GROUND + 16, f"{name}height {position.heights[player]}{of}", anchor="middle"))
+        parts.append(
+            _draw_text(
+                middle,
+                _GROUND + 16,
+                f"{name}height {position.heights[player]}{of}",
+                anchor="middle",
+            )
+        )
     for line, text in enumerate(_describe_left(position)):
         parts.append(_draw_text(_MARGIN, _GROUND + 36 + 16 * line, text, MUTED))
     return parts
@@ -110,7 +119,13 @@ def _draw_tower(position: Position, player: int, middle: float) -> list[str]:
     parts = []
     for below, size, text, fill, ink in edges:
         y = _GROUND - below - size
-        box = {"x": middle - _BLOCK / 2, "y": y, "width": _BLOCK, "height": size, "rx": style.corner}
+        box = {
+            "x": middle - _BLOCK / 2,
+            "y": y,
+            "width": _BLOCK,
+            "height": size,
+            "rx": style.corner,
+        }
         parts.append(make_element("rect", **box, fill=fill, stroke=style.edge))
         parts.append(_draw_text(middle, y + size / 2 + 4, text, ink, anchor="middle"))
     return parts

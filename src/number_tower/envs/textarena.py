@@ -70,8 +70,12 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
     ) -> None:
         super().__init__()
         if type(error_allowance) is not int or error_allowance < 0:
-            raise ValueError(f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}")
-        self._start = Table.start(choose(game, options, hidden=hidden)._replace(first=first), _NAMES)
+            raise ValueError(
+                f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}"
+            )
+        self._start = Table.start(
+            choose(game, options, hidden=hidden)._replace(first=first), _NAMES
+        )
         self._legal = legal
         self._error_allowance = error_allowance
         self._values = values
@@ -89,7 +93,9 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         """Start a game. Nothing in it is random; the seed is for TextArena."""
         if num_players != 2:
             raise ValueError(f"num_players: this is a game for 2; got {format_value(num_players)}")
-        self.state = ta.TwoPlayerState(num_players=2, seed=seed, error_allowance=self._error_allowance)
+        self.state = ta.TwoPlayerState(
+            num_players=2, seed=seed, error_allowance=self._error_allowance
+        )
         self.state.reset(
             game_state={"table": self._start},
             player_prompt_function=self._make_prompt,
@@ -107,7 +113,9 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         answer = check_answer(before, action, legal=self._legal)
         if answer.block is None:
             quoted = format_value(action, _MOST_SHOWN)
-            state.add_observation(quoted, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
+            state.add_observation(
+                quoted, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover
+            )
             state.set_invalid_move(reason=make_sentence(answer.problem or ""))
             state.step_info["illegal"] = answer.reason
             if state.done:
@@ -152,7 +160,9 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         self.state.add_observation(self.get_board_str(), ta.ObservationType.GAME_BOARD, to_id=to_id)
         if outcome is None:
             return
-        reason = " ".join(said.text.strip() for said in get_voice(table.book).tell(table) if said.kind == "end")
+        reason = " ".join(
+            said.text.strip() for said in get_voice(table.book).tell(table) if said.kind == "end"
+        )
         if outcome.winner is None:
             self.state.set_draw(reason)
         else:
@@ -180,7 +190,10 @@ def register() -> None:
 def _make_move_info(position: Position, block: int) -> dict[str, Any]:
     """Return the exact values of a position, and what a move in it gave away (None: not known)."""
     info = make_value_info(position)
-    value, after = info["value"], float(info["action_values"][bisect_left(position.rules.blocks, block)])
+    value, after = (
+        info["value"],
+        float(info["action_values"][bisect_left(position.rules.blocks, block)]),
+    )
     return {**info, "regret": None if value is None or isnan(after) else value - after}
 
 

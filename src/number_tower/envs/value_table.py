@@ -97,7 +97,9 @@ class PositionFinder:
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]
             padded = np.pad(chunk, ((0, _CHUNK - len(chunk)), (0, 0)))
-            found.append([np.asarray(part)[: len(chunk)] for part in self._compiled(tuple(padded.T))])
+            found.append(
+                [np.asarray(part)[: len(chunk)] for part in self._compiled(tuple(padded.T))]
+            )
         return Moves(*map(np.concatenate, zip(*found, strict=True)))
 
     def _expand(self, packed: Words) -> Moves:
@@ -106,7 +108,14 @@ class PositionFinder:
         move = self._arrays.place(board, actions)
         after = jnp.stack(jnp.broadcast_arrays(*self._pack(move.board)), axis=-1)
         progress = self._arrays.measure_progress(self._arrays.simplify(move.board))
-        return Moves(after, self._arrays.is_legal(board, actions), move.passed, move.over, move.result, progress)
+        return Moves(
+            after,
+            self._arrays.is_legal(board, actions),
+            move.passed,
+            move.over,
+            move.result,
+            progress,
+        )
 
     def _pack(self, board: Board) -> Words:
         return self._arrays.pack(self._arrays.simplify(board) if self._simplified else board)
@@ -149,7 +158,10 @@ class ValueTable:
             length[goes_on] += plies[places]
             best = worth.max(axis=1)
             is_best = worth == best[:, None]
-            quickest, slowest = np.where(is_best, length, 1 << 30).min(axis=1), np.where(is_best, length, 0).max(axis=1)
+            quickest, slowest = (
+                np.where(is_best, length, 1 << 30).min(axis=1),
+                np.where(is_best, length, 0).max(axis=1),
+            )
             here = np.searchsorted(keys, make_keys(level))
             values[here], plies[here] = best, np.where(best > 0, quickest, slowest)
         return rows, values, plies
@@ -167,7 +179,9 @@ class ValueTable:
             if ranks.max(initial=0) < _BUCKET and not again.any():
                 break
         else:
-            raise NotSolvedError("values: no table was found that tells all positions apart; leave values out")
+            raise NotSolvedError(
+                "values: no table was found that tells all positions apart; leave values out"
+            )
         table = np.zeros((size, _BUCKET), np.uint32)
         table[buckets, ranks] = stored
         return seed, jnp.asarray(table)
@@ -189,7 +203,9 @@ def _join_levels(arrays: ArrayRules, levels: list[Rows]) -> Rows:
     return np.concatenate([np.zeros((0, arrays.packed_words), np.uint32), *levels])
 
 
-def make_entries(values: NDArray[np.int32] | int, plies: NDArray[np.int32] | int) -> NDArray[np.uint32]:
+def make_entries(
+    values: NDArray[np.int32] | int, plies: NDArray[np.int32] | int
+) -> NDArray[np.uint32]:
     """Return values and plies as entries."""
     return (np.asarray(plies) << _VALUE_BITS | values + 1).astype(np.uint32)
 

@@ -17,7 +17,15 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import ALTERNATING, AT_RANDOM, GameSource, SeatOrder, encode_seat_order, kernel, register
+from number_tower.envs import (
+    ALTERNATING,
+    AT_RANDOM,
+    GameSource,
+    SeatOrder,
+    encode_seat_order,
+    kernel,
+    register,
+)
 from number_tower.envs.games import Games, StepResult
 from number_tower.game import Game
 from number_tower.players import LEVELS, RANDOM, Computer, Level
@@ -110,7 +118,13 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
             self.seats = np.where(ended, next_seats, seats)
             self._begin(ended)
         info = self._make_final_info(ended, seats) if ended.any() else {}
-        return self.games.observations(self.seats), rewards, ended, np.zeros_like(ended), info | self._make_info()
+        return (
+            self.games.observations(self.seats),
+            rewards,
+            ended,
+            np.zeros_like(ended),
+            info | self._make_info(),
+        )
 
     def _find_seats_before(self, seed: int) -> NDArray[np.int8]:
         """Return the seats that come before those of a seed, where they alternate."""
@@ -147,7 +161,11 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     def _make_info(self) -> dict[str, Any]:
         endings = self.games.now.endings
         running = endings == 0
-        info = _add_masks(np.ones_like(running), action_mask=self.games.masks.copy(), seat=self.seats.astype(np.int64))
+        info = _add_masks(
+            np.ones_like(running),
+            action_mask=self.games.masks.copy(),
+            seat=self.seats.astype(np.int64),
+        )
         if not running.all():
             info |= _add_masks(~running, outcome=_ENDINGS.take(endings))
         if self._values:
@@ -221,7 +239,9 @@ class _LevelOpponent:
         """Return each player's action where it is their turn."""
         actions = np.zeros(len(self._games), np.int64)
         for index in np.flatnonzero(some):
-            actions[index] = self._rules.blocks.index(self._players[index].choose(self._games[index]))
+            actions[index] = self._rules.blocks.index(
+                self._players[index].choose(self._games[index])
+            )
         return actions
 
 

@@ -88,10 +88,14 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
         check_integer("jobs", jobs, 1)
     names, functions = _name_players(players)
     if functions and executor is not None:
-        raise BatchError("a function that is given itself is called here; for an executor, name it as module:function")
+        raise BatchError(
+            "a function that is given itself is called here; for an executor, name it as module:function"
+        )
     jobs = 1 if functions else jobs
     with closing(RespondentFactory(functions)) as make:
-        suite = arrange_suite(names, [games] if isinstance(games, str | Rules) else games, make=make, **options)
+        suite = arrange_suite(
+            names, [games] if isinstance(games, str | Rules) else games, make=make, **options
+        )
         journal = nullcontext() if out is None else EvaluationJournal(out, suite, resume=resume)
         run = partial(run_tasks, suite, jobs=jobs, executor=executor, make=make, stop=stop)
         with journal as log, closing(run(log=log)) as done:
@@ -121,7 +125,9 @@ def run_tasks(  # noqa: PLR0913 - all options are keywords
         if jobs != 1 or executor is not None:
             factory.close()  # workers start their own
         run = partial(run_task, suite=suite, make=factory, stop=stop)
-        yield from run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress, executor=executor)
+        yield from run_journaled(
+            run, len(suite), log=log, jobs=jobs, progress=progress, executor=executor
+        )
 
 
 def _name_players(

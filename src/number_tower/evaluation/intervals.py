@@ -25,7 +25,11 @@ class Estimate(NamedTuple):
     def to_document(self) -> dict[str, object]:
         """Return the estimate as JSON values."""
         mean = None if self.mean is None else _round(self.mean)
-        return {"mean": mean, "interval": [_round(self.low), _round(self.high)], "number": self.number}
+        return {
+            "mean": mean,
+            "interval": [_round(self.low), _round(self.high)],
+            "number": self.number,
+        }
 
 
 _NOISE = 1e-9
@@ -70,7 +74,12 @@ def _summarize(clusters: Iterable[Cluster]) -> tuple[float, float, int, int]:
     if count < 2:
         return mean, 0.0, number, count
     squares = fsum((total - mean * size) ** 2 for total, size in parts)
-    return mean, compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number, number, count
+    return (
+        mean,
+        compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number,
+        number,
+        count,
+    )
 
 
 @cache
@@ -81,7 +90,11 @@ def compute_quantile(freedom: int) -> float:
     low, high = Z_95, 13.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _compute_central_probability(middle, freedom) < _COVERAGE else (low, middle)
+        low, high = (
+            (middle, high)
+            if _compute_central_probability(middle, freedom) < _COVERAGE
+            else (low, middle)
+        )
     return high
 
 

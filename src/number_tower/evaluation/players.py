@@ -16,7 +16,14 @@ from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
 from number_tower.game import Game
-from number_tower.players import ALL_LEVELS, ForfeitError, Player, UnknownPlayerError, is_command, make_player
+from number_tower.players import (
+    ALL_LEVELS,
+    ForfeitError,
+    Player,
+    UnknownPlayerError,
+    is_command,
+    make_player,
+)
 from number_tower.players.program import Conversation, ProgramProcess, format_json_line
 from number_tower.text import format_text, format_value
 
@@ -144,7 +151,9 @@ class ProcessRespondent(Conversation, Respondent):
         """Start the process and wait until the function is imported."""
         process = super().start()
         try:
-            reply = _parse_reply(process.ask(format_json_line({"path": sys.path}), _LOADING_SECONDS))
+            reply = _parse_reply(
+                process.ask(format_json_line({"path": sys.path}), _LOADING_SECONDS)
+            )
         except BaseException:
             self.end(grace=0.0)
             raise
@@ -187,8 +196,14 @@ def import_function(spec: str) -> Function:
         function: Function = operator.attrgetter(name)(import_module(module))
     except (Exception, SystemExit) as error:
         plain = module.removesuffix(".py")
-        expected = _EXPECTED if plain == module else f"write it without .py, as in {format_text(f'{plain}:{name}')}"
-        raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {format_error(error)}; {expected}") from error
+        expected = (
+            _EXPECTED
+            if plain == module
+            else f"write it without .py, as in {format_text(f'{plain}:{name}')}"
+        )
+        raise UnknownPlayerError(
+            f"{format_text(spec)} cannot be used: {format_error(error)}; {expected}"
+        ) from error
     check_function(function, spec)
     return function
 
@@ -200,7 +215,9 @@ def check_function(function: object, spec: str) -> None:
         problem = "it is a class; expected a function"
     elif not callable(function):
         problem = f"it is not a function, but {format_value(function)}"
-    elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+    elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        type(function).__call__
+    ):
         problem = "it is an async function; expected an ordinary one, which may use asyncio.run"
     if problem is not None:
         raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {problem}")

@@ -51,7 +51,10 @@ def values_differ(points: Values | None) -> bool:
 
 
 def find_positions(
-    games: Sequence[GameEntry], number: int, seed: int, progress: Callable[[int, int], object] | None = None
+    games: Sequence[GameEntry],
+    number: int,
+    seed: int,
+    progress: Callable[[int, int], object] | None = None,
 ) -> tuple[PositionSpec, ...]:
     """Find different positions where the choice matters, taking games and seats in turn.
 
@@ -65,10 +68,17 @@ def find_positions(
 
     streams = [_PositionFinder(place, entry, seed, tick) for place, entry in enumerate(games)]
     share = -(-number // len(streams))
-    shares = [[stream.take((turn + place) % 2) for turn in range(share)] for place, stream in enumerate(streams)]
+    shares = [
+        [stream.take((turn + place) % 2) for turn in range(share)]
+        for place, stream in enumerate(streams)
+    ]
     found = [spot for turn in zip(*shares, strict=True) for spot in turn if spot is not None]
     for turn in count(share):
-        more = [stream.take((turn + place) % 2) for place, stream in enumerate(streams) if len(found) < number]
+        more = [
+            stream.take((turn + place) % 2)
+            for place, stream in enumerate(streams)
+            if len(found) < number
+        ]
         if not any(more):
             break
         found += [spot for spot in more if spot is not None]
@@ -92,7 +102,11 @@ class _PositionFinder:
     def take(self, seat: int) -> PositionSpec | None:
         """Return another position, for this seat if there is one; None if there is none for either seat."""
         for each in (seat, 1 - seat):
-            while not self._found[each] and self._misses[each] < _MAX_MISSES and self._unsolved < _MAX_UNSOLVED:
+            while (
+                not self._found[each]
+                and self._misses[each] < _MAX_MISSES
+                and self._unsolved < _MAX_UNSOLVED
+            ):
                 self._search_game()
                 self._tick()
             if self._found[each]:

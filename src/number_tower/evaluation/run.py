@@ -68,13 +68,19 @@ class CompletedTask:
         return json.dumps(document)
 
 
-def run_task(index: int, suite: Suite, make: RespondentFactory, *, stop: bool = False) -> CompletedTask:
+def run_task(
+    index: int, suite: Suite, make: RespondentFactory, *, stop: bool = False
+) -> CompletedTask:
     """Run one task. The opponent has a seed of its own, so that a player of the same level plays differently."""
     task = suite.get_task(index)
-    player = QuestionedPlayer(make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop)
+    player = QuestionedPlayer(
+        make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop
+    )
     if task.opponent is None:
         return _run_position(task, suite, player)
-    opponent = make_player(task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience)
+    opponent = make_player(
+        task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience
+    )
     return _run_game(task, suite, player, opponent)
 
 
@@ -90,9 +96,13 @@ def _run_position(task: Task, suite: Suite, player: QuestionedPlayer) -> Complet
     return CompletedTask(task, None, None, forfeit, None, table.game.moves, record, decisions)
 
 
-def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player) -> CompletedTask:
+def _run_game(
+    task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player
+) -> CompletedTask:
     """Let the player play a game from its seat."""
-    table, forfeit = play_out(suite.make_table(task), (opponent, player) if task.seat else (player, opponent))
+    table, forfeit = play_out(
+        suite.make_table(task), (opponent, player) if task.seat else (player, opponent)
+    )
     if table.outcome is None or task.opponent is None:
         raise ValueError("the game is not over")
     winner, reason = table.outcome
@@ -148,7 +158,9 @@ class EvaluationJournal(Journal[CompletedTask]):
         player = QuestionedPlayer(answers, task, suite, answers.look_up_values)
         if task.opponent is None:
             return _run_position(task, suite, player)
-        return _run_game(task, suite, player, _RecordedOpponent(document["moves"], document["conceded"]))
+        return _run_game(
+            task, suite, player, _RecordedOpponent(document["moves"], document["conceded"])
+        )
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -172,7 +184,9 @@ class _RecordedAnswers(Respondent):
     """Gives the recorded answers, and the recorded values of blocks."""
 
     def __init__(self, decisions: list[dict[str, Any]]) -> None:
-        self._attempts = deque(attempt for decision in decisions for attempt in decision["attempts"])
+        self._attempts = deque(
+            attempt for decision in decisions for attempt in decision["attempts"]
+        )
         self._values = deque(decision["values"] for decision in decisions)
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - answers are in order

@@ -17,7 +17,9 @@ from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.suite import Suite, Task
 
 KINDS = ("game", "position")
-REASONS: tuple[str, ...] = tuple(word for each in get_args(IllegalReason) for word in get_args(each))
+REASONS: tuple[str, ...] = tuple(
+    word for each in get_args(IllegalReason) for word in get_args(each)
+)
 """All reasons why an answer may be illegal."""
 
 REASON_WORDS: Mapping[str, str] = {
@@ -149,14 +151,22 @@ class Scores:
                     **score.overall.to_document(),
                     "reasons": score.reasons,
                     "failure": score.failure,
-                    "by_kind": {kind: figures.to_document() for kind, figures in score.by_kind.items()},
+                    "by_kind": {
+                        kind: figures.to_document() for kind, figures in score.by_kind.items()
+                    },
                     "by_seat": [figures.to_document() for figures in score.by_seat],
-                    "by_game": {game: figures.to_document() for game, figures in score.by_game.items()},
-                    "by_plies": {str(plies): regret.to_document() for plies, regret in score.by_plies.items()},
+                    "by_game": {
+                        game: figures.to_document() for game, figures in score.by_game.items()
+                    },
+                    "by_plies": {
+                        str(plies): regret.to_document() for plies, regret in score.by_plies.items()
+                    },
                 }
                 for score in self.players
             ],
-            "pairs": [{"players": pair.players, **pair.difference.to_document()} for pair in self.pairs],
+            "pairs": [
+                {"players": pair.players, **pair.difference.to_document()} for pair in self.pairs
+            ],
         }
         return json.dumps(document)
 
@@ -202,7 +212,9 @@ class _PlayerSums:
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
         self.positions: dict[_Where, tuple[int, float]] = {}
-        self._clusters: defaultdict[_Part, defaultdict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        self._clusters: defaultdict[_Part, defaultdict[int, Counter[str]]] = defaultdict(
+            lambda: defaultdict(Counter)
+        )
         self._guesses: defaultdict[_Part, list[float]] = defaultdict(list)
         self._worst: list[Blunder] = []
         self._reasons: Counter[str] = Counter()
@@ -213,7 +225,11 @@ class _PlayerSums:
         task = done.task
         game_cluster = task.index if self._suite.fresh else task.cluster
         cluster = task.cluster if len(self._suite.games) > 1 else game_cluster
-        parts: dict[_Part, int] = {_ALL: cluster, ("kind", task.kind): cluster, ("seat", task.seat): cluster}
+        parts: dict[_Part, int] = {
+            _ALL: cluster,
+            ("kind", task.kind): cluster,
+            ("seat", task.seat): cluster,
+        }
         parts["game", task.game] = game_cluster
         for part, number in parts.items():
             self._clusters[part][number].update(_count_task(done))
@@ -221,11 +237,15 @@ class _PlayerSums:
             self._clusters["plies", len(decision.moves)][cluster].update(_count_decision(decision))
             self._add_decision(task, decision, cluster, parts)
 
-    def _add_decision(self, task: Task, decision: Decision, cluster: int, parts: Iterable[_Part]) -> None:
+    def _add_decision(
+        self, task: Task, decision: Decision, cluster: int, parts: Iterable[_Part]
+    ) -> None:
         for attempt in decision.attempts:
             if attempt.reason is not None:
                 self._reasons[attempt.reason] += 1
-            if attempt.reason == "failed" and (self._failure is None or task.index < self._failure[0]):
+            if attempt.reason == "failed" and (
+                self._failure is None or task.index < self._failure[0]
+            ):
                 self._failure = task.index, attempt.problem or ""
         if decision.regret is None:
             return
@@ -238,7 +258,9 @@ class _PlayerSums:
 
     def compute_score(self, player: str) -> PlayerScore:
         """Return the score of the player."""
-        plies = sorted(number for kind, number in self._clusters if kind == "plies" and isinstance(number, int))
+        plies = sorted(
+            number for kind, number in self._clusters if kind == "plies" and isinstance(number, int)
+        )
         regrets = {number: self._summarize("plies", number).regret for number in plies}
         return PlayerScore(
             player,
@@ -312,7 +334,12 @@ def _select_worst(blunders: Iterable[Blunder]) -> list[Blunder]:
 
 def _blunder_key(blunder: Blunder) -> tuple[float, float, int, int]:
     task, decision = blunder
-    return -(decision.regret or 0.0), compute_guess_regret(decision), len(decision.moves), task.index
+    return (
+        -(decision.regret or 0.0),
+        compute_guess_regret(decision),
+        len(decision.moves),
+        task.index,
+    )
 
 
 def _compare_positions(

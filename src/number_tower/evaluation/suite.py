@@ -13,7 +13,13 @@ from math import inf
 from operator import itemgetter
 from typing import Any, Literal, TypedDict
 
-from number_tower.arena.schedule import GameEntry, check_unique, derive_seed, normalize_player, parse_game
+from number_tower.arena.schedule import (
+    GameEntry,
+    check_unique,
+    derive_seed,
+    normalize_player,
+    parse_game,
+)
 from number_tower.batch import BatchError
 from number_tower.evaluation.players import RespondentFactory, is_function
 from number_tower.evaluation.positions import PositionSpec, find_positions
@@ -90,7 +96,9 @@ class Suite:
 
     def __post_init__(self) -> None:
         check_unique("games", tuple(entry.text for entry in self.games), 1, "expected a game")
-        check_unique("players", self.players, 1, "expected a player, such as perfect or module:function")
+        check_unique(
+            "players", self.players, 1, "expected a player, such as perfect or module:function"
+        )
         check_integer("number", self.number, 0)
         check_integer("tries", self.tries, 1)
         if self.number % 2:
@@ -117,7 +125,9 @@ class Suite:
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
         table = self.games_by_text[task.game].table
-        return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
+        return (
+            replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
+        )
 
     @cached_property
     def games_by_text(self) -> dict[str, GameEntry]:
@@ -139,13 +149,17 @@ class Suite:
         turn, game = divmod(pair, len(self.games))
         text = self.games[game].text
         cluster = game if self.fresh else pair
-        return Task(0, "", "game", text, seat, self.against, derive_seed(self.seed, text, turn), (), cluster)
+        return Task(
+            0, "", "game", text, seat, self.against, derive_seed(self.seed, text, turn), (), cluster
+        )
 
     def _make_position_task(self, place: int) -> Task:
         game, moves, seat = self.position_specs[place]
         text = self.games[game].text
         cluster = game if self.fresh else self.number // 2 + place
-        return Task(0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster)
+        return Task(
+            0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster
+        )
 
 
 class SuiteOptions(TypedDict, total=False):
@@ -196,7 +210,9 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     factory = make or RespondentFactory()
     specs = tuple(spec if spec in factory.functions else normalize_player(spec) for spec in players)
     opponent = normalize_player(against)
-    start = Suite(specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named)
+    start = Suite(
+        specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named
+    )
     if not known:
         for spec in specs:
             factory(spec, seed=seed, patience=patience).close()
@@ -224,21 +240,33 @@ def restore_suite(
         games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
         keys = ("number", "positions", "against", "seed", "tries", "legal", "patience")
         options = {key: settings[key] for key in keys}
-        suite = arrange_suite(settings["players"], games, **options, make=make, known=True, finding=finding)
+        suite = arrange_suite(
+            settings["players"], games, **options, make=make, known=True, finding=finding
+        )
         return replace(suite, fresh=fresh)
     except (LookupError, TypeError, AttributeError, RulesError):
-        raise BatchError("the settings on the first line of the file cannot be understood") from None
+        raise BatchError(
+            "the settings on the first line of the file cannot be understood"
+        ) from None
 
 
 def check_integer(what: str, number: object, least: int) -> None:
     """Raise an error for anything but a whole number from `least` on."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise BatchError(f"{what}: expected a whole number from {least}; got {format_value(number)}")
+        raise BatchError(
+            f"{what}: expected a whole number from {least}; got {format_value(number)}"
+        )
 
 
 def _check_seconds(patience: object) -> None:
-    if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 < patience < inf:
-        raise BatchError(f"patience: expected a number of seconds above 0; got {format_value(patience)}")
+    if (
+        isinstance(patience, bool)
+        or not isinstance(patience, int | float)
+        or not 0 < patience < inf
+    ):
+        raise BatchError(
+            f"patience: expected a number of seconds above 0; got {format_value(patience)}"
+        )
 
 
 def _check_opponent(spec: str, patience: float) -> None:

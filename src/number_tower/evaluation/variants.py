@@ -63,7 +63,9 @@ class RulesKind(NamedTuple):
     target: bool
 
 
-def make_variants(number: int, seed: int, progress: Callable[[int, int], object] | None = None) -> tuple[Rules, ...]:
+def make_variants(
+    number: int, seed: int, progress: Callable[[int, int], object] | None = None
+) -> tuple[Rules, ...]:
     """Make different games from a seed, of all kinds of rules in turn.
 
     `progress` is called with the number of games made and their total.
@@ -102,7 +104,9 @@ def _draw_rules(kind: RulesKind, rng: Random) -> Rules | None:
     blocks = _draw_blocks(rng)
     options: dict[str, Any] = {**kind._asdict(), "blocks": blocks, "target": None}
     if kind.target:
-        most = sum(blocks) // 2 if kind.towers == "own" and kind.supply != "endless" else sum(blocks)
+        most = (
+            sum(blocks) // 2 if kind.towers == "own" and kind.supply != "endless" else sum(blocks)
+        )
         options["target"] = blocks[-1] + 1 + pick_below(max(most - blocks[-1], 1), rng)
     if kind.fit == "ascending" and pick_below(2, rng):
         options["step"] = 2 + pick_below(5, rng)
@@ -141,7 +145,9 @@ def _judge_rules(rules: Rules, rng: Random, wanted: Container[Value]) -> Value |
         value = solver.evaluate(start).value
         if value not in wanted:
             return None
-        early, lost = zip(*(_judge_choices(game[:-1], solver, limits) for game in games), strict=True)
+        early, lost = zip(
+            *(_judge_choices(game[:-1], solver, limits) for game in games), strict=True
+        )
     except NotSolvedError:
         return None
     soon = all(2 * sum(mattered) >= _SAMPLE_GAMES for mattered in zip(*early, strict=True))
@@ -149,7 +155,9 @@ def _judge_rules(rules: Rules, rng: Random, wanted: Container[Value]) -> Value |
     return value if soon and much else None
 
 
-def _judge_choices(games: Sequence[Game], solver: DeepSolver, limits: SearchLimits) -> tuple[list[bool], list[float]]:
+def _judge_choices(
+    games: Sequence[Game], solver: DeepSolver, limits: SearchLimits
+) -> tuple[list[bool], list[float]]:
     """Return for each player whether an early choice mattered, and the points lost by random moves.
 
     The game is given as it stood before each move.
@@ -166,4 +174,7 @@ def _judge_choices(games: Sequence[Game], solver: DeepSolver, limits: SearchLimi
     return early, lost
 
 
-_KINDS = [RulesKind(*each) for each in product(*map(get_args, (Supply, Towers, Fit, Stuck)), (False, True))]
+_KINDS = [
+    RulesKind(*each)
+    for each in product(*map(get_args, (Supply, Towers, Fit, Stuck)), (False, True))
+]

@@ -40,7 +40,10 @@ class SampledGames:
     @property
     def points(self) -> float:
         """The points of the first player."""
-        return sum(0.5 if outcome.winner is None else float(outcome.winner == 0) for outcome in self.outcomes)
+        return sum(
+            0.5 if outcome.winner is None else float(outcome.winner == 0)
+            for outcome in self.outcomes
+        )
 
     @property
     def result(self) -> float:
@@ -84,7 +87,9 @@ def estimate(rules: Rules, games: int, *, seed: int = 1) -> Estimate:
     intervals = {
         "length": (max(0.0, fmean(lengths) - error), fmean(lengths) + error),
         "fairness": _compute_fairness_interval(equal, games),
-        "depth": _compute_depth_interval([compute_interval(points, 2 * games) for points in gained]),
+        "depth": _compute_depth_interval(
+            [compute_interval(points, 2 * games) for points in gained]
+        ),
         "draws": compute_interval(drawn, count),
     }
     if rules.target is not None:
@@ -130,7 +135,10 @@ def _choose_block(position: Position, plies: int, rng: Random) -> int:
     """Return one of the moves that look best, each as likely: seen wins, then what is not seen to the end."""
     moves = select_moves(position, rng) if plies else position.legal
     if plies:
-        looks = {block: (score > 0) - (score < 0) for block, score in evaluate_moves(position, plies, moves).items()}
+        looks = {
+            block: (score > 0) - (score < 0)
+            for block, score in evaluate_moves(position, plies, moves).items()
+        }
         moves = [block for block in looks if looks[block] == max(looks.values())]
     return moves[int(rng.random() * len(moves))]
 
@@ -147,4 +155,6 @@ def _compute_fairness_interval(equal: Sequence[SampledGames], games: int) -> Int
 
 def _compute_depth_interval(steps: Sequence[Interval]) -> Interval:
     """Return the steps that help for certain, and those that may, one of which is the step to seeing everything."""
-    return sum(low >= HELPFUL_RESULT for low, _ in steps), 1 + sum(high >= HELPFUL_RESULT for _, high in steps)
+    return sum(low >= HELPFUL_RESULT for low, _ in steps), 1 + sum(
+        high >= HELPFUL_RESULT for _, high in steps
+    )

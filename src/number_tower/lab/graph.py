@@ -151,7 +151,9 @@ class PositionGraph:
         """The value of each opening for the first player, from the highest block down."""
         memory = self._memory
         places = range(memory.starts[self.positions - 1], memory.starts[self.positions])
-        values = (kernel.get_move_values(int(memory.edges[place]), memory.words) for place in places)
+        values = (
+            kernel.get_move_values(int(memory.edges[place]), memory.words) for place in places
+        )
         return [_VALUES[int(packed) >> kernel.TRUE_VALUE & 3] for packed in values]
 
     def play_pairs(self) -> tuple[tuple[Games, ...], ...]:
@@ -159,7 +161,9 @@ class PositionGraph:
         return tuple(self._play_with_first(step) for step in range(_STEPS))
 
     def _play_with_first(self, step: int) -> tuple[Games, ...]:
-        sizes = kernel.Tallies(2 * _STEPS * self.positions, _STEPS * kernel.ENDING_COUNT, _STEPS, _STEPS)
+        sizes = kernel.Tallies(
+            2 * _STEPS * self.positions, _STEPS * kernel.ENDING_COUNT, _STEPS, _STEPS
+        )
         tallies = kernel.Tallies(*(self._zeros(size, "d") for size in sizes))
         for second in range(_STEPS):
             tallies.weights[2 * _STEPS * (self.positions - 1) + second] = 1.0
@@ -182,14 +186,20 @@ class PositionGraph:
     def _number_all(self) -> None:
         """Find and number all positions, within the limits."""
         while True:
-            budget = min(_COMPILED_BUDGET if self._compiled else _BUDGET, self._max_moves - self._moves)
+            budget = min(
+                _COMPILED_BUDGET if self._compiled else _BUDGET, self._max_moves - self._moves
+            )
             self._explore(budget, self._rules, self._memory, self._state)
             if self._state[kernel.DONE]:
                 return
             if self.positions >= self._max_positions:
-                raise NotMeasuredError(f"too large, not measured: more than {self._max_positions:,} positions")
+                raise NotMeasuredError(
+                    f"too large, not measured: more than {self._max_positions:,} positions"
+                )
             if self._moves >= self._max_moves:
-                raise NotMeasuredError(f"too large, not measured: more than {self._max_moves:,} moves")
+                raise NotMeasuredError(
+                    f"too large, not measured: more than {self._max_moves:,} moves"
+                )
             if not self._compiled and self._may_compile and self.positions >= _COMPILE_AFTER:
                 self._compile()
             self._grow()
@@ -230,7 +240,10 @@ class PositionGraph:
     def _set_sizes(self) -> None:
         """Tell the kernel how large everything is."""
         memory, state = self._memory, self._state
-        state[kernel.MAX_FRAMES], state[kernel.MAX_PENDING] = len(memory.stack) // FRAME_SIZE, len(memory.pending)
+        state[kernel.MAX_FRAMES], state[kernel.MAX_PENDING] = (
+            len(memory.stack) // FRAME_SIZE,
+            len(memory.pending),
+        )
         state[kernel.MAX_EDGES] = len(memory.edges)
         state[kernel.MAX_COUNT] = min(len(memory.words) - 1, self._max_stored, self._max_positions)
 
@@ -239,7 +252,9 @@ class PositionGraph:
         """The positions with which the table is half full."""
         return len(self._memory.table) // (2 * kernel.SLOT_WORDS)
 
-    def _enlarge(self, name: str, kind: str = "q", *, wide: bool = False, copy: bool = True) -> None:
+    def _enlarge(
+        self, name: str, kind: str = "q", *, wide: bool = False, copy: bool = True
+    ) -> None:
         """Double the size of a sequence, if there is memory for it and for the games that follow.
 
         All numbers count as if compiled, so that the limit does not depend on whether they are.
@@ -265,7 +280,9 @@ class PositionGraph:
         return array(kind, bytes(size * array(kind).itemsize))
 
     def _exceed_memory(self) -> NotMeasuredError:
-        return NotMeasuredError(f"too large, not measured: more than {self._max_memory:,} MiB of memory")
+        return NotMeasuredError(
+            f"too large, not measured: more than {self._max_memory:,} MiB of memory"
+        )
 
 
 def _make_games(tallies: kernel.Tallies, second: int) -> Games:
@@ -274,8 +291,12 @@ def _make_games(tallies: kernel.Tallies, second: int) -> Games:
     Sums can be above 1 by rounding errors, which are cut off.
     """
     first_place = kernel.ENDING_COUNT * second
-    shares = [float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]]
+    shares = [
+        float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]
+    ]
     won, drawn = sum(shares[2::3]), min(1.0, sum(shares[1::3]))
-    by_reason = {reason: min(1.0, sum(shares[3 * at : 3 * at + 3])) for at, reason in enumerate(ENDINGS)}
+    by_reason = {
+        reason: min(1.0, sum(shares[3 * at : 3 * at + 3])) for at, reason in enumerate(ENDINGS)
+    }
     length, swings = float(tallies.lengths[second]), float(tallies.swings[second])
     return Games(min(1.0, won + drawn / 2), drawn, by_reason, length, swings)

@@ -37,7 +37,19 @@ State = MutableSequence[int]
 EDGES_START = BEST
 """The place in a frame that says where the edges of its position begin among the pending ones."""
 
-DEPTH, MAX_FRAMES, PENDING, MAX_PENDING, COUNT, MAX_COUNT, EDGES, MAX_EDGES, DECISIONS, MOVES, DONE = range(11)
+(
+    DEPTH,
+    MAX_FRAMES,
+    PENDING,
+    MAX_PENDING,
+    COUNT,
+    MAX_COUNT,
+    EDGES,
+    MAX_EDGES,
+    DECISIONS,
+    MOVES,
+    DONE,
+) = range(11)
 """Places in the state of an exploration."""
 
 SIGHT_COUNT = 8
@@ -181,7 +193,9 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
     state[PENDING] = first
     state[DECISIONS] += differ
     seen = (best << 2 | 1) & ((1 << TRUE_VALUE) - 1)
-    words[number] = seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LONGEST_SHIFT
+    words[number] = (
+        seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LONGEST_SHIFT
+    )
     state[COUNT] = number + 1
     store_number(stack[frame + KEY_1], stack[frame + KEY_2], number, memory.table)
     return number

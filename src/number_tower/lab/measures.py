@@ -66,7 +66,9 @@ class Study:
         """Return what happens between two players, named by how many plies they see (None: everything)."""
         for sight in (first, second):
             if sight not in SIGHTS:
-                raise ValueError(f"expected players who see 0, 1, 2, 3, 4, 6, 8 or None; got {format_value(sight)}")
+                raise ValueError(
+                    f"expected players who see 0, 1, 2, 3, 4, 6, 8 or None; got {format_value(sight)}"
+                )
         return self.games[SIGHTS.index(first)][SIGHTS.index(second)]
 
     @property
@@ -110,7 +112,10 @@ class Study:
     @property
     def endings(self) -> Mapping[str, float]:
         """The share of games that end by each reason."""
-        return {reason: fmean(self.games[step][step].endings[reason] for step in _SEEING) for reason in ENDINGS}
+        return {
+            reason: fmean(self.games[step][step].endings[reason] for step in _SEEING)
+            for reason in ENDINGS
+        }
 
     @property
     def reach(self) -> float | None:

@@ -40,7 +40,13 @@ GOALS: dict[str, Callable[[LabRow], float | None]] = {
 SCALES = {"depth": STEPS, "drama": FULL_DRAMA}
 """What a goal of 1 is in the unit of its measure, where that is not 1."""
 
-DEFAULT_WEIGHTS: Mapping[str, float] = {"fairness": 3, "depth": 3, "drama": 1, "decisions": 1, "reach": 1}
+DEFAULT_WEIGHTS: Mapping[str, float] = {
+    "fairness": 3,
+    "depth": 3,
+    "drama": 1,
+    "decisions": 1,
+    "reach": 1,
+}
 
 DEFAULT_FRONT = ("fairness", "depth")
 
@@ -154,13 +160,21 @@ def compute_score(row: LabRow, weights: Mapping[str, float] = DEFAULT_WEIGHTS) -
     """
     counting = [name for name in weights if name != "reach" or "target" in row.rules]
     whole = sum(weights[name] for name in counting)
-    return sum(weights[name] * (GOALS[name](row) or 0.0) for name in counting) / whole if whole else 0.0
+    return (
+        sum(weights[name] * (GOALS[name](row) or 0.0) for name in counting) / whole
+        if whole
+        else 0.0
+    )
 
 
 def find_problems(row: LabRow, limits: Mapping[str, float] = DEFAULT_LIMITS) -> list[str]:
     """Return the names of the guards that a row does not pass."""
     measures = {name: GUARDS[name].measure(row) for name in limits}
-    return [name for name, least in limits.items() if (value := measures[name]) is not None and value < least]
+    return [
+        name
+        for name, least in limits.items()
+        if (value := measures[name]) is not None and value < least
+    ]
 
 
 def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> frozenset[int]:
@@ -173,7 +187,9 @@ def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> 
         points.setdefault(tuple(GOALS[goal](row) or 0.0 for goal in goals), []).append(row.index)
     front: list[tuple[float, ...]] = []
     for point in sorted(points, reverse=True):  # each is dominated only by points before it
-        if not any(all(one >= other for one, other in zip(best, point, strict=True)) for best in front):
+        if not any(
+            all(one >= other for one, other in zip(best, point, strict=True)) for best in front
+        ):
             front.append(point)
     return frozenset(index for point in front for index in points[point])
 
@@ -182,7 +198,16 @@ def _identify_game(row: LabRow) -> object:
     """Return the figures that only settings have which are the same game in effect."""
     if row.is_estimate or row.results is None:
         return row.index
-    figures = row.value, row.plies, row.positions, row.length, row.fairness, row.depth, row.drama, row.decisions
+    figures = (
+        row.value,
+        row.plies,
+        row.positions,
+        row.length,
+        row.fairness,
+        row.depth,
+        row.drama,
+        row.decisions,
+    )
     return *figures, tuple(map(tuple, row.results))
 
 
@@ -199,7 +224,9 @@ def parse_weights(text: str) -> dict[str, float]:
 
 def parse_limits(text: str) -> dict[str, float]:
     """Read limits such as `positions=50,reach=0`, which replace the default ones; `none` removes all guards."""
-    return {} if text.strip() == "none" else {**DEFAULT_LIMITS, **_parse_numbers(text, tuple(GUARDS))}
+    return (
+        {} if text.strip() == "none" else {**DEFAULT_LIMITS, **_parse_numbers(text, tuple(GUARDS))}
+    )
 
 
 def parse_front(text: str) -> tuple[str, ...]:
@@ -208,7 +235,9 @@ def parse_front(text: str) -> tuple[str, ...]:
     for goal in goals:
         _check_name(goal, tuple(GOALS))
     if len(goals) < 2:
-        raise RankingError(f"expected two measures or more, such as fairness,depth; got {format_value(text)}")
+        raise RankingError(
+            f"expected two measures or more, such as fairness,depth; got {format_value(text)}"
+        )
     return goals
 
 

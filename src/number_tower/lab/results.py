@@ -126,7 +126,9 @@ def read_results(path: str | os.PathLike[str]) -> LabResults:
     if not games:
         raise LabFileError(f"{name} has no finished settings yet")
     if len(games) > 1:
-        raise LabFileError(f"{name} has rows of several games ({format_text(', '.join(games))}); expected one game")
+        raise LabFileError(
+            f"{name} has rows of several games ({format_text(', '.join(games))}); expected one game"
+        )
     return LabResults(name, settings, tuple(rows[index] for index in sorted(rows)))
 
 
@@ -137,10 +139,14 @@ def _read_header(name: str, line: str) -> Mapping[str, object]:
         header = None
     if not isinstance(header, dict) or HEADER_KEY not in header:
         if line.startswith(",".join(CSV_COLUMNS[:3])):
-            raise LabFileError(f"{name} is a CSV file, for spreadsheets; expected the lines of JSON of the same sweep")
+            raise LabFileError(
+                f"{name} is a CSV file, for spreadsheets; expected the lines of JSON of the same sweep"
+            )
         raise LabFileError(f"{name} is not a file of the lab; {_HINT}")
     if header[HEADER_KEY] != FORMAT:
-        raise LabFileError(f"{name} was written by another version of Number Tower; measure its settings again")
+        raise LabFileError(
+            f"{name} was written by another version of Number Tower; measure its settings again"
+        )
     return header
 
 
@@ -153,4 +159,6 @@ def _read_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[int, LabRow]]:
         except LabRowError as error:
             raise LabFileError(f"{name}, line {number}: {error}") from None
         except (ValueError, RecursionError):
-            raise LabFileError(f"{name}, line {number}: expected a row as one line of JSON") from None
+            raise LabFileError(
+                f"{name}, line {number}: expected a row as one line of JSON"
+            ) from None

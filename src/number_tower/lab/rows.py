@@ -153,7 +153,9 @@ class LabRow:
     def to_csv(self) -> list[object]:
         """Return the cells of the row below `CSV_COLUMNS`; None is an empty cell."""
         endings, intervals = self.endings or {}, self.intervals or {}
-        results: Sequence[Sequence[float | None]] = self.results or [[None] * len(SIGHTS)] * len(SIGHTS)
+        results: Sequence[Sequence[float | None]] = self.results or [[None] * len(SIGHTS)] * len(
+            SIGHTS
+        )
         return [
             *(getattr(self, key) for key in _CSV_SIMPLE),
             *(self.rules.get(key) for key in _RULE_KEYS),
@@ -167,19 +169,29 @@ class LabRow:
         required = {"measured": _MEASURED, "estimated": _ESTIMATED}.get(self.status, ())
         if missing := [key for key in required if getattr(self, key) is None]:
             raise LabRowError(missing[0], f'a value, because the status is "{self.status}"', None)
-        if not self.has_measures and (given := [key for key in MEASURES if getattr(self, key) is not None]):
-            raise LabRowError(given[0], f'null, because the status is "{self.status}"', getattr(self, given[0]))
+        if not self.has_measures and (
+            given := [key for key in MEASURES if getattr(self, key) is not None]
+        ):
+            raise LabRowError(
+                given[0], f'null, because the status is "{self.status}"', getattr(self, given[0])
+            )
         if (self.intervals is not None) != self.is_estimate:
-            raise LabRowError("intervals", "intervals for estimates, and only for them", self.intervals)
+            raise LabRowError(
+                "intervals", "intervals for estimates, and only for them", self.intervals
+            )
         try:
             rules = self.make_rules()
         except RulesError as error:
             raise LabRowError("rules", f"rules of a game ({error})", dict(self.rules)) from None
         if rules.written() != self.rules:
-            raise LabRowError("rules", f"every rule as a rule file writes it, {rules.written()}", dict(self.rules))
+            raise LabRowError(
+                "rules", f"every rule as a rule file writes it, {rules.written()}", dict(self.rules)
+            )
         for key, value in self.options.items():
             if self.rules.get(key) != value:
-                raise LabRowError(f"options.{key}", f"the rule {format_value(self.rules.get(key))}", value)
+                raise LabRowError(
+                    f"options.{key}", f"the rule {format_value(self.rules.get(key))}", value
+                )
 
 
 _Check = tuple[str, Callable[[Any], bool]]
@@ -194,7 +206,12 @@ def _is_count(value: object) -> bool:
 
 
 def _is_interval(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1]
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(map(_is_number, value))
+        and value[0] <= value[1]
+    )
 
 
 def _is_table(value: object) -> bool:
@@ -225,11 +242,16 @@ _SHARE = _allow_null("a number from 0 to 1", lambda value: _is_number(value, 0, 
 
 _CHECKS: dict[str, _Check] = {
     "index": ("a whole number from 0", _is_count),
-    "game": ("the name of a game", lambda value: isinstance(value, str) and value.isprintable() and value != ""),
+    "game": (
+        "the name of a game",
+        lambda value: isinstance(value, str) and value.isprintable() and value != "",
+    ),
     "options": ("a table of rules", _is_table),
     "rules": ("a table of rules", lambda value: _is_table(value) and None not in value.values()),
     "status": (f"one of {', '.join(get_args(Status))}", lambda value: value in get_args(Status)),
-    "value": _allow_null(f"one of {', '.join(get_args(Value))}", lambda value: value in get_args(Value)),
+    "value": _allow_null(
+        f"one of {', '.join(get_args(Value))}", lambda value: value in get_args(Value)
+    ),
     "plies": _COUNT,
     "openings": _COUNT,
     "winning_openings": _COUNT,
@@ -237,7 +259,9 @@ _CHECKS: dict[str, _Check] = {
     "longest": _COUNT,
     "length": _NUMBER,
     "fairness": _SHARE,
-    "depth": _allow_null(f"a number from 0 to {len(SIGHTS) - 1}", lambda value: _is_number(value, 0, len(SIGHTS) - 1)),
+    "depth": _allow_null(
+        f"a number from 0 to {len(SIGHTS) - 1}", lambda value: _is_number(value, 0, len(SIGHTS) - 1)
+    ),
     "drama": _NUMBER,
     "decisions": _SHARE,
     "reach": _SHARE,
@@ -245,14 +269,18 @@ _CHECKS: dict[str, _Check] = {
     "endings": _allow_null(
         f"a number for some of {', '.join(ENDINGS)}",
         lambda value: (
-            isinstance(value, dict) and all(key in ENDINGS and _is_number(each, 0, 1) for key, each in value.items())
+            isinstance(value, dict)
+            and all(key in ENDINGS and _is_number(each, 0, 1) for key, each in value.items())
         ),
     ),
-    "results": _allow_null(f"{len(SIGHTS)} lists of {len(SIGHTS)} numbers from 0 to 1", _is_results),
+    "results": _allow_null(
+        f"{len(SIGHTS)} lists of {len(SIGHTS)} numbers from 0 to 1", _is_results
+    ),
     "intervals": _allow_null(
         f"two numbers for some of {', '.join(SAMPLED)}",
         lambda value: (
-            isinstance(value, dict) and all(key in SAMPLED and _is_interval(each) for key, each in value.items())
+            isinstance(value, dict)
+            and all(key in SAMPLED and _is_interval(each) for key, each in value.items())
         ),
     ),
     "version": ("a version", lambda value: isinstance(value, str)),
@@ -272,7 +300,9 @@ def _list_columns() -> Iterator[str]:
     yield from (f"result_{first}_{second}" for first in SIGHT_LABELS for second in SIGHT_LABELS)
 
 
-_CSV_SIMPLE = tuple(key for key in _CHECKS if key not in {"options", "rules", "endings", "results", "intervals"})
+_CSV_SIMPLE = tuple(
+    key for key in _CHECKS if key not in {"options", "rules", "endings", "results", "intervals"}
+)
 CSV_COLUMNS = tuple(_list_columns())
 """The columns of a CSV file: the setting, its measures, every rule, and the results of all pairs of the ladder."""
 

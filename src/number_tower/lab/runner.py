@@ -77,7 +77,12 @@ class LabJournal(Journal[LabRow]):
     }
 
     def __init__(
-        self, path: str | os.PathLike[str], space: Space, limits: StudyLimits, *, resume: bool = False
+        self,
+        path: str | os.PathLike[str],
+        space: Space,
+        limits: StudyLimits,
+        *,
+        resume: bool = False,
     ) -> None:
         self._space = space
         settings = {
@@ -139,7 +144,13 @@ def sweep(
         return _make_row(whole, whole[index], "crashed")
 
     return run_journaled(
-        run, len(whole), log=log, jobs=jobs, progress=progress, executor=executor, on_crash=report_crash
+        run,
+        len(whole),
+        log=log,
+        jobs=jobs,
+        progress=progress,
+        executor=executor,
+        on_crash=report_crash,
     )
 
 
@@ -153,15 +164,21 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
     except (NotMeasuredError, MemoryError):
         if not limits.games:
             return _make_row(space, setting, "too large")
-        return _make_row(space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed))
+        return _make_row(
+            space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed)
+        )
     return _make_row(space, setting, "measured", found)
 
 
-def _make_row(space: Space, setting: Setting, status: Status, found: Study | Estimate | None = None) -> LabRow:
+def _make_row(
+    space: Space, setting: Setting, status: Status, found: Study | Estimate | None = None
+) -> LabRow:
     """Return the row of a setting, with the measures that were found."""
     measures = {name: _round(getattr(found, name, None)) for name in (*MEASURES, "intervals")}
     rules = setting.rules.written()
-    return LabRow(setting.index, space.game, setting.options, rules, status, version=__version__, **measures)
+    return LabRow(
+        setting.index, space.game, setting.options, rules, status, version=__version__, **measures
+    )
 
 
 def _round(measure: Any) -> Any:

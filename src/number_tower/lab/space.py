@@ -94,7 +94,9 @@ class Space:
             places = range(self.combinations)
         object.__setattr__(self, "_places", places)
         if not places:
-            raise SpaceError(f"none of these combinations are rules that can be played; {self._explain_invalid()}")
+            raise SpaceError(
+                f"none of these combinations are rules that can be played; {self._explain_invalid()}"
+            )
 
     def __len__(self) -> int:
         return len(self._places)
@@ -183,7 +185,9 @@ def make_space(
     """
     book, base, *_ = choose(game)
     if sample is not None and not 1 <= sample <= MAX_SETTINGS:
-        raise SpaceError(f"expected from 1 to {MAX_SETTINGS:,} settings; got {format_value(sample)}", "sample")
+        raise SpaceError(
+            f"expected from 1 to {MAX_SETTINGS:,} settings; got {format_value(sample)}", "sample"
+        )
     given = axes or choose_axes(base)
     values = {key: _read_values(key, given[key]) for key in sorted(given, key=_get_place)}
     return Space(book.source, base, values, sample, seed)
@@ -211,7 +215,9 @@ def parse_values(key: str, text: str) -> list[object]:
     return found
 
 
-def _check_range(key: str, word: str, first: tuple[str, int], last: tuple[str, int], every: int) -> None:
+def _check_range(
+    key: str, word: str, first: tuple[str, int], last: tuple[str, int], every: int
+) -> None:
     """Raise an error if a range does not go up from a value to a similar one, in a few steps."""
     example = "1-5..1-12" if key in SET_KEYS else "5..60"
     problem = ""
@@ -240,14 +246,19 @@ def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
         axes["step"] = range(max(1, rules.step - 3), rules.step + 4)
     least = rules.blocks[0]
     limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3,)
-    axes["opening"] = [None, *(f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count)]
+    axes["opening"] = [
+        None,
+        *(f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count),
+    ]
     return axes
 
 
 def _get_place(key: str) -> int:
     """Return the place of a key among the rules."""
     if key not in KEYS:
-        raise SpaceError(f"unknown; expected one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}", key)
+        raise SpaceError(
+            f"unknown; expected one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}", key
+        )
     return KEYS.index(key)
 
 
@@ -255,7 +266,9 @@ def _read_values(key: str, given: object) -> tuple[RuleValue, ...]:
     """Return the different values of a key as a rule file writes them."""
     if isinstance(given, str) or not isinstance(given, Iterable) or _is_block_set(key, given):
         given = [given]
-    values = chain.from_iterable(parse_values(key, each) if isinstance(each, str) else [each] for each in given)
+    values = chain.from_iterable(
+        parse_values(key, each) if isinstance(each, str) else [each] for each in given
+    )
     found = tuple(dict.fromkeys(_write_value(key, value) for value in values))
     if not found:
         raise SpaceError("expected a value; got none", key)
@@ -264,7 +277,11 @@ def _read_values(key: str, given: object) -> tuple[RuleValue, ...]:
 
 def _is_block_set(key: str, given: Iterable[object]) -> bool:
     """Return whether a value is one set of blocks, and not several."""
-    return key in SET_KEYS and isinstance(given, Sequence) and all(isinstance(each, int) for each in given)
+    return (
+        key in SET_KEYS
+        and isinstance(given, Sequence)
+        and all(isinstance(each, int) for each in given)
+    )
 
 
 def _write_value(key: str, value: object) -> RuleValue:

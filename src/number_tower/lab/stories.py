@@ -68,11 +68,17 @@ FIGURES = {
         f"how many of {STEPS} steps, from a player who sees nothing ahead to one who sees everything, still help",
         _write_number("depth", ".2g"),
     ),
-    "drama": Figure("drama", "how often the lead changes hands in a game", _write_number("drama", ".2f")),
-    "decisions": Figure(
-        "decisions", "share of positions in which it matters what you place", _write_number("decisions", ".0%")
+    "drama": Figure(
+        "drama", "how often the lead changes hands in a game", _write_number("drama", ".2f")
     ),
-    "reach": Figure("reach", "share of games that end exactly on the target", _write_number("reach", ".0%")),
+    "decisions": Figure(
+        "decisions",
+        "share of positions in which it matters what you place",
+        _write_number("decisions", ".0%"),
+    ),
+    "reach": Figure(
+        "reach", "share of games that end exactly on the target", _write_number("reach", ".0%")
+    ),
     "draws": Figure("draws", "share of drawn games", _write_number("draws", ".0%")),
     "length": Figure("length", "moves of a game, on average", _write_number("length", ".1f")),
     "positions": Figure("positions", "positions that can come up", _write_number("positions", ",")),
@@ -182,7 +188,11 @@ def _tell_ending(row: LabRow) -> str:
     longest = "" if row.longest is None else f", and at most {row.longest}"
     text = f"A game lasts {row.length:.1f} moves on average{longest}."
     shares = sorted((row.endings or {}).items(), key=lambda item: -item[1])
-    parts = [f"{share:.0%} end {_ENDINGS[reason]}" for reason, share in shares if share >= _FEWEST_PERCENT]
+    parts = [
+        f"{share:.0%} end {_ENDINGS[reason]}"
+        for reason, share in shares
+        if share >= _FEWEST_PERCENT
+    ]
     return f"{text} Of 100 games, {format_list(parts)}.".replace("%", "") if parts else text
 
 
@@ -193,14 +203,22 @@ def describe_counts(results: LabResults, ranking: Ranking) -> str:
     """Say how many settings there are, how they were measured, and how many the guards left out."""
     counts = results.statuses
     parts = [f"{counts['measured']:,} measured exactly"]
-    parts += [f"{counts['estimated']:,} estimated from sampled games"] if counts["estimated"] else []
-    parts += [f"{counts[status]:,} {words}" for status, (_, words) in MISSING.items() if counts[status]]
+    parts += (
+        [f"{counts['estimated']:,} estimated from sampled games"] if counts["estimated"] else []
+    )
+    parts += [
+        f"{counts[status]:,} {words}" for status, (_, words) in MISSING.items() if counts[status]
+    ]
     text = f"{format_count(len(results.rows), 'setting')} of {results.game}: {format_list(parts)}."
     if results.planned > len(results.rows):
         text = f"Not finished: {len(results.rows):,} of {format_count(results.planned, 'setting')} so far. {text}"
     if ranking.failing:
-        several = ", some for several reasons" if sum(ranking.left_out.values()) > ranking.failing else ""
-        text += f" {ranking.failing:,} left out by the guards{several}: {_describe_left_out(ranking)}."
+        several = (
+            ", some for several reasons" if sum(ranking.left_out.values()) > ranking.failing else ""
+        )
+        text += (
+            f" {ranking.failing:,} left out by the guards{several}: {_describe_left_out(ranking)}."
+        )
     if same := sum(each.same for each in ranking.rows):
         text += f" {same:,} more are the same game as one that is listed."
     return text

@@ -30,12 +30,17 @@ _MAX_MOVES_LISTED = 60
 def build_games_result() -> CallToolResult:
     """List the games and the levels of the computer."""
     books = catalogue.load_all()
-    offer = {"games": [_describe_book(book) for book in books], "opponents": list(ALL_LEVELS.values())}
+    offer = {
+        "games": [_describe_book(book) for book in books],
+        "opponents": list(ALL_LEVELS.values()),
+    }
     result = schemas.GamesResult.model_validate(offer, from_attributes=True)
     lines = ["The games:"]
     for book in books:
         lines += [f"- {book.name}: {book.summary} Options: {', '.join(book.options) or 'none'}."]
-        lines += [f"  - preset {preset.name}: {preset.describe()}" for preset in book.presets.values()]
+        lines += [
+            f"  - preset {preset.name}: {preset.describe()}" for preset in book.presets.values()
+        ]
     lines += ["You can also play by your own rules. The computer's levels:"]
     lines += [f"- {level.name}: {level.about}." for level in result.opponents]
     return _make_result(result, lines)
@@ -50,7 +55,10 @@ def build_rules_result(table: Table) -> CallToolResult:
     """Describe the rules of a game."""
     book, text = table.book, write_rules(table)
     result = schemas.RulesResult(
-        title=book.title, about=book.about, sentences=text.split("\n"), rules=table.game.rules.written()
+        title=book.title,
+        about=book.about,
+        sentences=text.split("\n"),
+        rules=table.game.rules.written(),
     )
     return _make_result(result, [book.title, book.about, text])
 
@@ -78,12 +86,17 @@ def build_state_result(session: GameSession, *heading: str, rules: bool = False)
         seed=session.seed,
         players=players,
         moves=[
-            schemas.MoveInfo(seat=mover + 1, block=block) for mover, block in zip(game.movers, game.moves, strict=True)
+            schemas.MoveInfo(seat=mover + 1, block=block)
+            for mover, block in zip(game.movers, game.moves, strict=True)
         ],
         legal=table.legal if session.lists else None,
         record=to_line(table),
     )
-    lines = [*heading, f"{session.id}, {_name_game(table)}. {_describe_sides(players)}", session.remark]
+    lines = [
+        *heading,
+        f"{session.id}, {_name_game(table)}. {_describe_sides(players)}",
+        session.remark,
+    ]
     lines += [write_rules(table)] if rules else []
     lines += [write_situation(table, legal=session.lists)]
     again = f"Call move with the id {session.id} and the block that you place."
@@ -104,10 +117,17 @@ def build_open_games_result(sessions: list[GameSession]) -> CallToolResult:
     ]
     lines = [
         f"- {info.id}: {_name_game(session.table)}, {info.moves} {pluralize('move', info.moves)}, "
-        + (f"seat {info.to_move} is to move" if info.result is None else f"over: {_describe_winner(session.table)}")
+        + (
+            f"seat {info.to_move} is to move"
+            if info.result is None
+            else f"over: {_describe_winner(session.table)}"
+        )
         for info, session in zip(infos, sessions, strict=True)
     ]
-    return _make_result(schemas.OpenGamesResult(games=infos), lines or ["No game is open; start one with start_game."])
+    return _make_result(
+        schemas.OpenGamesResult(games=infos),
+        lines or ["No game is open; start one with start_game."],
+    )
 
 
 def build_hint_result(session: GameSession, hint: HintText) -> CallToolResult:
@@ -116,15 +136,25 @@ def build_hint_result(session: GameSession, hint: HintText) -> CallToolResult:
     return _make_result(result, hint.texts)
 
 
-def build_analysis_result(session: GameSession, analysis: PositionAnalysis, only: int | None) -> CallToolResult:
+def build_analysis_result(
+    session: GameSession, analysis: PositionAnalysis, only: int | None
+) -> CallToolResult:
     """Give the values of a position and its moves; of one move only, or of none where legal blocks are not listed."""
     moves = None
     if session.lists or only is not None:
-        moves = [schemas.MoveValueInfo(**move._asdict()) for move in analysis.moves if only in {None, move.block}]
-    result = schemas.AnalysisResult(**_get_status(session), **{**analysis._asdict(), "moves": moves})
+        moves = [
+            schemas.MoveValueInfo(**move._asdict())
+            for move in analysis.moves
+            if only in {None, move.block}
+        ]
+    result = schemas.AnalysisResult(
+        **_get_status(session), **{**analysis._asdict(), "moves": moves}
+    )
     lines = [analysis.verdict, *_describe_moves(moves or []), analysis.note]
     if moves is None:
-        lines.append("The moves are not listed in this game; give a block to see the value of that move.")
+        lines.append(
+            "The moves are not listed in this game; give a block to see the value of that move."
+        )
     return _make_result(result, lines)
 
 
@@ -138,7 +168,8 @@ def build_finished_result(session: GameSession) -> CallToolResult:
 def _make_result(values: BaseModel, lines: Iterable[str]) -> CallToolResult:
     text = "\n".join(filter(None, lines))
     return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=values.model_dump(mode="json")
+        content=[TextContent(type="text", text=text)],
+        structured_content=values.model_dump(mode="json"),
     )
 
 
@@ -148,7 +179,11 @@ def _get_status(session: GameSession) -> dict[str, Any]:
     if outcome is None:
         return {"id": session.id, "to_move": to_move, "result": None}
     winner = None if outcome.winner is None else outcome.winner + 1
-    return {"id": session.id, "to_move": None, "result": {"winner": winner, "reason": outcome.reason}}
+    return {
+        "id": session.id,
+        "to_move": None,
+        "result": {"winner": winner, "reason": outcome.reason},
+    }
 
 
 def _describe_winner(table: Table) -> str:
@@ -171,11 +206,15 @@ def _describe_sides(players: list[schemas.PlayerInfo]) -> str:
 def _describe_moves(moves: list[schemas.MoveValueInfo]) -> Iterator[str]:
     """Describe the first moves, equal ones in one line; then the others by their values only."""
     listed = [move for move in moves[:_MAX_MOVES_LISTED] if move.value is not None]
-    for (value, plies, reason), group in groupby(listed, lambda move: (move.value, move.plies, move.reason)):
+    for (value, plies, reason), group in groupby(
+        listed, lambda move: (move.value, move.plies, move.reason)
+    ):
         blocks = sorted(move.block for move in group)
         soon = "" if plies is None else f" in {plies:,}"
         each = "each " if len(blocks) > 1 else ""
-        yield f"- {format_blocks(blocks)} ({each}{VALUE_VERBS[value]}{soon})" + (f": {reason}" if reason else "")
+        yield f"- {format_blocks(blocks)} ({each}{VALUE_VERBS[value]}{soon})" + (
+            f": {reason}" if reason else ""
+        )
     for value, verb in VALUE_VERBS.items():
         rest = sorted(move.block for move in moves[len(listed) :] if move.value == value)
         if rest:

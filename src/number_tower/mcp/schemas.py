@@ -46,7 +46,11 @@ def _parse_integer(given: object) -> int | None:
 
 
 def _read_bool(given: object) -> object:
-    value = {"true": True, "false": False}.get(given.strip().lower()) if isinstance(given, str) else given
+    value = (
+        {"true": True, "false": False}.get(given.strip().lower())
+        if isinstance(given, str)
+        else given
+    )
     return value if isinstance(value, bool) else None
 
 
@@ -74,7 +78,9 @@ def _read_blocks(given: object) -> object:
 def _read_block(given: object) -> int | None:
     """Read the number on a block, also in brackets, which other games ask for, and which make it a list."""
     inner = given[0] if isinstance(given, list) and len(given) == 1 else given
-    return _parse_integer(inner.strip().removeprefix("[").removesuffix("]") if isinstance(inner, str) else inner)
+    return _parse_integer(
+        inner.strip().removeprefix("[").removesuffix("]") if isinstance(inner, str) else inner
+    )
 
 
 def _read_seconds(given: object) -> float | None:
@@ -106,7 +112,8 @@ class _Kind(NamedTuple):
         """Return the annotation of an argument."""
         schema = WithJsonSchema({"description": about, **self.schema})
         return PlainValidator(
-            lambda given, info: self.check(info.field_name, given), json_schema_input_type=Annotated[object, schema]
+            lambda given, info: self.check(info.field_name, given),
+            json_schema_input_type=Annotated[object, schema],
         )
 
     def optional(self, about: str) -> PlainValidator:
@@ -119,8 +126,14 @@ def _integer(least: int, most: int = LARGEST_NUMBER) -> _Kind:
         number = _parse_integer(given)
         return number if number is not None and least <= number <= most else None
 
-    expected = " or ".join(map(str, range(least, most + 1))) if most - least < 3 else f"{least} to {most:,}"
-    return _Kind(f"a whole number, {expected}", read, {"type": "integer", "minimum": least, "maximum": most})
+    expected = (
+        " or ".join(map(str, range(least, most + 1)))
+        if most - least < 3
+        else f"{least} to {most:,}"
+    )
+    return _Kind(
+        f"a whole number, {expected}", read, {"type": "integer", "minimum": least, "maximum": most}
+    )
 
 
 def _one_of(expected: str, *values: str | int, **schema: object) -> _Kind:
@@ -144,37 +157,71 @@ _BLOCK_SCHEMAS = [
 _BLOCKS = _Kind("blocks", _read_blocks, {"anyOf": _BLOCK_SCHEMAS})
 _RULE_SCHEMAS = {
     "blocks": {**_BLOCKS.schema, "description": "the blocks of the game; 1-9 if left out"},
-    "supply": {"enum": get_args(Supply), "description": "own set each, one shared pool (default), or endless"},
-    "towers": {"enum": get_args(Towers), "description": "a tower each, or one shared tower (default)"},
+    "supply": {
+        "enum": get_args(Supply),
+        "description": "own set each, one shared pool (default), or endless",
+    },
+    "towers": {
+        "enum": get_args(Towers),
+        "description": "a tower each, or one shared tower (default)",
+    },
     "fit": {"enum": get_args(Fit), "description": "which block may lie on which; any if left out"},
-    "step": {**_BLOCK.schema, "description": 'with fit "ascending": how much larger a block may be'},
-    "target": {**_BLOCK.schema, "description": "the height that wins at once and may not be passed; none if left out"},
+    "step": {
+        **_BLOCK.schema,
+        "description": 'with fit "ascending": how much larger a block may be',
+    },
+    "target": {
+        **_BLOCK.schema,
+        "description": "the height that wins at once and may not be passed; none if left out",
+    },
     "stuck": {
         "enum": get_args(Stuck),
         "description": "what happens to a player who cannot move: loses (default) or skips",
     },
-    "opening": {**_BLOCKS.schema, "description": "the blocks that may lie on the ground; all if left out"},
+    "opening": {
+        **_BLOCKS.schema,
+        "description": "the blocks that may lie on the ground; all if left out",
+    },
 }
 _RULES_SCHEMA = {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False}
 _RULES = _Kind('an object such as {"blocks": "1-9", "target": 15}', _read_rules, _RULES_SCHEMA)
 _WORD = _Kind("a name", _read_name, {"type": "string"})
 _GAME_NAMES = catalogue.list_names()
-_GAME = _Kind(f"one of {', '.join(_GAME_NAMES)}", _read_name, {"type": "string", "enum": _GAME_NAMES})
-_LEVEL = _one_of(f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}", NO_OPPONENT, *ALL_LEVELS, type="string")
+_GAME = _Kind(
+    f"one of {', '.join(_GAME_NAMES)}", _read_name, {"type": "string", "enum": _GAME_NAMES}
+)
+_LEVEL = _one_of(
+    f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}", NO_OPPONENT, *ALL_LEVELS, type="string"
+)
 _FIRST = _one_of("1, 2 or random", 1, 2, "random")
 _TIME = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
 _SECONDS = _Kind(f"a number above 0, at most {MAX_SECONDS:g}", _read_seconds, _TIME)
 
 GameName = Annotated[str | None, _GAME.optional("A game's name; see list_games.")]
-RulesGiven = Annotated[dict[str, object] | None, _RULES.optional("Rules of your own, instead of a game's name.")]
-PresetName = Annotated[
-    str | None, _WORD.optional("Recommended settings of a named game, see list_games; options count before them.")
+RulesGiven = Annotated[
+    dict[str, object] | None, _RULES.optional("Rules of your own, instead of a game's name.")
 ]
-Target = Annotated[int | None, _POSITIVE.optional("Option of a named game: the height to reach exactly.")]
-Blocks = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.")]
-Opening = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks that may lie on an empty tower.")]
+PresetName = Annotated[
+    str | None,
+    _WORD.optional(
+        "Recommended settings of a named game, see list_games; options count before them."
+    ),
+]
+Target = Annotated[
+    int | None, _POSITIVE.optional("Option of a named game: the height to reach exactly.")
+]
+Blocks = Annotated[
+    object,
+    _BLOCKS.optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5."),
+]
+Opening = Annotated[
+    object, _BLOCKS.optional("Option of a named game: the blocks that may lie on an empty tower.")
+]
 Hidden = Annotated[
-    bool, _FLAG.optional("Hide which blocks are left, where the game has that option; then there are no hints.")
+    bool,
+    _FLAG.optional(
+        "Hide which blocks are left, where the game has that option; then there are no hints."
+    ),
 ]
 Opponent = Annotated[
     str,
@@ -183,16 +230,28 @@ Opponent = Annotated[
     ),
 ]
 Seat = Annotated[int, _integer(1, 2).optional("Your seat, if there is an opponent.")]
-FirstSeat = Annotated[First, _FIRST.optional("Which seat begins; random tosses a coin by the seed.")]
-Seed = Annotated[int | None, _integer(0).optional("The random seed; with the same seed, the opponent plays the same.")]
-ListsLegal = Annotated[bool, _FLAG.optional("Whether the blocks that may be placed are listed on every turn.")]
+FirstSeat = Annotated[
+    First, _FIRST.optional("Which seat begins; random tosses a coin by the seed.")
+]
+Seed = Annotated[
+    int | None,
+    _integer(0).optional("The random seed; with the same seed, the opponent plays the same."),
+]
+ListsLegal = Annotated[
+    bool, _FLAG.optional("Whether the blocks that may be placed are listed on every turn.")
+]
 GameId = Annotated[
     object,
-    WithJsonSchema({"description": "The id of a game from start_game, such as game-1.", "type": "string"}),
+    WithJsonSchema(
+        {"description": "The id of a game from start_game, such as game-1.", "type": "string"}
+    ),
 ]
 Block = Annotated[int, _BLOCK.needed("The number on the block to place.")]
 OneBlock = Annotated[int | None, _BLOCK.optional("Show the value of this one block only.")]
-Step = Annotated[int, _integer(1, 3).optional("How much to tell: 1 what to look for, 2 also the move, 3 also why.")]
+Step = Annotated[
+    int,
+    _integer(1, 3).optional("How much to tell: 1 what to look for, 2 also the move, 3 also why."),
+]
 Seconds = Annotated[float, _SECONDS.optional("How long to search at most.")]
 
 
@@ -214,7 +273,9 @@ class GameInfo(BaseModel):
     title: str
     summary: str
     options: list[str] = Field(description="the options that start_game takes for it")
-    presets: list[PresetInfo] = Field(description="recommended settings, which start_game takes by their names")
+    presets: list[PresetInfo] = Field(
+        description="recommended settings, which start_game takes by their names"
+    )
 
 
 class LevelInfo(BaseModel):
@@ -282,8 +343,12 @@ class StateResult(GameStatus):
     seed: int
     players: list[PlayerInfo]
     moves: list[MoveInfo]
-    legal: tuple[int, ...] | None = Field(description="the blocks that may be placed now; null if they are not listed")
-    record: str = Field(description="the game on one line, to be saved, replayed or reviewed elsewhere")
+    legal: tuple[int, ...] | None = Field(
+        description="the blocks that may be placed now; null if they are not listed"
+    )
+    record: str = Field(
+        description="the game on one line, to be saved, replayed or reviewed elsewhere"
+    )
 
 
 class SessionInfo(GameStatus):
@@ -325,5 +390,7 @@ class AnalysisResult(GameStatus):
     plies: int | None = Field(description="moves to the end with best play; null: unknown")
     verdict: str
     method: str
-    moves: list[MoveValueInfo] | None = Field(description="the best first; null if legal blocks are not listed")
+    moves: list[MoveValueInfo] | None = Field(
+        description="the best first; null if legal blocks are not listed"
+    )
     note: str = Field(description="what is unknown, and why")

@@ -47,8 +47,12 @@ each by its id. Seats are 1 and 2."""
 _HELP = " hint helps the player to move, and analyse shows exactly what every move is worth."
 
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
-_ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+_CHANGES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+_ENDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
+)
 
 _SEARCHES, _COMPUTERS = 2, 4
 """Analyses, and computers' moves, that are searched at once."""
@@ -82,7 +86,9 @@ class Tools:
         opening: schemas.Opening = None,
     ) -> Annotated[CallToolResult, schemas.RulesResult]:
         """Show the rules of a game: one of list_games with a preset and options, or your own rules."""
-        choice = choose_game(game, rules, {"target": target, "blocks": blocks, "opening": opening}, preset=preset)
+        choice = choose_game(
+            game, rules, {"target": target, "blocks": blocks, "opening": opening}, preset=preset
+        )
         return results.build_rules_result(Table.start(choice))
 
     async def start_game(  # noqa: PLR0913 - the arguments of the tool
@@ -107,13 +113,17 @@ class Tools:
         """
         seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
-        choice = choose_game(game, rules, options, preset=preset, hidden=hidden, first=first, seed=seed)
+        choice = choose_game(
+            game, rules, options, preset=preset, hidden=hidden, first=first, seed=seed
+        )
         level = ALL_LEVELS.get(opponent)
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
         self._games.make_room()
         session = GameSession("", table, level, seed, legal and self._lists)
-        return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
+        return results.build_state_result(
+            self._games.add(await self._let_computer_move(session)), rules=True
+        )
 
     async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Show the state of a game, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
@@ -208,7 +218,12 @@ class TowerServer(MCPServer[Any]):
             for key, value in arguments.items()
             if value is not None and not (isinstance(value, str) and value.strip() == "null")
         }
-        _check_call(name, arguments, given, {tool.name: tool.input_schema for tool in await self.list_tools()})
+        _check_call(
+            name,
+            arguments,
+            given,
+            {tool.name: tool.input_schema for tool in await self.list_tools()},
+        )
         try:
             return await super().call_tool(name, given, context)
         except ToolError as error:
@@ -285,18 +300,27 @@ def _end_sentence(text: str) -> str:
 
 
 def _check_call(
-    name: str, arguments: dict[str, Any], given: dict[str, Any], input_schemas: dict[str, dict[str, Any]]
+    name: str,
+    arguments: dict[str, Any],
+    given: dict[str, Any],
+    input_schemas: dict[str, dict[str, Any]],
 ) -> None:
     if name not in input_schemas:
-        raise ToolError(f"there is no tool {format_value(name)}; the tools are {', '.join(input_schemas)}.")
+        raise ToolError(
+            f"there is no tool {format_value(name)}; the tools are {', '.join(input_schemas)}."
+        )
     schema = input_schemas[name]
     known = list(schema.get("properties", {}))
     for key in arguments:
         if key not in known:
-            raise ToolError(f"{name} takes no argument {format_value(key)}; it takes {', '.join(known) or 'none'}.")
+            raise ToolError(
+                f"{name} takes no argument {format_value(key)}; it takes {', '.join(known) or 'none'}."
+            )
     for key in schema.get("required", ()):
         if key not in given:
-            raise ToolError(f"{name} needs the argument {key}: {schema['properties'][key]['description']}")
+            raise ToolError(
+                f"{name} needs the argument {key}: {schema['properties'][key]['description']}"
+            )
 
 
 def _check_block(session: GameSession, block: int) -> int:

@@ -45,19 +45,29 @@ def choose_game(  # noqa: PLR0913 - the arguments of the tools
     source = rules if game is None else game
     if source is None or (game is not None and rules is not None):
         names = ", ".join(catalogue.list_names())
-        raise ToolRequestError(f"expected either a game ({names}) or your own rules, and not both or neither")
+        raise ToolRequestError(
+            f"expected either a game ({names}) or your own rules, and not both or neither"
+        )
     named = given if preset is None else {"preset": preset, **given}
     if named and game is None:
         keys = ", ".join(named)
-        raise ToolRequestError(f"{keys}: an option of a named game; with your own rules, put it there")
+        raise ToolRequestError(
+            f"{keys}: an option of a named game; with your own rules, put it there"
+        )
     try:
-        choice = choose(source, given, preset=preset, hidden=hidden, first=first, seed=seed, find=load_named)
+        choice = choose(
+            source, given, preset=preset, hidden=hidden, first=first, seed=seed, find=load_named
+        )
     except OptionError as error:
         raise ToolRequestError(f"{error}; give your own rules for anything else") from None
     if len(choice.rules.blocks) > MAX_BLOCKS:
-        raise ToolRequestError(f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}")
+        raise ToolRequestError(
+            f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}"
+        )
     if choice.rules.most_plies > MAX_PLIES:
-        raise ToolRequestError(f"target: expected a game of at most {MAX_PLIES:,} moves; this one could take more")
+        raise ToolRequestError(
+            f"target: expected a game of at most {MAX_PLIES:,} moves; this one could take more"
+        )
     return choice
 
 
@@ -87,7 +97,9 @@ class GameSession:
             computer = Computer(session.opponent, session.seed, check)
             try:
                 table = let_move(session.table, computer)
-            except NotSolvedError:  # only once the game is solved from its start: then the rest is quick
+            except (
+                NotSolvedError
+            ):  # only once the game is solved from its start: then the rest is quick
                 computer.progress = progress
                 table = let_move(session.table, computer)
             session = replace(session, table=table, remark=computer.remark)
@@ -114,7 +126,9 @@ class GameSessions:
         """Return a game by its id."""
         session = self._sessions.get(given) if isinstance(given, str) else None
         if session is None:
-            raise ToolRequestError(f"there is no game with the id {format_value(given)}; {self._list_open_ids()}")
+            raise ToolRequestError(
+                f"there is no game with the id {format_value(given)}; {self._list_open_ids()}"
+            )
         return session
 
     def add(self, session: GameSession) -> GameSession:
@@ -129,7 +143,9 @@ class GameSessions:
         """Remove the oldest finished game if no more can be added."""
         if len(self._sessions) < MAX_GAMES:
             return
-        finished = next((each.id for each in self._sessions.values() if each.table.outcome is not None), None)
+        finished = next(
+            (each.id for each in self._sessions.values() if each.table.outcome is not None), None
+        )
         if finished is None:
             raise ToolRequestError(
                 f"{MAX_GAMES} games are open, which is the limit; finish one, or end one with resign "
@@ -140,7 +156,9 @@ class GameSessions:
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
         """Replace a game, unless another call has changed it meanwhile."""
         if self._sessions.get(before.id) is not before:
-            raise ToolRequestError(f"{before.id} was changed by another call; look at it again with see_game")
+            raise ToolRequestError(
+                f"{before.id} was changed by another call; look at it again with see_game"
+            )
         self._sessions[before.id] = after
         return after
 

@@ -100,7 +100,9 @@ def let_move(table: Table, player: Player) -> Table:
     try:
         return table.play(block)
     except MoveError as error:
-        raise ForfeitError(f"it chose {format_value(block)}, {REFUSALS[error.reason].choice}") from None
+        raise ForfeitError(
+            f"it chose {format_value(block)}, {REFUSALS[error.reason].choice}"
+        ) from None
 
 
 def make_player(

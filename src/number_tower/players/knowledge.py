@@ -54,7 +54,9 @@ class Knowledge:
             self._last_solution = position, _solve_alone(position, progress)
         return self._last_solution[1]
 
-    def find_best_moves(self, position: Position, progress: OnProgress = None) -> tuple[int, ...] | None:
+    def find_best_moves(
+        self, position: Position, progress: OnProgress = None
+    ) -> tuple[int, ...] | None:
         """Return the best moves that are hardest to answer; None if that would take too long.
 
         A position that is solved by itself is solved anew for this: a solution that was used before has fewer of its
@@ -102,7 +104,9 @@ def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:
 
 
 def _limit_positions(rules: Rules) -> int:
-    return max(_MIN_POSITIONS, MAX_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(rules.blocks)))
+    return max(
+        _MIN_POSITIONS, MAX_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(rules.blocks))
+    )
 
 
 def _make_solution(position: Position, limits: SearchLimits) -> Solution:

@@ -62,8 +62,15 @@ ALL_LEVELS = {
             2,
             1 / 4,
         ),
-        Level("fair", "looks four moves ahead; makes a mistake in about one move in four", 4, 1 / 4),
-        Level("strong", "knows every position to the end; makes a mistake in about one move in six", None, 1 / 6),
+        Level(
+            "fair", "looks four moves ahead; makes a mistake in about one move in four", 4, 1 / 4
+        ),
+        Level(
+            "strong",
+            "knows every position to the end; makes a mistake in about one move in six",
+            None,
+            1 / 6,
+        ),
         Level(
             "perfect",
             "never makes a mistake: wins whenever it can, and otherwise makes it as hard for you as possible",
@@ -130,7 +137,13 @@ def evaluate_moves(position: Position, plies: int, moves: Sequence[int]) -> dict
     Everything that ends within `plies` is found, as far as the number of positions suffices; a move that wins at
     once is always found.
     """
-    budget = iter(range(MAX_LOOKAHEAD_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(position.rules.blocks))))
+    budget = iter(
+        range(
+            MAX_LOOKAHEAD_POSITIONS
+            * _USUAL_BLOCKS
+            // max(_USUAL_BLOCKS, len(position.rules.blocks))
+        )
+    )
     scores = {block: _evaluate_move(position, block, 1, budget) for block in moves}
     for depth in range(2, plies + 1):
         deeper: dict[int, int] = {}
@@ -157,7 +170,9 @@ def select_moves(position: Position, rng: Random) -> Sequence[int]:
 def select_promising(position: Position, moves: Sequence[int], rng: Random) -> list[int]:
     """Return the moves with the best results in random games from there on."""
     games = min(MAX_PLAYOUTS, MAX_PLAYOUT_BLOCKS // (len(moves) * len(position.rules.blocks)))
-    results = {block: sum(_score_playout(position, block, rng) for _ in range(games)) for block in moves}
+    results = {
+        block: sum(_score_playout(position, block, rng) for _ in range(games)) for block in moves
+    }
     return [block for block, result in results.items() if result == max(results.values())]
 
 
@@ -170,7 +185,9 @@ def _score_playout(position: Position, block: int, rng: Random) -> int:
     return 1 if outcome.winner == position.to_move else -1
 
 
-def _evaluate_move(position: Position, block: int, depth: int, budget: Iterator[int], best: int = -_WIN_SCORE) -> int:
+def _evaluate_move(
+    position: Position, block: int, depth: int, budget: Iterator[int], best: int = -_WIN_SCORE
+) -> int:
     """Return the score of a move for its player; the search stops once it cannot be better than `best`."""
     after = position.place(block)
     turned = after.to_move != position.to_move

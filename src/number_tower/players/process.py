@@ -58,7 +58,9 @@ def find_obstacle(command: str) -> str | None:
     if which(program) is not None:
         return None
     exists = "/" in program and os.path.exists(program)
-    return _explain_error(program, OSError(errno.EACCES if exists else errno.ENOENT, "cannot be run"))
+    return _explain_error(
+        program, OSError(errno.EACCES if exists else errno.ENOENT, "cannot be run")
+    )
 
 
 def _explain_error(program: str, error: Exception) -> str:
@@ -80,7 +82,9 @@ def _explain_error(program: str, error: Exception) -> str:
 def _explain_missing(program: str) -> str:
     name = format_path(program)
     if "/" not in program:
-        return f"there is no program {name}" + (f", but a file: ./{name}" if os.path.exists(program) else "")
+        return f"there is no program {name}" + (
+            f", but a file: ./{name}" if os.path.exists(program) else ""
+        )
     if os.path.exists(program):
         return f"the first line of {name} names a program that does not exist"
     return f"there is no file {name}"
@@ -216,7 +220,9 @@ def _encode_request(words: Sequence[str], token: bytes) -> bytes:
     if any(b"\0" in word for word in encoded):
         raise ValueError("embedded null byte")
     variable = MARK_VARIABLE.encode()
-    return marshal.dumps((encoded, {**os.environb, variable: os.environb.get(variable, b"") + b":" + token}))
+    return marshal.dumps(
+        (encoded, {**os.environb, variable: os.environb.get(variable, b"") + b":" + token})
+    )
 
 
 def _find_marked(token: bytes) -> Iterator[int]:

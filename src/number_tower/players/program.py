@@ -60,7 +60,10 @@ class Conversation:
         self._process: ProgramProcess | None = None
 
     def ask(
-        self, line: str, parse: Callable[[str], AnswerT], waiting: Callable[[float], object] = lambda _: None
+        self,
+        line: str,
+        parse: Callable[[str], AnswerT],
+        waiting: Callable[[float], object] = lambda _: None,
     ) -> AnswerT:
         """Write a line and return the parsed answer; `waiting` is called with the seconds so far."""
         try:
@@ -97,7 +100,9 @@ class Program(Conversation, Player):
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         if not 0 < patience < float("inf"):
-            raise ValueError(f"patience: expected a number of seconds above 0; got {format_value(patience)}")
+            raise ValueError(
+                f"patience: expected a number of seconds above 0; got {format_value(patience)}"
+            )
         super().__init__(command, patience)
         self.name = shorten_command(command)
         self._progress = progress
@@ -117,7 +122,9 @@ class ProgramProcess:
 
     def __init__(self, command: str, max_bytes: int) -> None:
         self._command = start_command(command)
-        self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in self._command.streams)
+        self._stdin, self._stdout, self._stderr = (
+            stream.fileno() for stream in self._command.streams
+        )
         for stream in self._command.streams:
             os.set_blocking(stream.fileno(), False)
         self._max_bytes = max_bytes
@@ -129,7 +136,9 @@ class ProgramProcess:
         self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
         self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
 
-    def ask(self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> str:
+    def ask(
+        self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None
+    ) -> str:
         """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
         deadline = time.monotonic() + seconds
         if self._was_asked and self._read_output():
@@ -150,7 +159,9 @@ class ProgramProcess:
                     said = f"wrote {_quote_first_line(self._output)} without an end of line"
                 raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
         if self._unsent:
-            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it had read the question")
+            raise ForfeitError(
+                f"it wrote {_quote_first_line(self._output)} before it had read the question"
+            )
         answer, _, more = self._output.partition(b"\n")
         if more:
             first, second = _quote_first_line(answer), _quote_first_line(more)
@@ -172,7 +183,9 @@ class ProgramProcess:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            raise ForfeitError(self._describe_failure("it closed its input before it had read the question")) from None
+            raise ForfeitError(
+                self._describe_failure("it closed its input before it had read the question")
+            ) from None
         if not self._unsent:
             self._selector.unregister(self._stdin)
 
@@ -187,7 +200,9 @@ class ProgramProcess:
         self._output += data
         if len(self._output) > self._max_bytes and b"\n" not in self._output:
             size = f"{self._max_bytes // 1024} KiB"
-            raise ForfeitError(f"it wrote {size} without an end of line: {_quote_first_line(self._output)}")
+            raise ForfeitError(
+                f"it wrote {size} without an end of line: {_quote_first_line(self._output)}"
+            )
         return True
 
     def _read_errors(self) -> bool:
@@ -216,7 +231,9 @@ class ProgramProcess:
             if not self._read_errors():
                 break
         lines = self._errors.decode("utf-8", "replace").split("\n")
-        last = next((f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), "")
+        last = next(
+            (f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), ""
+        )
         if code is None:
             return f"{otherwise}{last}"
         if code >= 0:
@@ -292,7 +309,9 @@ def shorten_command(command: str) -> str:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    name = "".join(letter if letter.isprintable() else "?" for letter in _find_program(words)).strip()
+    name = "".join(
+        letter if letter.isprintable() else "?" for letter in _find_program(words)
+    ).strip()
     return name[:LONGEST_NAME].strip() or "program"
 
 
@@ -318,10 +337,14 @@ def _parse_block(answer: str, game: Game) -> int:
         raise ForfeitError("it answered with an empty line")
     number = parse_number(answer)
     if number is None:
-        raise ForfeitError(f"it answered {format_value(answer)}, which is not a whole number in plain digits")
+        raise ForfeitError(
+            f"it answered {format_value(answer)}, which is not a whole number in plain digits"
+        )
     refusal = game.position.refusal(number)
     if refusal is None:
         return number
     could = summarize_numbers(game.legal)
     why = explain_refusal(game, number, refusal)
-    raise ForfeitError(f"it answered {format_text(answer, 40)}, which {why}; it could have placed {could}")
+    raise ForfeitError(
+        f"it answered {format_text(answer, 40)}, which {why}; it could have placed {could}"
+    )

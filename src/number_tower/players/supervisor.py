@@ -27,7 +27,9 @@ import select
 import sys
 import time
 
-TYPE_CHECKING = False  # `typing`, `signal` and `contextlib` would take as long to load as Python itself
+TYPE_CHECKING = (
+    False  # `typing`, `signal` and `contextlib` would take as long to load as Python itself
+)
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +49,11 @@ def main(connection: int) -> None:
     """Run one command until the connection is closed, then kill its remaining processes."""
     os.set_inheritable(connection, False)  # noqa: FBT003 - it takes no keyword
     adopts = sys.platform == "linux" and ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
-    handled = [number for name in _HANDLED if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN]
+    handled = [
+        number
+        for name in _HANDLED
+        if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN
+    ]
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes)
@@ -113,7 +119,9 @@ def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int)
     """Start the command and report it; return its process id, or 0 if it cannot be run."""
     ignored_by_python = signal.SIGPIPE, signal.SIGXFSZ
     try:
-        pid = os.posix_spawnp(words[0], words, environment, setsid=True, setsigdef=ignored_by_python)
+        pid = os.posix_spawnp(
+            words[0], words, environment, setsid=True, setsigdef=ignored_by_python
+        )
     except OSError as error:
         _send(connection, b"failed %d\n" % (error.errno or 0))
         return 0

@@ -7,7 +7,14 @@ import re
 
 from number_tower.catalogue import load
 from number_tower.record.json import from_json, parse_document, to_json
-from number_tower.record.line import EXAMPLE, NoRecordError, RecordError, from_line, is_line, to_line
+from number_tower.record.line import (
+    EXAMPLE,
+    NoRecordError,
+    RecordError,
+    from_line,
+    is_line,
+    to_line,
+)
 from number_tower.table import Table
 from number_tower.text import format_path, format_value
 
@@ -59,4 +66,6 @@ def _read_file(path: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise RecordError(f"{format_path(path)}, byte {wrong.start}", "expected text in UTF-8") from None
+        raise RecordError(
+            f"{format_path(path)}, byte {wrong.start}", "expected text in UTF-8"
+        ) from None

@@ -17,7 +17,18 @@ FORMAT = 1
 LONGEST_NAME = 255
 """Bytes of a game's name, the same as of a file's."""
 
-_KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result", "kept")
+_KEYS = (
+    "number_tower",
+    "game",
+    "rules",
+    "options",
+    "names",
+    "hidden",
+    "first",
+    "moves",
+    "result",
+    "kept",
+)
 
 Kind = TypeVar("Kind")
 
@@ -29,7 +40,9 @@ def to_json(table: Table, key: str | None = None) -> str:
         >>> to_json(nt.Table(nt.Game(moves=(9, 8))))[:36]
         '{"number_tower": 1, "game": "rules",'
     """
-    return format_document(make_document(table) if key is None else {**make_document(table), "kept": {"key": key}})
+    return format_document(
+        make_document(table) if key is None else {**make_document(table), "kept": {"key": key}}
+    )
 
 
 def format_document(content: Mapping[str, object]) -> str:
@@ -51,7 +64,10 @@ def make_document(table: Table) -> dict[str, object]:
         "first": game.first + 1,
         "moves": game.moves,
         "result": outcome
-        and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
+        and {
+            "winner": None if outcome.winner is None else outcome.winner + 1,
+            "reason": outcome.reason,
+        },
     }
 
 
@@ -91,7 +107,9 @@ def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None =
     if hidden and "hidden" not in book.options:
         raise RecordError("hidden", f"{name} has no option hidden")
     choice = catalogue.GameChoice(book, rules, hidden, first - 1)
-    return _apply_result(make_table(choice, tuple(moves), document.get("names")), document.get("result"))
+    return _apply_result(
+        make_table(choice, tuple(moves), document.get("names")), document.get("result")
+    )
 
 
 def parse_document(text: str, *others: str) -> dict[str, Any]:
@@ -99,16 +117,22 @@ def parse_document(text: str, *others: str) -> dict[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=_reject_duplicates)
     except json.JSONDecodeError as wrong:
-        raise RecordError(f"line {wrong.lineno}, column {wrong.colno}", f"not JSON: {wrong.msg}") from None
+        raise RecordError(
+            f"line {wrong.lineno}, column {wrong.colno}", f"not JSON: {wrong.msg}"
+        ) from None
     except RecordError:
         raise
     except (ValueError, RecursionError):
         raise RecordError("", "not the JSON of a record") from None
     if not isinstance(document, dict) or "number_tower" not in document:
-        raise RecordError("", 'expected a record: an object with "number_tower", "game", "rules" and "moves"')
+        raise RecordError(
+            "", 'expected a record: an object with "number_tower", "game", "rules" and "moves"'
+        )
     if document["number_tower"] != FORMAT or type(document["number_tower"]) is not int:
         version = format_value(document["number_tower"])
-        raise RecordError("number_tower", f"this program reads records of format {FORMAT}; this one is {version}")
+        raise RecordError(
+            "number_tower", f"this program reads records of format {FORMAT}; this one is {version}"
+        )
     for key in document:
         if key not in _KEYS and key not in others:
             raise RecordError(format_text(key, 40), f"unknown; expected {', '.join(_KEYS)}")
@@ -136,10 +160,13 @@ def _check_options(options: Mapping[str, object], rules: Rules) -> None:
     written = rules.written()
     for key, value in options.items():
         if key not in catalogue.RULE_OPTIONS:
-            raise RecordError(f"options.{format_text(key, 40)}", f"expected {', '.join(catalogue.RULE_OPTIONS)}")
+            raise RecordError(
+                f"options.{format_text(key, 40)}", f"expected {', '.join(catalogue.RULE_OPTIONS)}"
+            )
         if (type(value), value) != (type(written.get(key)), written.get(key)):
             raise RecordError(
-                f"options.{key}", f"the rules say {format_value(written.get(key))}; got {format_value(value)}"
+                f"options.{key}",
+                f"the rules say {format_value(written.get(key))}; got {format_value(value)}",
             )
 
 
@@ -159,9 +186,14 @@ def _apply_result(table: Table, result: object) -> Table:
     if derived is not None:
         if outcome != derived:
             won = "nobody wins" if derived.winner is None else f"player {derived.winner + 1} wins"
-            raise RecordError("result", f"the moves say that {won} ({derived.reason}); got {format_value(result)}")
+            raise RecordError(
+                "result", f"the moves say that {won} ({derived.reason}); got {format_value(result)}"
+            )
         return table
     if reason not in get_args(Declaration) or (winner is None) != (reason == "abandoned"):
         expected = "a player who won because the other resigned or forfeit, or nobody and abandoned"
-        raise RecordError("result", f"the moves do not end the game: expected {expected}; got {format_value(result)}")
+        raise RecordError(
+            "result",
+            f"the moves do not end the game: expected {expected}; got {format_value(result)}",
+        )
     return declare_result(table, reason, 0 if winner is None else 2 - winner, "result")

@@ -79,7 +79,9 @@ def to_line(table: Table, *, files: bool = False) -> str:
         if _can_name(line, book.source):
             return line
     usual = Rules().written()
-    differences = {key: value for key, value in table.game.rules.written().items() if value != usual.get(key)}
+    differences = {
+        key: value for key, value in table.game.rules.written().items() if value != usual.get(key)
+    }
     return _format_line(UNNAMED, differences, table)
 
 
@@ -87,7 +89,9 @@ def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
     if table.game.first:
         options["first"] = 2
     if table.names is not None:
-        options["names"] = ",".join(_RESERVED.sub(lambda found: f"%{ord(found[0]):02X}", each) for each in table.names)
+        options["names"] = ",".join(
+            _RESERVED.sub(lambda found: f"%{ord(found[0]):02X}", each) for each in table.names
+        )
     if table.hidden:
         options["hidden"] = "yes"
     if table.declared is not None:
@@ -100,7 +104,11 @@ def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
 def _can_name(line: str, source: str) -> bool:
     """Return whether a line will be read as naming this rulebook: some file names cannot be written in one."""
     parts = _LINE.fullmatch(line)
-    return parts is not None and parts["game"].strip() == source != UNNAMED and not source.startswith("-")
+    return (
+        parts is not None
+        and parts["game"].strip() == source != UNNAMED
+        and not source.startswith("-")
+    )
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -127,18 +135,24 @@ def from_line(text: str, find: Callable[[str], Rulebook] = catalogue.load_named)
     first = _parse_seat("first", options.pop("first", "1"))
     hidden = _parse_yes("hidden", options.pop("hidden", "no"))
     names = options.pop("names", None)
-    results: dict[Declaration, str] = {key: options.pop(key) for key in get_args(Declaration) if key in options}
+    results: dict[Declaration, str] = {
+        key: options.pop(key) for key in get_args(Declaration) if key in options
+    }
     choice = _choose_game(name, options, find)._replace(first=first, hidden=hidden)
     if hidden and name != UNNAMED and "hidden" not in choice.book.options:
         raise RecordError("hidden", f"{choice.book.name} has no option hidden")
     moves = parts["moves"].split(",") if parts["moves"].strip() else ()
     numbers = tuple(_parse_number(f"move {ply}", part) for ply, part in enumerate(moves, 1))
-    people = names and [_ESCAPED.sub(lambda found: chr(int(found[1], 16)), part) for part in names.split(",")]
+    people = names and [
+        _ESCAPED.sub(lambda found: chr(int(found[1], 16)), part) for part in names.split(",")
+    ]
     table = make_table(choice, numbers, people)
     for reason, value in results.items():
         if reason == "abandoned" and not _parse_yes(reason, value):
             continue
-        table = declare_result(table, reason, 0 if reason == "abandoned" else _parse_seat(reason, value), reason)
+        table = declare_result(
+            table, reason, 0 if reason == "abandoned" else _parse_seat(reason, value), reason
+        )
     return table
 
 
@@ -163,13 +177,19 @@ def declare_result(table: Table, reason: Declaration, player: int, place: str) -
         raise RecordError(place, str(wrong)) from None
 
 
-def _choose_game(name: str, options: Mapping[str, str], find: Callable[[str], Rulebook]) -> GameChoice:
+def _choose_game(
+    name: str, options: Mapping[str, str], find: Callable[[str], Rulebook]
+) -> GameChoice:
     values: dict[str, object] = dict(options)
     for key in ("target", "step"):
         if key in options:
             values[key] = _parse_number(key, options[key])
     try:
-        return catalogue.choose(values) if name == UNNAMED else catalogue.choose(name, values, find=find)
+        return (
+            catalogue.choose(values)
+            if name == UNNAMED
+            else catalogue.choose(name, values, find=find)
+        )
     except (catalogue.UnknownGameError, catalogue.OptionError) as wrong:
         raise RecordError("", str(wrong)) from None
     except RulesError as wrong:

@@ -128,7 +128,9 @@ class Autosave:
     @property
     def ref(self) -> str | None:
         """The game's id, and the option for its database; None if it is not saved as it stands."""
-        return f"{self.saved.id}{self.database.db_option}" if self.saved and self.up_to_date else None
+        return (
+            f"{self.saved.id}{self.database.db_option}" if self.saved and self.up_to_date else None
+        )
 
     @property
     def slot(self) -> MatchSlot | None:
@@ -199,10 +201,14 @@ class Autosave:
             except store.GameNotFoundError:
                 self.saved, self.key = None, make_key()
                 news = "this game was deleted elsewhere; it is saved again"
-                return opened.begin(table, table.book, seats, key=self.key, with_values=marked), news
+                return opened.begin(
+                    table, table.book, seats, key=self.key, with_values=marked
+                ), news
         self.key = self.key or make_key()
         try:
-            return opened.begin(table, table.book, seats, self.claim_slot, self.key, with_values=marked), None
+            return opened.begin(
+                table, table.book, seats, self.claim_slot, self.key, with_values=marked
+            ), None
         except store.GameStartedError as error:
             self.saved = error.game
             return opened.save(self.saved, table, seats, with_values=marked), None
@@ -249,7 +255,11 @@ class AttemptLog:
         except store.StoreError as error:
             self._database.set_timeout(SHORT_TIMEOUT)
             known, self._failed = self._failed, True
-            return None if known else f"{error}. You can continue, but your answers are not saved until this is fixed"
+            return (
+                None
+                if known
+                else f"{error}. You can continue, but your answers are not saved until this is fixed"
+            )
         self._database.set_timeout(None)
         self._waiting.clear()
         return None
@@ -262,7 +272,11 @@ class AttemptLog:
 
 def make_seats(opponents: Opponents | None) -> Seats:
     """Return who plays a game, as it is saved."""
-    return store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, opponents.seed)
+    return (
+        store.rows.Seats()
+        if opponents is None
+        else store.rows.Seats(opponents.specs, opponents.seed)
+    )
 
 
 def make_key() -> str:

@@ -64,7 +64,9 @@ class GameSession:
         if self.course is not None:
             for earlier in self.course.save_earlier_games():
                 played = format_record(earlier)
-                news.append(f"an earlier game of this match was continued elsewhere. Played here: {played}")
+                news.append(
+                    f"an earlier game of this match was continued elsewhere. Played here: {played}"
+                )
         if self.autosave is not None:
             try:
                 table, message = self.autosave.save(table)

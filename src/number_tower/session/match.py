@@ -65,7 +65,9 @@ class MatchCourse:
         table = seat_players(table, opponents)
         autosave = None
         if self.database is not None:
-            autosave = Autosave(self.database, opponents, saved, partial(self._claim_slot, opponents, series))
+            autosave = Autosave(
+                self.database, opponents, saved, partial(self._claim_slot, opponents, series)
+            )
         return GameSession(table, opponents, autosave, course=self)
 
     def _load_started_game(self) -> StoredGame | None:
@@ -74,11 +76,19 @@ class MatchCourse:
         if current is not None or self.id is None or self.database is None:
             return current
         match, number = self.id, self.series.match.number
-        return self.database.find(lambda opened: store.matches.find_game(opened, store.rows.MatchSlot(match, number)))
+        return self.database.find(
+            lambda opened: store.matches.find_game(opened, store.rows.MatchSlot(match, number))
+        )
 
-    def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
+    def _claim_slot(
+        self, opponents: Opponents | None, series: Series, connection: Connection
+    ) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
-        first = None if opponents is None else opponents._replace(seed=opponents.seed - series.match.number + 1)
+        first = (
+            None
+            if opponents is None
+            else opponents._replace(seed=opponents.seed - series.match.number + 1)
+        )
         match = store.matches.StoredMatch(self.id, self._key, series, make_seats(first))
         return store.matches.claim_slot(connection, match)
 

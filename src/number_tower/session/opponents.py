@@ -45,13 +45,19 @@ class Opponents(NamedTuple):
 
     @classmethod
     def create(
-        cls, specs: Specs, display: ProgressDisplay, seed: int | None = None, patience: float = DEFAULT_PATIENCE
+        cls,
+        specs: Specs,
+        display: ProgressDisplay,
+        seed: int | None = None,
+        patience: float = DEFAULT_PATIENCE,
     ) -> Opponents:
         """Return the players of these seats; two computers of the same level play different moves."""
         seed = SystemRandom().randrange(1_000_000) if seed is None else seed
         other = Random(f"{seed} 1").randrange(1 << 32) if None not in specs else seed  # noqa: S311 - play, not secrets
         first, second = (
-            None if spec is None else make_player(spec, seed=own, patience=patience, progress=display.update)
+            None
+            if spec is None
+            else make_player(spec, seed=own, patience=patience, progress=display.update)
             for spec, own in zip(specs, (seed, other), strict=True)
         )
         return cls((first, second), display, specs, seed)
@@ -59,7 +65,9 @@ class Opponents(NamedTuple):
     @property
     def options(self) -> str:
         """The options that ask for the same players."""
-        opponents = "".join(f" --vs {format_argument(spec)}" for spec in self.specs if spec is not None)
+        opponents = "".join(
+            f" --vs {format_argument(spec)}" for spec in self.specs if spec is not None
+        )
         seat = " --seat 2" if self.specs[1] is None else ""
         return f"{opponents}{seat} --seed {self.seed}"
 
@@ -107,8 +115,14 @@ class Opponents(NamedTuple):
                 each.close()
 
 
-def _name_players(players: tuple[Player | None, Player | None], people: tuple[str, str]) -> tuple[str, str] | None:
-    first, second = (name if each is None else each.name for each, name in zip(players, people, strict=True))
+def _name_players(
+    players: tuple[Player | None, Player | None], people: tuple[str, str]
+) -> tuple[str, str] | None:
+    first, second = (
+        name if each is None else each.name for each, name in zip(players, people, strict=True)
+    )
     with suppress(TableError):
-        return check_player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
+        return check_player_names(
+            (f"{first} 1", f"{second} 2") if first == second else (first, second)
+        )
     return None

@@ -54,7 +54,9 @@ def label_game(game: StoredGame) -> str:
 
 def format_local_time(time: str) -> str:
     """Return a stored time as a clock here shows it."""
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
+    return (
+        f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
+    )
 
 
 def get_player_names(game: StoredGame) -> tuple[str, str]:

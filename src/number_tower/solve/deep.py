@@ -44,7 +44,13 @@ class Search:
     """
 
     def __init__(
-        self, root: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None, tables: int = 1
+        self,
+        root: Position,
+        limits: SearchLimits,
+        *,
+        plies: bool,
+        compiled: bool | None = None,
+        tables: int = 1,
     ) -> None:
         self._table_count = tables
         self._limits = limits
@@ -94,7 +100,10 @@ class Search:
         self._prepare(stack)
         state = stack.state
         state[kernel.POSITIONS], state[kernel.STORED] = self.positions, self.stored
-        state[kernel.BUCKETS], state[kernel.FILL_LIMIT] = self.slots // kernel.BUCKET_SLOTS, self._fill_limit
+        state[kernel.BUCKETS], state[kernel.FILL_LIMIT] = (
+            self.slots // kernel.BUCKET_SLOTS,
+            self._fill_limit,
+        )
         most = _COMPILED_SLICE_POSITIONS if self._compiled else self._slice
         budget = int(min(most, turn_left, self._limits.positions_left))
         self._search(budget, self._kernel_rules, stack.frames, self._table, state)
@@ -119,15 +128,25 @@ class Search:
         if score == kernel.UNKNOWN:
             score = kernel.set_key(self._rules, frame, 0)
         if score == kernel.UNKNOWN:
-            score = int(kernel.probe_table(self._rules, frame, 0, self._table, self.slots // kernel.BUCKET_SLOTS))
+            score = int(
+                kernel.probe_table(
+                    self._rules, frame, 0, self._table, self.slots // kernel.BUCKET_SLOTS
+                )
+            )
         return frame, score
 
     # Memory ----------------------------------------------------------------------------------------------------
 
     def _prepare(self, stack: SearchStack) -> None:
         """Before a slice, compile if that pays by now, and enlarge the stack and the table if they are full."""
-        if not self._compiled and self._compile_after is not None and self.positions >= self._compile_after:
-            if (jit.is_loaded() or self._limits.seconds_left > jit.COMPILE_SECONDS) and jit.load_compiler():
+        if (
+            not self._compiled
+            and self._compile_after is not None
+            and self.positions >= self._compile_after
+        ):
+            if (
+                jit.is_loaded() or self._limits.seconds_left > jit.COMPILE_SECONDS
+            ) and jit.load_compiler():
                 self._compile()
             else:
                 self._compile_after = None
@@ -137,7 +156,10 @@ class Search:
             self._grow_table()
 
     def _compile(self) -> None:
-        self._search, self._rehash = jit.compile_kernel(kernel.search), jit.compile_kernel(kernel.rehash)
+        self._search, self._rehash = (
+            jit.compile_kernel(kernel.search),
+            jit.compile_kernel(kernel.rehash),
+        )
         to_array = jit.load_numpy().asarray
         self._kernel_rules, self._table = to_array(self._rules), to_array(self._table)
         for stack in self._stacks:
@@ -151,7 +173,9 @@ class Search:
             raise NotSolvedError(f"not solved within lines of {MAX_PLIES:,} plies")
         self._limits.require_memory(self._count_bytes(self.slots, count))
         longer = self._allocate(count * kernel.FRAME_SIZE, as_list=count <= _MAX_LIST_FRAMES)
-        longer[: len(stack.frames)] = array("q", stack.frames) if isinstance(longer, array) else stack.frames
+        longer[: len(stack.frames)] = (
+            array("q", stack.frames) if isinstance(longer, array) else stack.frames
+        )
         stack.frames = longer
         stack.state[kernel.MAX_FRAMES] = count
 
@@ -159,7 +183,9 @@ class Search:
         """Make the table four times as large, or as large as the memory allows while the old one is still there."""
         slots = 4 * self.slots
         frames = max(int(stack.state[kernel.MAX_FRAMES]) for stack in self._stacks)
-        while slots > self.slots and not self._limits.has_memory(self._count_bytes(self.slots + slots, frames)):
+        while slots > self.slots and not self._limits.has_memory(
+            self._count_bytes(self.slots + slots, frames)
+        ):
             slots = slots * 15 // 16
         slots = min(slots, _LARGEST_TABLE) // kernel.BUCKET_SLOTS * kernel.BUCKET_SLOTS
         if slots * 8 < self.slots * 9:
@@ -167,7 +193,9 @@ class Search:
             return
         old, self.slots = self._table, slots
         self._table = self._allocate(slots * self._rules[kernel.SLOT_WORDS])
-        self.stored = int(self._rehash(old, self._kernel_rules, self._table, slots // kernel.BUCKET_SLOTS))
+        self.stored = int(
+            self._rehash(old, self._kernel_rules, self._table, slots // kernel.BUCKET_SLOTS)
+        )
         self._fill_limit = _compute_fill_limit(slots)
 
     def _allocate(self, size: int, *, as_list: bool = False) -> Any:
@@ -185,7 +213,10 @@ class Search:
         in_list = 48 + self._bits // 7
         in_table = in_list if self._bits > WORD_BITS else 8
         in_stack = in_list if frames <= _MAX_LIST_FRAMES else in_table
-        table, stacks = slots * self._rules[kernel.SLOT_WORDS], frames * kernel.FRAME_SIZE * len(self._stacks)
+        table, stacks = (
+            slots * self._rules[kernel.SLOT_WORDS],
+            frames * kernel.FRAME_SIZE * len(self._stacks),
+        )
         return self._table_count * (table * in_table + stacks * in_stack)
 
 
@@ -227,18 +258,29 @@ class DeepSolver(Solver):
     method = "deep search"
 
     def __init__(
-        self, root: Position, limits: SearchLimits, *, plies: bool = True, compiled: bool | None = None
+        self,
+        root: Position,
+        limits: SearchLimits,
+        *,
+        plies: bool = True,
+        compiled: bool | None = None,
     ) -> None:
         tables = 2 if plies else 1
         with limits.measure():
             self._value_search = Search(root, limits, plies=False, compiled=compiled, tables=tables)
-            self._ply_search = Search(root, limits, plies=True, compiled=compiled, tables=tables) if plies else None
+            self._ply_search = (
+                Search(root, limits, plies=True, compiled=compiled, tables=tables)
+                if plies
+                else None
+            )
         self._limits = limits
 
     @property
     def positions(self) -> int:
         """How many positions have been searched."""
-        return self._value_search.positions + (self._ply_search.positions if self._ply_search else 0)
+        return self._value_search.positions + (
+            self._ply_search.positions if self._ply_search else 0
+        )
 
     def _evaluate_running(self, position: Position) -> Worth:
         """Return the worth of a position, without plies if only these were not found within the limits."""

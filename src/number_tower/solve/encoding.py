@@ -17,7 +17,11 @@ MAX_PLIES = 1 << 24
 """The most plies that a score can count."""
 
 _MAX_ROOM_TABLE = 1 << 16
-_FITS: dict[str, int] = {"any": kernel.ANY, "descending": kernel.DESCENDING, "ascending": kernel.ASCENDING}
+_FITS: dict[str, int] = {
+    "any": kernel.ANY,
+    "descending": kernel.DESCENDING,
+    "ascending": kernel.ASCENDING,
+}
 _SUPPLIES: dict[str, int] = {"own": kernel.OWN, "shared": kernel.SHARED, "endless": kernel.ENDLESS}
 _MIRRORED_BYTES = [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
 
@@ -32,7 +36,10 @@ def encode_position(position: Position, encoded: Sequence[int]) -> list[int]:
     frame[kernel.YOURS] = position.left[me if rules.supply == "shared" else you] & all_blocks
     frame[kernel.MY_HEIGHT], frame[kernel.YOUR_HEIGHT] = position.heights[me], position.heights[you]
     frame[kernel.MY_TOP], frame[kernel.YOUR_TOP] = tops[me], tops[you]
-    frame[kernel.LEGAL], frame[kernel.NEXT_BLOCK] = position.legal_mask, encoded[kernel.BLOCK_COUNT] - 1
+    frame[kernel.LEGAL], frame[kernel.NEXT_BLOCK] = (
+        position.legal_mask,
+        encoded[kernel.BLOCK_COUNT] - 1,
+    )
     frame[kernel.BEST] = -kernel.UNKNOWN
     return frame
 
@@ -40,12 +47,18 @@ def encode_position(position: Position, encoded: Sequence[int]) -> list[int]:
 def encode_rules(root: Position, limits: SearchLimits, *, plies: bool) -> tuple[list[int], int]:
     """Return the rules as the kernel reads them, for a search from a position, and the bits of its largest number."""
     rules, blocks = root.rules, root.rules.blocks
-    if rules.target is not None:  # no larger block can be placed; there is at least one, as in every game
+    if (
+        rules.target is not None
+    ):  # no larger block can be placed; there is at least one, as in every game
         blocks = blocks[: max(1, bisect_right(blocks, rules.target))]
     limits.require_memory(len(blocks) ** 2 // 8)
     encoded = [0] * kernel.FIT_TABLE
     _encode_options(encoded, root, blocks)
-    numbers = (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length(), (4 * sum(blocks)).bit_length(), len(blocks)
+    numbers = (
+        (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length(),
+        (4 * sum(blocks)).bit_length(),
+        len(blocks),
+    )
     bits = max(_encode_layout(encoded, root, len(blocks), plies=plies), *numbers)
     for top in (EMPTY, *blocks):
         encoded.append(rules.fits(top) & encoded[kernel.ALL_BLOCKS])
@@ -69,13 +82,17 @@ def _encode_options(encoded: list[int], root: Position, blocks: Sequence[int]) -
     encoded[kernel.SHARED_TOWERS] = int(rules.towers == "shared")
     encoded[kernel.SUPPLY] = _SUPPLIES[rules.supply]
     encoded[kernel.SKIPS] = int(rules.stuck == "skips")
-    encoded[kernel.FIT] = kernel.OTHER if rules.step is not None else _FITS.get(rules.fit, kernel.OTHER)
+    encoded[kernel.FIT] = (
+        kernel.OTHER if rules.step is not None else _FITS.get(rules.fit, kernel.OTHER)
+    )
     encoded[kernel.ANY_OPENING] = int(rules.opening is None)
     encoded[kernel.LARGEST] = blocks[-1]
     encoded[kernel.ALL_BLOCKS] = (1 << len(blocks)) - 1
     encoded[kernel.SMALLEST] = blocks[0]
     encoded[kernel.BLOCK_STEP] = blocks.step if isinstance(blocks, range) and in_steps else 0
-    encoded[kernel.HEIGHT_OFFSET] = max(root.heights) + (sum(blocks) if rules.target is None else rules.target)
+    encoded[kernel.HEIGHT_OFFSET] = max(root.heights) + (
+        sum(blocks) if rules.target is None else rules.target
+    )
 
 
 def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: bool) -> int:
@@ -91,7 +108,11 @@ def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: boo
     top = 0 if rules.fit == "any" and rules.opening is None else (count + 1).bit_length()
     gap = 0 if rules.target is None else max(*root.heights, rules.target).bit_length()
     other_gap = (
-        0 if towers == 1 else (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length() if rules.stuck == "skips" else gap
+        0
+        if towers == 1
+        else (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length()
+        if rules.stuck == "skips"
+        else gap
     )
     first, second = mine + towers * top, yours + gap + other_gap
     if first > WORD_BITS >= max(mine, second + towers * top):
@@ -101,7 +122,11 @@ def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: boo
     encoded[kernel.MINE_BITS], encoded[kernel.YOURS_BITS] = mine, yours
     encoded[kernel.TOP_BITS], encoded[kernel.GAP_BITS] = top, gap
     encoded[kernel.KEY_BITS], encoded[kernel.ENTRY_BITS] = first, entry
-    sizes = {kernel.PACKED: first + second + entry, kernel.NARROW: first + second, kernel.WIDE: max(first, second)}
+    sizes = {
+        kernel.PACKED: first + second + entry,
+        kernel.NARROW: first + second,
+        kernel.WIDE: max(first, second),
+    }
     words = next((words for words, bits in sizes.items() if bits <= WORD_BITS), kernel.PACKED)
     encoded[kernel.SLOT_WORDS] = words
     return sizes[words]
@@ -110,7 +135,11 @@ def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: boo
 def _make_room_table(rules: Rules, blocks: Sequence[int]) -> list[int]:
     """Return the blocks that fit into each gap below the largest block; an empty table if that would be too long."""
     largest = blocks[-1]
-    return [rules.up_to(gap) for gap in range(largest)] if rules.target and largest < _MAX_ROOM_TABLE else []
+    return (
+        [rules.up_to(gap) for gap in range(largest)]
+        if rules.target and largest < _MAX_ROOM_TABLE
+        else []
+    )
 
 
 def _make_sum_table(blocks: Sequence[int]) -> list[int]:

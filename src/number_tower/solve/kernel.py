@@ -63,7 +63,12 @@ def search(budget: int, rules: Numbers, stack: Memory, table: Memory, state: Mem
     ply, max_draw = rules[PLY], rules[MAX_DRAW]
     last, tries = state[POSITIONS] + budget, 8 * budget
     depth = state[DEPTH]
-    while state[POSITIONS] < last and state[STORED] < state[FILL_LIMIT] and tries > 0 and depth + 1 < state[MAX_FRAMES]:
+    while (
+        state[POSITIONS] < last
+        and state[STORED] < state[FILL_LIMIT]
+        and tries > 0
+        and depth + 1 < state[MAX_FRAMES]
+    ):
         tries -= 1
         frame = depth * FRAME_SIZE
         if stack[frame + LEGAL] == 0 or stack[frame + BEST] >= stack[frame + BETA]:
@@ -242,7 +247,9 @@ def find_losing_moves(rules: Numbers, stack: Numbers, frame: int) -> int:
     legal, yours, height = stack[frame + LEGAL], stack[frame + YOURS], stack[frame + MY_HEIGHT]
     if rules[SHARED_TOWERS] == 0:
         threat = (
-            find_exact_block(stack[frame + YOUR_HEIGHT], rules) & yours & rules[FIT_TABLE + stack[frame + YOUR_TOP]]
+            find_exact_block(stack[frame + YOUR_HEIGHT], rules)
+            & yours
+            & rules[FIT_TABLE + stack[frame + YOUR_TOP]]
         )
         if threat == 0:
             return 0
@@ -254,11 +261,17 @@ def find_losing_moves(rules: Numbers, stack: Numbers, frame: int) -> int:
     found = 0
     if rules[BLOCK_STEP] > 0:
         found = legal & find_partners(mirror_mask(yours, rules), find_rank_sum(gap, rules), rules)
-        return found & ~find_exact_block(height + gap // 2, rules) if once and gap % 2 == 0 else found
+        return (
+            found & ~find_exact_block(height + gap // 2, rules) if once and gap % 2 == 0 else found
+        )
     for block in range(rules[BLOCK_COUNT]):
         if legal >> block & 1:
             left = yours & ~(1 << block) if once else yours
-            if find_exact_block(height + rules[rules[SIZE_TABLE] + block], rules) & left & rules[FIT_TABLE + block + 1]:
+            if (
+                find_exact_block(height + rules[rules[SIZE_TABLE] + block], rules)
+                & left
+                & rules[FIT_TABLE + block + 1]
+            ):
                 found |= 1 << block
     return found
 
@@ -288,7 +301,10 @@ def count_plies_to_crush(rules: Numbers, stack: Numbers, frame: int) -> int:
             replies = yours & room(height + rules[rules[SIZE_TABLE] + block], rules)
             if replies == 0:
                 return 1
-            if replies & ~find_partners(mirrored & ~(1 << (last - block)), ranks - block, rules) == 0:
+            if (
+                replies & ~find_partners(mirrored & ~(1 << (last - block)), ranks - block, rules)
+                == 0
+            ):
                 plies = 3
         block -= 1
     return plies
@@ -327,7 +343,11 @@ def find_partners(mirrored: int, ranks: int, rules: Numbers) -> int:
 
 def set_key(rules: Numbers, stack: Memory, frame: int) -> int:
     """Write the key of a position, equal for positions with the same future; return its score if that is certain."""
-    score = set_one_tower_key(rules, stack, frame) if rules[SHARED_TOWERS] else set_two_tower_key(rules, stack, frame)
+    score = (
+        set_one_tower_key(rules, stack, frame)
+        if rules[SHARED_TOWERS]
+        else set_two_tower_key(rules, stack, frame)
+    )
     if rules[SLOT_WORDS] != WIDE:
         stack[frame + KEY_1] |= stack[frame + KEY_2] << rules[KEY_BITS]
         stack[frame + KEY_2] = 0
@@ -345,7 +365,10 @@ def set_one_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
     gap = 0
     if rules[TARGET] >= 0:
         gap = rules[TARGET] - height
-        if supply != ENDLESS and sum_blocks(mine, rules) + (sum_blocks(yours, rules) if supply == OWN else 0) < gap:
+        if (
+            supply != ENDLESS
+            and sum_blocks(mine, rules) + (sum_blocks(yours, rules) if supply == OWN else 0) < gap
+        ):
             gap = 0
     stack[frame + KEY_1] = 0 if supply == ENDLESS else mine
     stack[frame + KEY_2] = yours if supply == OWN else 0
@@ -358,7 +381,9 @@ def set_two_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
     supply, target = rules[SUPPLY], rules[TARGET]
     height, your_height = stack[frame + MY_HEIGHT], stack[frame + YOUR_HEIGHT]
     mine = find_live_blocks(stack[frame + MINE] & room(height, rules), stack[frame + MY_TOP], rules)
-    yours = find_live_blocks(stack[frame + YOURS] & room(your_height, rules), stack[frame + YOUR_TOP], rules)
+    yours = find_live_blocks(
+        stack[frame + YOURS] & room(your_height, rules), stack[frame + YOUR_TOP], rules
+    )
     most, your_most = sum_blocks(mine, rules), sum_blocks(yours, rules)
     common = sum_blocks(mine | yours, rules) if supply == SHARED and rules[FIT] != DESCENDING else 0
     gap = your_gap = 0
@@ -444,7 +469,9 @@ def sum_blocks(mask: int, rules: Numbers) -> int:
 # The transposition table ------------------------------------------------------------------------------------------
 
 
-def finish_position(rules: Numbers, stack: Numbers, frame: int, table: Memory, state: Memory) -> int:
+def finish_position(
+    rules: Numbers, stack: Numbers, frame: int, table: Memory, state: Memory
+) -> int:
     """Store and return the score of a position of which all moves, or enough of them, have been searched.
 
     A bound among the draws is stored without its plies, which the window did not ask for.
@@ -465,7 +492,9 @@ def finish_position(rules: Numbers, stack: Numbers, frame: int, table: Memory, s
         work >>= 1
         effort += 1
     entry = ((score + rules[WIN]) << 6) | (effort << 2) | bound
-    state[STORED] += store_entry(stack[frame + KEY_1], stack[frame + KEY_2], entry, rules, table, state[BUCKETS])
+    state[STORED] += store_entry(
+        stack[frame + KEY_1], stack[frame + KEY_2], entry, rules, table, state[BUCKETS]
+    )
     return score
 
 
@@ -491,13 +520,19 @@ def find_entry(key_1: int, key_2: int, rules: Numbers, table: Numbers, buckets: 
         if words == PACKED:
             if table[at] >> rules[ENTRY_BITS] == key_1:
                 return table[at] & ((1 << rules[ENTRY_BITS]) - 1)
-        elif table[at] == key_1 and table[at + 1] != 0 and (words == NARROW or table[at + 2] == key_2):
+        elif (
+            table[at] == key_1
+            and table[at + 1] != 0
+            and (words == NARROW or table[at + 2] == key_2)
+        ):
             return table[at + 1]
         at += words
     return 0
 
 
-def store_entry(key_1: int, key_2: int, entry: int, rules: Numbers, table: Memory, buckets: int) -> int:
+def store_entry(
+    key_1: int, key_2: int, entry: int, rules: Numbers, table: Memory, buckets: int
+) -> int:
     """Store an entry in its bucket, over the one of least effort if that is full; return how many were added."""
     words = rules[SLOT_WORDS]
     at = hash_key(key_1, key_2, buckets) * BUCKET_SLOTS * words
@@ -535,7 +570,11 @@ def rehash(old: Numbers, rules: Numbers, table: Memory, buckets: int) -> int:
     moved = 0
     for at in range(0, len(old), words):
         if words == PACKED and old[at] != 0:
-            moved += store_entry(old[at] >> rules[ENTRY_BITS], 0, old[at] & low, rules, table, buckets)
+            moved += store_entry(
+                old[at] >> rules[ENTRY_BITS], 0, old[at] & low, rules, table, buckets
+            )
         elif words != PACKED and old[at + 1] != 0:
-            moved += store_entry(old[at], old[at + 2] if words == WIDE else 0, old[at + 1], rules, table, buckets)
+            moved += store_entry(
+                old[at], old[at + 2] if words == WIDE else 0, old[at + 1], rules, table, buckets
+            )
     return moved

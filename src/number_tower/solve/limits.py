@@ -129,7 +129,9 @@ class SearchLimits:
         used = self.seconds_used
         self._searched += more
         if used >= self.seconds:
-            raise NotSolvedError(f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}")
+            raise NotSolvedError(
+                f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}"
+            )
         if self._searched >= self.positions:
             raise NotSolvedError(f"not solved within {self.positions:,} positions")
         self._report(Progress(self._searched, used, filled))

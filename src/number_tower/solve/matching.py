@@ -65,7 +65,9 @@ class MatchingSolver(Solver):
         self._final_blocks: frozenset[int] = frozenset()
         self._ply_search: Search | None = None
         self._root = root
-        self._wants_plies = plies and (limits.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS)
+        self._wants_plies = plies and (
+            limits.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS
+        )
 
     def _evaluate_running(self, position: Position) -> Worth:
         """Find out whether some legal move wins."""
@@ -84,7 +86,9 @@ class MatchingSolver(Solver):
             return Worth(value)
         after = position.place(block)
         left: Value = "loss" if value == "win" else "win"
-        return (get_final_worth(after) or Worth(left, self._count_plies(after, left))).before(turned=True)
+        return (get_final_worth(after) or Worth(left, self._count_plies(after, left))).before(
+            turned=True
+        )
 
     def find_partner(self, position: Position, block: int) -> int | None:
         """Return the partner that wins against a move; None if the move itself wins."""
@@ -94,7 +98,11 @@ class MatchingSolver(Solver):
         """Return the pairs of a maximum matching of the blocks left, to which all partners belong."""
         self._find_partners(position)
         blocks, partners = self._matching
-        return [(blocks[place], blocks[partner]) for place, partner in enumerate(partners) if place < partner]
+        return [
+            (blocks[place], blocks[partner])
+            for place, partner in enumerate(partners)
+            if place < partner
+        ]
 
     def _find_partners(self, position: Position) -> dict[int, int | None]:
         """Return the partner of each block left, or None if some maximum matching misses it.
@@ -140,7 +148,9 @@ def decompose_blocks(
     """Decompose the graph of some rising blocks under a symmetric fit; compiled if that pays, unless told."""
     if fit == "any" or not blocks:
         return _decompose_complete(len(blocks))
-    runner = KernelRunner(_should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check)
+    runner = KernelRunner(
+        _should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check
+    )
     graph = _build_graph(blocks, fit, limits, runner)
     return decompose_graph(graph, match_greedily(graph, runner), runner)
 
@@ -164,7 +174,9 @@ def _should_compile(blocks: Sequence[int], fit: str, limits: SearchLimits) -> bo
     return pays and jit.is_available() and jit.load_compiler()
 
 
-def _build_graph(blocks: Sequence[int], fit: str, limits: SearchLimits, runner: KernelRunner) -> Graph:
+def _build_graph(
+    blocks: Sequence[int], fit: str, limits: SearchLimits, runner: KernelRunner
+) -> Graph:
     """Count the neighbours, then list them if there is memory for them."""
     size, numbers = len(blocks), array("q", blocks)
     table = array("i", [-1]) * (min(blocks[-1], _MAX_TABLE_RATIO * size) + 1)
@@ -177,12 +189,25 @@ def _build_graph(blocks: Sequence[int], fit: str, limits: SearchLimits, runner: 
     unrelated = size * (size - 1) - related if fit == "unrelated" else 0
     count = related + unrelated
     needed = 4 * count + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
-    limits.require_memory(needed if count < 1 << 31 else inf)  # the places of neighbours are 32-bit numbers
+    limits.require_memory(
+        needed if count < 1 << 31 else inf
+    )  # the places of neighbours are 32-bit numbers
     graph = Graph(array("i", accumulate(degrees, initial=0)), zeros(related))
-    runner.run(_connect_multiples, numbers, table, graph.starts[:-1], graph.neighbours, zeros(1), runner.budget)
+    runner.run(
+        _connect_multiples,
+        numbers,
+        table,
+        graph.starts[:-1],
+        graph.neighbours,
+        zeros(1),
+        runner.budget,
+    )
     if fit == "related":
         return graph
-    rest = Graph(array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)), zeros(unrelated))
+    rest = Graph(
+        array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)),
+        zeros(unrelated),
+    )
     runner.run(_complement, graph, rest, zeros(1), runner.budget)
     return rest
 

@@ -89,7 +89,9 @@ def match_greedily(graph: Graph, runner: KernelRunner) -> Numbers:
     size = len(graph.starts) - 1
     partner = array("i", [-1]) * size
     degree = array("i", (end - start for start, end in pairwise(graph.starts)))
-    stack = array("i", range(size)) + array("i", (vertex for vertex in range(size) if degree[vertex] == 1))
+    stack = array("i", range(size)) + array(
+        "i", (vertex for vertex in range(size) if degree[vertex] == 1)
+    )
     at = array("i", [len(stack)])
     runner.run(_match, graph, partner, degree, stack + zeros(size), at, runner.budget)
     return partner
@@ -134,7 +136,9 @@ def _detach(vertex: int, graph: Graph, degree: Numbers, stack: Numbers, at: Numb
             at[0] += 1
 
 
-def _match(graph: Graph, partner: Numbers, degree: Numbers, stack: Numbers, at: Numbers, budget: int) -> bool:
+def _match(
+    graph: Graph, partner: Numbers, degree: Numbers, stack: Numbers, at: Numbers, budget: int
+) -> bool:
     """Match each free vertex from the stack with the free neighbour that has the fewest free neighbours.
 
     A vertex with a single free neighbour comes first, and loses nothing by it (Karp and Sipser).

@@ -55,9 +55,15 @@ class SeparateTowersSolver(Solver):
         rules = position.rules
         if rules.towers != "own" or rules.supply == "shared" or rules.stuck != "loses":
             return False
-        if rules.fit in {"any", "descending"} and (rules.supply == "endless" or isinstance(rules.blocks, range)):
+        if rules.fit in {"any", "descending"} and (
+            rules.supply == "endless" or isinstance(rules.blocks, range)
+        ):
             return True
-        return rules.target is None or rules.target <= _LARGEST_SUM or rules.target // _find_unit(rules) <= _LARGEST_SUM
+        return (
+            rules.target is None
+            or rules.target <= _LARGEST_SUM
+            or rules.target // _find_unit(rules) <= _LARGEST_SUM
+        )
 
     def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
         self._rules = root.rules
@@ -95,7 +101,11 @@ class SeparateTowersSolver(Solver):
         if state in self._known:
             return self._known[state]
         self._limits.check(1 + left.bit_count() // _BLOCKS_PER_POSITION)
-        legal = left & self._rules.fits(top) & (self._rules.every if gap < 0 else self._rules.up_to(gap))
+        legal = (
+            left
+            & self._rules.fits(top)
+            & (self._rules.every if gap < 0 else self._rules.up_to(gap))
+        )
         if gap == 0 or not self._must_branch(top):
             return self._remember(state, self._compute_directly(legal, left, gap))
         if depth == _MAX_TOWER_BLOCKS:
@@ -171,7 +181,9 @@ class SeparateTowersSolver(Solver):
         largest = numbers[-1]
         self._limits.require_memory(min(gap, largest * (largest + 1)) // 2)
         spare = max(0, gap // largest - largest)
-        return Prospect(min(_NEVER, spare + self._count_coins(numbers, gap - spare * largest)), most)
+        return Prospect(
+            min(_NEVER, spare + self._count_coins(numbers, gap - spare * largest)), most
+        )
 
     def _count_coins(self, numbers: Sequence[int], gap: int) -> int:
         """Return the fewest numbers, each used any number of times, that add up to a gap."""
@@ -199,7 +211,11 @@ class SeparateTowersSolver(Solver):
         fewest, most = _NEVER, 0
         while ends:
             most += 1
-            if arrives and fewest == _NEVER and any(heights >> span & 1 for heights in ends.values()):
+            if (
+                arrives
+                and fewest == _NEVER
+                and any(heights >> span & 1 for heights in ends.values())
+            ):
                 fewest = most
             ends = {
                 block: heights
@@ -209,13 +225,18 @@ class SeparateTowersSolver(Solver):
             self._limits.check(1)
         return Prospect(fewest, most)
 
-    def _find_heights_beneath(self, blocks: Sequence[int], ends: dict[int, int]) -> Iterator[tuple[int, int]]:
+    def _find_heights_beneath(
+        self, blocks: Sequence[int], ends: dict[int, int]
+    ) -> Iterator[tuple[int, int]]:
         """Yield for each block the heights of the towers that it may be placed on."""
         fits = self._rules.fits
         for block in blocks:
             self._limits.check(1)
             bit = self._rules.bit(block)
-            yield block, reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0)
+            yield (
+                block,
+                reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0),
+            )
 
 
 def _find_unit(rules: Rules) -> int:

@@ -18,7 +18,9 @@ from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 GAME_OVER = "nothing left to play"
 
 
-def choose_solver(position: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None) -> Solver:
+def choose_solver(
+    position: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None
+) -> Solver:
     """Return the fastest exact method for a position: a theory that covers its rules, or the deep search."""
     for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
@@ -42,7 +44,12 @@ class Solution:
     """
 
     def __init__(
-        self, position: Position, limits: SearchLimits, *, plies: bool = True, solver: Solver | None = None
+        self,
+        position: Position,
+        limits: SearchLimits,
+        *,
+        plies: bool = True,
+        solver: Solver | None = None,
     ) -> None:
         self.position = position
         self._limits = limits
@@ -78,13 +85,16 @@ class Solution:
     def moves(self) -> Mapping[int, Worth]:
         """The worth of each legal move to the player who makes it, its plies including the move; computed on access."""
         return _LazyMoves(
-            self.position.legal, lambda block: self._strip_plies(self.solver.evaluate_move(self.position, block))
+            self.position.legal,
+            lambda block: self._strip_plies(self.solver.evaluate_move(self.position, block)),
         )
 
     @cached_property
     def best(self) -> tuple[int, ...]:
         """The best moves: of the best value, and among those the best plies, where they are known."""
-        same = {block: worth.plies for block, worth in self.moves.items() if worth.value == self.value}
+        same = {
+            block: worth.plies for block, worth in self.moves.items() if worth.value == self.value
+        }
         if self.plies is None:
             return tuple(same)
         exact = tuple(block for block, plies in same.items() if plies == self.plies)

@@ -53,13 +53,17 @@ class SubsetSum:
             return None
         least = size + 1 - bisect_right(self.prefix_sums, self.prefix_sums[-1] - total)
         if self.numbers[-1] - self.numbers[0] == (size - 1) * self._step:
-            return next((count for count in range(least, most + 1) if self._find_rank_sum(count) >= 0), None)
+            return next(
+                (count for count in range(least, most + 1) if self._find_rank_sum(count) >= 0), None
+            )
         limit = min(least + 2, most)
         if limit <= _MAX_BY_COUNT and limits.has_memory((limit + 1) * self._max_rank_sum // 4):
             fewest = self._find_by_count(limit, limits)
             if fewest is not None or limit == most:
                 return fewest
-        return _find_by_sum([number // unit for number in self.numbers], total // unit, planes, limits)
+        return _find_by_sum(
+            [number // unit for number in self.numbers], total // unit, planes, limits
+        )
 
     @cached_property
     def _step(self) -> int:
@@ -90,10 +94,14 @@ class SubsetSum:
                 reached[count] |= reached[count - 1] << rank & within
             limits.check(1 + limit // 10)
         wanted = ((count, self._find_rank_sum(count)) for count in range(1, limit + 1))
-        return next((count for count, ranks in wanted if ranks >= 0 and reached[count] >> ranks & 1), None)
+        return next(
+            (count for count, ranks in wanted if ranks >= 0 and reached[count] >> ranks & 1), None
+        )
 
 
-def _find_by_sum(numbers: Sequence[int], total: int, planes: int, limits: SearchLimits) -> int | None:
+def _find_by_sum(
+    numbers: Sequence[int], total: int, planes: int, limits: SearchLimits
+) -> int | None:
     """Find the fewest numbers for every sum up to the total at once.
 
     The counts of all sums are stored as binary digits: one set of bits for the ones, one for the twos, and so on.
@@ -161,14 +169,23 @@ class RunSubsetSum:
     def find_most(self, total: int) -> int:
         """Return the most numbers that do not exceed a total."""
         counts = range(self.size + 1)
-        return bisect_right(counts, total, key=lambda count: self._compute_total(count, self._sum_lowest(count))) - 1
+        return (
+            bisect_right(
+                counts, total, key=lambda count: self._compute_total(count, self._sum_lowest(count))
+            )
+            - 1
+        )
 
     def find_fewest(self, total: int, limits: SearchLimits) -> int | None:
         """Return the fewest numbers that add up to a total; None if none do."""
         runs, counts = len(self._runs), range(self.size + 1)
         if self._compute_total(self.size, self._sums[runs]) < total:
             return None
-        least = bisect_left(counts, total, key=lambda count: self._compute_total(count, self._sum_highest(runs, count)))
+        least = bisect_left(
+            counts,
+            total,
+            key=lambda count: self._compute_total(count, self._sum_highest(runs, count)),
+        )
         for count in self._find_possible_counts(total, least, self.find_most(total)):
             ranks = (total - count * self._first) // self._step
             if self._is_solvable(_Subproblem(runs, count, ranks, ranks), limits):
@@ -248,10 +265,18 @@ class RunSubsetSum:
         def sum_highest(taken: int) -> int:
             return _sum_consecutive(run.stop - taken, taken)
 
-        first = bisect_left(counts, low, key=lambda taken: self._sum_highest(rest, count - taken) + sum_highest(taken))
-        last = bisect_right(counts, high, key=lambda taken: self._sum_lowest(count - taken) + sum_lowest(taken))
+        first = bisect_left(
+            counts,
+            low,
+            key=lambda taken: self._sum_highest(rest, count - taken) + sum_highest(taken),
+        )
+        last = bisect_right(
+            counts, high, key=lambda taken: self._sum_lowest(count - taken) + sum_lowest(taken)
+        )
         for taken in reversed(counts[first:last]):
-            yield _Subproblem(rest, count - taken, low - sum_highest(taken), high - sum_lowest(taken))
+            yield _Subproblem(
+                rest, count - taken, low - sum_highest(taken), high - sum_lowest(taken)
+            )
 
 
 def _sum_consecutive(start: int, count: int) -> int:

@@ -49,7 +49,9 @@ class TopSolver(Solver):
     def _evaluate_running(self, position: Position) -> Worth:
         """Find the best score of a top that a move can leave to the other player."""
         best = max if self._draws else min
-        return self._to_worth(self._back_up(best(self._score_by_block[block] for block in position.legal)))
+        return self._to_worth(
+            self._back_up(best(self._score_by_block[block] for block in position.legal))
+        )
 
     def evaluate_move(self, position: Position, block: int) -> Worth:  # noqa: ARG002 - only the top counts
         """Return the worth of placing a block, whatever lies beneath it."""

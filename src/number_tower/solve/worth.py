@@ -6,7 +6,12 @@ from number_tower.position import Position
 
 Value = Literal["win", "draw", "loss"]
 
-VALUE_VERBS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
+VALUE_VERBS: dict[Value | None, str] = {
+    "win": "wins",
+    "draw": "draws",
+    "loss": "loses",
+    None: "not known",
+}
 """What a move or a player of this value does."""
 
 _OPPOSITE: dict[Value, Value] = {"win": "loss", "draw": "draw", "loss": "win"}
@@ -32,7 +37,10 @@ class Worth(NamedTuple):
 
     def before(self, *, turned: bool) -> "Worth":
         """Return the worth one ply earlier, for the player who made the move; `turned` if that is the other player."""
-        return Worth(_OPPOSITE[self.value] if turned else self.value, None if self.plies is None else self.plies + 1)
+        return Worth(
+            _OPPOSITE[self.value] if turned else self.value,
+            None if self.plies is None else self.plies + 1,
+        )
 
     @property
     def rank(self) -> tuple[int, int]:

@@ -17,7 +17,19 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, inspect, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    MetaData,
+    NullPool,
+    Table,
+    create_engine,
+    func,
+    insert,
+    inspect,
+    select,
+)
 
 from number_tower.files import replace_file, sync
 from number_tower.store import Location, StoreError, locate_file
@@ -34,7 +46,13 @@ from number_tower.store.engine import (
     use_once,
 )
 from number_tower.store.schema import NEWEST, metadata
-from number_tower.store.upgrade import BackupChoice, check_version, migrate, read_version, require_version
+from number_tower.store.upgrade import (
+    BackupChoice,
+    check_version,
+    migrate,
+    read_version,
+    require_version,
+)
 from number_tower.text import format_path
 
 if sys.platform != "win32":
@@ -66,7 +84,9 @@ def create_backup(
 ) -> DatabaseSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if location.file is not None and os.path.realpath(target) == os.path.realpath(location.file):
-        raise StoreError(f"{format_path(target)} is the database itself; choose another file for the backup")
+        raise StoreError(
+            f"{format_path(target)} is the database itself; choose another file for the backup"
+        )
     with _write_backup(target, overwrite=overwrite) as part:
         summary = copy_database(location, part, progress)
         if read_summary(part) != summary:
@@ -75,7 +95,9 @@ def create_backup(
     return summary
 
 
-def copy_database(location: Location, file: Path, progress: Progress | None = None) -> DatabaseSummary:
+def copy_database(
+    location: Location, file: Path, progress: Progress | None = None
+) -> DatabaseSummary:
     """Copy a database as it is at one moment to a new SQLite file, however much is written to it meanwhile."""
     with use_once(location) as engine, begin_snapshot(engine) as connection:
         if location.file is None:
@@ -109,7 +131,9 @@ def name_backup(file: Path) -> Path:
     return _find_free_name(file, f"before-{NEWEST}")
 
 
-def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> Path | None:
+def restore_backup(
+    location: Location, source: Path, progress: Progress | None = None
+) -> Path | None:
     """Replace a database by a backup, in one step: a failure leaves the database as it was.
 
     The caller has checked the backup. The replaced database is saved: beside the file, or, if it is on a server, as a
@@ -130,7 +154,9 @@ def read_summary(file: Path) -> DatabaseSummary:
         if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
             raise StoreError(f"the database {name} cannot be used: it is damaged")
         for table, row, *_ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-            raise StoreError(f"the database {name} is damaged: row {row} of {table} refers to a row that is missing")
+            raise StoreError(
+                f"the database {name} is damaged: row {row} of {table} refers to a row that is missing"
+            )
         return _summarize(connection, name)
 
 
@@ -145,7 +171,9 @@ def _summarize(connection: Connection, name: str) -> DatabaseSummary:
 def _write_backup(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Give a file to write, which gets its name once it is complete; errors name the target."""
     if not overwrite and os.path.lexists(target):
-        raise StoreError(f"{format_path(target)} exists already; choose another name, or add --force to replace it")
+        raise StoreError(
+            f"{format_path(target)} exists already; choose another name, or add --force to replace it"
+        )
     if target.is_dir():
         raise StoreError(f"{format_path(target)} is a folder; expected the name of a file")
     try:
@@ -154,7 +182,9 @@ def _write_backup(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
             create_private(str(part))
             yield part
     except OSError as error:
-        raise StoreError(f"{format_path(target)} cannot be written: {describe_error(error)}") from error
+        raise StoreError(
+            f"{format_path(target)} cannot be written: {describe_error(error)}"
+        ) from error
 
 
 def _copy_pages(source: Connection, part: Path, progress: Progress | None) -> None:
@@ -175,14 +205,21 @@ def _copy_pages(source: Connection, part: Path, progress: Progress | None) -> No
         raise OSError(describe_error(error)) from error
 
 
-def _restore_file(location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None) -> Path | None:
+def _restore_file(
+    location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None
+) -> Path | None:
     target = Path(os.path.realpath(location.file or ""))
     if target == Path(os.path.realpath(source)):
-        raise StoreError(f"{format_path(source)} is the database itself; there is nothing to restore")
+        raise StoreError(
+            f"{format_path(source)} is the database itself; there is nothing to restore"
+        )
     replaced: Path | None = None
     with translate_errors(location.name, OSError):
         make_private_folders(str(target.parent))
-        with ExitStack() as lock, replace_file(target) as part:  # the lock is held until the file is replaced
+        with (
+            ExitStack() as lock,
+            replace_file(target) as part,
+        ):  # the lock is held until the file is replaced
             create_private(str(part))
             copy_database(locate_file(source), part, progress)
             _check_copied(read_summary(part).rows, summary.rows, source, location)
@@ -200,8 +237,12 @@ def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
     It also moves everything from the log into the file and removes the log. Of a damaged file, only the bytes that
     SQLite locks are locked.
     """
-    in_use = StoreError(f"the database {name} is in use; stop the server or the game that uses it, then try again")
-    connection = lock.enter_context(closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)))
+    in_use = StoreError(
+        f"the database {name} is in use; stop the server or the game that uses it, then try again"
+    )
+    connection = lock.enter_context(
+        closing(sqlite3.connect(file, timeout=0.5, isolation_level=None))
+    )
     try:
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         connection.execute("BEGIN EXCLUSIVE")
@@ -236,7 +277,9 @@ def _keep_replaced(file: Path) -> Path:
     return kept
 
 
-def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> DatabaseSummary:
+def _copy_tables(
+    source: Connection, part: Path, version: str, progress: Progress | None = None
+) -> DatabaseSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
     with _make_copy_engine(part).begin() as target:
         migrate(target, version)
@@ -278,7 +321,9 @@ def _restore_server(
 
 def _refuse_if_connected(connection: Connection, location: Location) -> None:
     ours = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    if connection.exec_driver_sql(f"SELECT count(*) FROM pg_stat_activity WHERE {ours}").scalar_one():  # noqa: S608 - constant
+    if connection.exec_driver_sql(
+        f"SELECT count(*) FROM pg_stat_activity WHERE {ours}"
+    ).scalar_one():  # noqa: S608 - constant
         problem = "is in use; stop all servers and games that use it, then try again"
         raise StoreError(f"the database {location.name} {problem}")
 
@@ -307,27 +352,43 @@ def _read_sequence(connection: Connection, table: Table) -> int:
     if connection.dialect.name == "sqlite":
         query = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         return max(highest, connection.exec_driver_sql(query, (table.name,)).scalar() or 0)
-    name = connection.exec_driver_sql(f"SELECT pg_get_serial_sequence('{table.name}', 'id')").scalar_one()
+    name = connection.exec_driver_sql(
+        f"SELECT pg_get_serial_sequence('{table.name}', 'id')"
+    ).scalar_one()
     last, called = connection.exec_driver_sql(f"SELECT last_value, is_called FROM {name}").one()  # noqa: S608 - its own name
     return max(highest, int(last) if called else int(last) - 1)
 
 
 def _write_sequence(connection: Connection, table: Table, last: int) -> None:
-    if last and connection.dialect.name == "sqlite":  # only tables that never use an id again have a row there
-        connection.exec_driver_sql("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table.name))
+    if (
+        last and connection.dialect.name == "sqlite"
+    ):  # only tables that never use an id again have a row there
+        connection.exec_driver_sql(
+            "UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table.name)
+        )
     elif last:
-        connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {last})")
+        connection.exec_driver_sql(
+            f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {last})"
+        )
 
 
 def _count_rows(connection: Connection) -> dict[str, int]:
     """Return how many rows each of our tables has."""
     stored = inspect(connection).get_table_names()
-    return {name: count_rows(connection, table) for name, table in metadata.tables.items() if name in stored}
+    return {
+        name: count_rows(connection, table)
+        for name, table in metadata.tables.items()
+        if name in stored
+    }
 
 
-def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:
+def _check_copied(
+    copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location
+) -> None:
     if copied != rows:
-        raise StoreError(f"{format_path(source)} could not be copied; the database {location.name} is as it was")
+        raise StoreError(
+            f"{format_path(source)} could not be copied; the database {location.name} is as it was"
+        )
 
 
 def _find_free_name(file: Path, suffix: str) -> Path:

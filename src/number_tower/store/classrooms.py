@@ -22,9 +22,25 @@ from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import check_columns, load_game, update_game
 from number_tower.store.matches import load_choice, store_choice
-from number_tower.store.rooms import CHANNEL, Credentials, RoomChangedError, digest_secret, match_digest
+from number_tower.store.rooms import (
+    CHANNEL,
+    Credentials,
+    RoomChangedError,
+    digest_secret,
+    match_digest,
+)
 from number_tower.store.rows import Seats, StoredGame, format_now
-from number_tower.store.schema import classrooms, games, pairings, pupils, rooms, rounds, seats, short_codes, teachers
+from number_tower.store.schema import (
+    classrooms,
+    games,
+    pairings,
+    pupils,
+    rooms,
+    rounds,
+    seats,
+    short_codes,
+    teachers,
+)
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Declaration
 
@@ -74,7 +90,11 @@ class StoredClassroom:
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
         _, browsers = credentials.digests
-        mine = (pupil for pupil in self.classroom.members if match_digest(self.browsers[pupil.number], browsers))
+        mine = (
+            pupil
+            for pupil in self.classroom.members
+            if match_digest(self.browsers[pupil.number], browsers)
+        )
         return next(mine, None)
 
     def find_role(self, credentials: Credentials, *, watches: bool = False) -> Role:
@@ -98,7 +118,9 @@ class ClassChange(NamedTuple):
 
 def find_classroom(connection: Connection, code: str) -> StoredClassroom:
     """Return a class by its normalized code."""
-    found = connection.execute(select(short_codes.c.classroom).where(short_codes.c.code == code)).scalar()
+    found = connection.execute(
+        select(short_codes.c.classroom).where(short_codes.c.code == code)
+    ).scalar()
     return _load_where(connection, classrooms.c.id == (-1 if found is None else found))
 
 
@@ -120,9 +142,13 @@ def list_classrooms(connection: Connection, browsers: Collection[str], most: int
         .join(classrooms, classrooms.c.id == short_codes.c.classroom)
         .where(
             or_(
-                classrooms.c.id.in_(select(teachers.c.classroom).where(teachers.c.browser.in_(digests))),
                 classrooms.c.id.in_(
-                    select(pupils.c.classroom).where(pupils.c.browser.in_(digests), pupils.c.state != "removed")
+                    select(teachers.c.classroom).where(teachers.c.browser.in_(digests))
+                ),
+                classrooms.c.id.in_(
+                    select(pupils.c.classroom).where(
+                        pupils.c.browser.in_(digests), pupils.c.state != "removed"
+                    )
                 ),
             )
         )
@@ -138,7 +164,9 @@ def read_versions(connection: Connection, some: Collection[int]) -> dict[int, in
     return {row.id: row.version for row in connection.execute(query)}
 
 
-def _load_where(connection: Connection, condition: ColumnElement[bool], *, lock: bool = False) -> StoredClassroom:
+def _load_where(
+    connection: Connection, condition: ColumnElement[bool], *, lock: bool = False
+) -> StoredClassroom:
     query = select(classrooms).where(condition)
     row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
     code = None if row is None else find_code(connection, CodeTarget(classroom=row["id"]))
@@ -151,7 +179,9 @@ def _load_where(connection: Connection, condition: ColumnElement[bool], *, lock:
 
 def _build_classroom(connection: Connection, row: Mapping[Any, Any], code: str) -> StoredClassroom:
     identity = row["id"]
-    people = connection.execute(select(pupils).where(pupils.c.classroom == identity).order_by(pupils.c.number)).all()
+    people = connection.execute(
+        select(pupils).where(pupils.c.classroom == identity).order_by(pupils.c.number)
+    ).all()
     met = connection.execute(
         select(pairings, rooms.c.address, rooms.c.watch)
         .outerjoin(rooms, rooms.c.id == pairings.c.room)
@@ -166,7 +196,9 @@ def _build_classroom(connection: Connection, row: Mapping[Any, Any], code: str) 
         row["round"],
         row["state"],
     )
-    holders = connection.execute(select(teachers.c.browser).where(teachers.c.classroom == identity)).scalars()
+    holders = connection.execute(
+        select(teachers.c.browser).where(teachers.c.classroom == identity)
+    ).scalars()
     return StoredClassroom(
         identity,
         code,
@@ -175,7 +207,11 @@ def _build_classroom(connection: Connection, row: Mapping[Any, Any], code: str) 
         row["opened"],
         row["changed"],
         classroom.set_results(results),
-        {each.number: RoomLink(each.room, each.address, each.watch) for each in met if each.room is not None},
+        {
+            each.number: RoomLink(each.room, each.address, each.watch)
+            for each in met
+            if each.room is not None
+        },
         row["token"],
         frozenset(holders),
         {pupil.number: pupil.browser for pupil in people},
@@ -189,7 +225,9 @@ def _build_pairing(row: Any) -> Pairing:
     return Pairing(row.number, row.round, row.first, row.second, row.level, ruling, row.paused)
 
 
-def _load_results(connection: Connection, identity: int) -> dict[int, tuple[tuple[int | None, ...], bool]]:
+def _load_results(
+    connection: Connection, identity: int
+) -> dict[int, tuple[tuple[int | None, ...], bool]]:
     """Return the winners of the finished games of each pairing, and whether they decide it."""
     query = (
         select(pairings.c.number, rooms.c.best_of, games.c.winner)
@@ -221,13 +259,17 @@ def list_games(connection: Connection, identity: int) -> list[tuple[int, StoredG
         .where(pairings.c.classroom == identity)
         .order_by(pairings.c.number, rounds.c.number)
     )
-    return [(row.number, load_game(connection, row.game)) for row in connection.execute(query).all()]
+    return [
+        (row.number, load_game(connection, row.game)) for row in connection.execute(query).all()
+    ]
 
 
 # Make and change ------------------------------------------------------------------------------------------------------
 
 
-def insert_classroom(connection: Connection, settings: ClassSettings, browser: str) -> tuple[StoredClassroom, str]:
+def insert_classroom(
+    connection: Connection, settings: ClassSettings, browser: str
+) -> tuple[StoredClassroom, str]:
     """Store a new class, held by a browser; return it, and the token that holds it as well."""
     token, at = token_urlsafe(32), format_now()
     row = {
@@ -240,7 +282,9 @@ def insert_classroom(connection: Connection, settings: ClassSettings, browser: s
         "round": 0,
         "version": 0,
     }
-    identity: int = connection.execute(insert(classrooms).values(row).returning(classrooms.c.id)).scalar_one()
+    identity: int = connection.execute(
+        insert(classrooms).values(row).returning(classrooms.c.id)
+    ).scalar_one()
     connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
     reserve_code(connection, CodeTarget(classroom=identity))
     return load_classroom(connection, identity), token
@@ -263,18 +307,29 @@ def change_classroom(
     _raise_version(connection, before, after)
     _store_pupils(connection, before, after, browser)
     touched = _store_pairings(connection, before, after)
-    return ClassChange(load_classroom(connection, identity), room_store.raise_versions(connection, touched))
+    return ClassChange(
+        load_classroom(connection, identity), room_store.raise_versions(connection, touched)
+    )
 
 
 def _raise_version(connection: Connection, before: StoredClassroom, after: Classroom) -> None:
     version = before.version + 1
-    values = {"state": after.state, "round": after.round, "version": version, "changed": format_now()}
+    values = {
+        "state": after.state,
+        "round": after.round,
+        "version": version,
+        "changed": format_now(),
+    }
     connection.execute(update(classrooms).where(classrooms.c.id == before.id).values(values))
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', 'class {before.id:d} {version:d}')")
+        connection.exec_driver_sql(
+            f"SELECT pg_notify('{CHANNEL}', 'class {before.id:d} {version:d}')"
+        )
 
 
-def _store_pupils(connection: Connection, before: StoredClassroom, after: Classroom, browser: str | None) -> None:
+def _store_pupils(
+    connection: Connection, before: StoredClassroom, after: Classroom, browser: str | None
+) -> None:
     known = {pupil.number: pupil for pupil in before.classroom.pupils}
     for pupil in after.pupils:
         values = {"name": pupil.name, "state": pupil.state}
@@ -295,17 +350,34 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     old = before.classroom
     fresh = after.pairings[len(old.pairings) :]
     changed = [now for was, now in zip(old.pairings, after.pairings, strict=False) if was != now]
-    renamed = {now.number for was, now in zip(old.pupils, after.pupils, strict=False) if was.name != now.name}
-    playing = [each for each in after.unfinished if renamed & {each.first, each.second} and each not in fresh]
+    renamed = {
+        now.number
+        for was, now in zip(old.pupils, after.pupils, strict=False)
+        if was.name != now.name
+    }
+    playing = [
+        each
+        for each in after.unfinished
+        if renamed & {each.first, each.second} and each not in fresh
+    ]
     paused_or_ended, touched = (
-        {before.rooms[each.number].id for each in some if each.number in before.rooms} for some in (changed, playing)
+        {before.rooms[each.number].id for each in some if each.number in before.rooms}
+        for some in (changed, playing)
     )
     touched |= paused_or_ended
-    for pupil in {each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None}:
+    for pupil in {
+        each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None
+    }:
         # The page of the last game leads to the new one.
         last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
-        touched |= {before.rooms[last.number].id} if last is not None and last.number in before.rooms else set()
-    connection.execute(select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()).all()
+        touched |= (
+            {before.rooms[last.number].id}
+            if last is not None and last.number in before.rooms
+            else set()
+        )
+    connection.execute(
+        select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()
+    ).all()
     room_store.touch_rooms(connection, paused_or_ended)
     for pairing in changed:
         values = {"ruling": pairing.ruling, "paused": pairing.paused}
@@ -320,7 +392,9 @@ def _store_pairings(connection: Connection, before: StoredClassroom, after: Clas
     return touched
 
 
-def _insert_pairing(connection: Connection, before: StoredClassroom, after: Classroom, pairing: Pairing) -> None:
+def _insert_pairing(
+    connection: Connection, before: StoredClassroom, after: Classroom, pairing: Pairing
+) -> None:
     """Store a pairing with its room, whose seats are held by the pupils' browsers."""
     room = None
     if not pairing.sits_out:
@@ -332,13 +406,17 @@ def _insert_pairing(connection: Connection, before: StoredClassroom, after: Clas
             if pupil is not None:
                 hold_seat(connection, room, place, before.browsers.get(pupil))
     row = {**pairing._asdict(), "classroom": before.id, "room": room}
-    connection.execute(insert(pairings).values({column.name: row[column.name] for column in pairings.columns}))
+    connection.execute(
+        insert(pairings).values({column.name: row[column.name] for column in pairings.columns})
+    )
 
 
 def hold_seat(connection: Connection, room: int, place: int, browser: str | None) -> None:
     """Let a browser, by its digest, hold a seat; no other browser and no token does any more."""
     holder = {"token": digest_secret(token_urlsafe(32)), "browser": browser}
-    connection.execute(update(seats).where(seats.c.room == room, seats.c.seat == place + 1).values(holder))
+    connection.execute(
+        update(seats).where(seats.c.room == room, seats.c.seat == place + 1).values(holder)
+    )
 
 
 def _end_game(connection: Connection, identity: int, pairing: Pairing) -> None:
@@ -353,7 +431,9 @@ def _end_game(connection: Connection, identity: int, pairing: Pairing) -> None:
         return
     declaration: Declaration = "forfeit" if pairing.ruling in {"first", "second"} else "abandoned"
     table = known.room.table.declare(declaration, 1 if pairing.ruling == "first" else 0)
-    room_store.update_room(connection, known, replace(known.room, table=table, offer=None, declined=None))
+    room_store.update_room(
+        connection, known, replace(known.room, table=table, offer=None, declined=None)
+    )
 
 
 def _rename_players(connection: Connection, identity: int, names: tuple[str, str]) -> None:
@@ -370,9 +450,14 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
     """Let a browser with the teacher's token hold the class."""
     now = load_classroom(connection, identity, lock=True)
     if not match_digest(now.token, [digest_secret(token)]):
-        raise ClassroomError("not_yours", "this is not the teacher's link of this class; perhaps part of it is missing")
+        raise ClassroomError(
+            "not_yours",
+            "this is not the teacher's link of this class; perhaps part of it is missing",
+        )
     if digest_secret(browser) not in now.teachers:
-        connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
+        connection.execute(
+            insert(teachers).values(classroom=identity, browser=digest_secret(browser))
+        )
         _raise_version(connection, now, now.classroom)
     return ClassChange(load_classroom(connection, identity), {})
 
@@ -380,7 +465,9 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
 def replace_token(connection: Connection, identity: int) -> str:
     """Return a new token of the teacher; the one before no longer counts, but browsers that hold the class still do."""
     token = token_urlsafe(32)
-    connection.execute(update(classrooms).where(classrooms.c.id == identity).values(token=digest_secret(token)))
+    connection.execute(
+        update(classrooms).where(classrooms.c.id == identity).values(token=digest_secret(token))
+    )
     return token
 
 
@@ -389,7 +476,9 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
     code = make_code(SystemRandom(), PERSONAL_LENGTH)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    connection.execute(_update_pupil(identity, number).values(code=_digest_code(identity, code), until=until))
+    connection.execute(
+        _update_pupil(identity, number).values(code=_digest_code(identity, code), until=until)
+    )
     return code
 
 
@@ -401,19 +490,36 @@ def take_pupil(connection: Connection, identity: int, code: str, browser: str) -
     """Let a browser continue as the pupil that a normalized code is for, with all seats of the pupil's games."""
     known = load_classroom(connection, identity, lock=True)
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    mine = (pupils.c.classroom == identity, pupils.c.code == _digest_code(identity, code), pupils.c.until > at)
-    number = connection.execute(select(pupils.c.number).where(*mine, pupils.c.state != "removed")).scalar()
+    mine = (
+        pupils.c.classroom == identity,
+        pupils.c.code == _digest_code(identity, code),
+        pupils.c.until > at,
+    )
+    number = connection.execute(
+        select(pupils.c.number).where(*mine, pupils.c.state != "removed")
+    ).scalar()
     if number is None:
-        raise ClassroomError("not_now", "this personal code is wrong, was used already, or is older than 10 minutes")
+        raise ClassroomError(
+            "not_now", "this personal code is wrong, was used already, or is older than 10 minutes"
+        )
     holder = digest_secret(browser)
-    connection.execute(_update_pupil(identity, number).values(browser=holder, code=None, until=None))
+    connection.execute(
+        _update_pupil(identity, number).values(browser=holder, code=None, until=None)
+    )
     touched = set()
     for pairing in known.classroom.pairings:
         if pairing.has_pupil(number) and pairing.number in known.rooms:
-            hold_seat(connection, known.rooms[pairing.number].id, 0 if pairing.first == number else 1, holder)
+            hold_seat(
+                connection,
+                known.rooms[pairing.number].id,
+                0 if pairing.first == number else 1,
+                holder,
+            )
             touched.add(known.rooms[pairing.number].id)
     _raise_version(connection, known, known.classroom)
-    return ClassChange(load_classroom(connection, identity), room_store.raise_versions(connection, touched))
+    return ClassChange(
+        load_classroom(connection, identity), room_store.raise_versions(connection, touched)
+    )
 
 
 def find_class_holders(connection: Connection, secrets: Collection[str]) -> set[str]:
@@ -424,11 +530,19 @@ def find_class_holders(connection: Connection, secrets: Collection[str]) -> set[
     return {digests[found] for found in connection.execute(taught.union(joined)).scalars()}
 
 
-def move_class_holders(connection: Connection, browser: str, others: Collection[str]) -> dict[int, int]:
+def move_class_holders(
+    connection: Connection, browser: str, others: Collection[str]
+) -> dict[int, int]:
     """Let a browser hold by its own secret what its other secrets hold; return the new versions of these classes."""
     mine, theirs = digest_secret(browser), [digest_secret(secret) for secret in others]
-    taught = set(connection.execute(select(teachers.c.classroom).where(teachers.c.browser.in_(theirs))).scalars())
-    joined = set(connection.execute(select(pupils.c.classroom).where(pupils.c.browser.in_(theirs))).scalars())
+    taught = set(
+        connection.execute(
+            select(teachers.c.classroom).where(teachers.c.browser.in_(theirs))
+        ).scalars()
+    )
+    joined = set(
+        connection.execute(select(pupils.c.classroom).where(pupils.c.browser.in_(theirs))).scalars()
+    )
     moved = sorted(taught | joined)
     for identity in moved:
         known = load_classroom(connection, identity, lock=True)
@@ -445,10 +559,14 @@ def move_class_holders(connection: Connection, browser: str, others: Collection[
 
 def _write_settings(connection: Connection, settings: ClassSettings) -> str:
     chosen = [{**store_choice(connection, game), "hidden": game.hidden} for game in settings.games]
-    return json.dumps({"games": chosen, **{name: getattr(settings, name) for name in _PLAIN_SETTINGS}})
+    return json.dumps(
+        {"games": chosen, **{name: getattr(settings, name) for name in _PLAIN_SETTINGS}}
+    )
 
 
 def _read_settings(connection: Connection, text: str) -> ClassSettings:
     given = cast("dict[str, Any]", json.loads(text))
-    chosen = tuple(load_choice(connection, entry)._replace(hidden=entry["hidden"]) for entry in given["games"])
+    chosen = tuple(
+        load_choice(connection, entry)._replace(hidden=entry["hidden"]) for entry in given["games"]
+    )
     return ClassSettings(chosen, **{name: given[name] for name in _PLAIN_SETTINGS if name in given})

@@ -18,8 +18,21 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
-from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
-from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
+from number_tower.store.engine import (
+    FileGuard,
+    begin_snapshot,
+    count_rows,
+    make_engine,
+    read_state,
+    translate_errors,
+)
+from number_tower.store.games import (
+    GameInMatchError,
+    insert_game,
+    load_game,
+    lock_unchanged,
+    update_game,
+)
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
@@ -118,7 +131,9 @@ class Store:
         if guard is None:
             return self._opened, 0
         if read_state(self.location.file or "").database is None:
-            raise StoreError(f"the database {self.location.name} cannot be used: the file is missing")
+            raise StoreError(
+                f"the database {self.location.name} cannot be used: the file is missing"
+            )
         with translate_errors(self.location.name):
             guard = self._reopen_if_moved()
             return self._opened, 0 if guard is None else guard.read_version()
@@ -145,7 +160,9 @@ class Store:
                 self._opened += 1
                 return
             self.close()
-        raise StoreError(f"the database {name} cannot be used: another program replaces it again and again")
+        raise StoreError(
+            f"the database {name} cannot be used: another program replaces it again and again"
+        )
 
     def _reopen_if_moved(self) -> FileGuard | None:
         """Reopen the database if one of its files was deleted or replaced; return the guard of its files."""
@@ -171,14 +188,23 @@ class Store:
         with translate_errors(name):
             saved = guard.save_log()
         if moved:
-            _LOG.warning("the database %s was deleted or replaced; the file that is there now is used", name)
+            _LOG.warning(
+                "the database %s was deleted or replaced; the file that is there now is used", name
+            )
         elif saved:
-            _LOG.warning("a file beside the database %s was deleted while in use; nothing is lost", name)
+            _LOG.warning(
+                "a file beside the database %s was deleted while in use; nothing is lost", name
+            )
         else:
-            _LOG.error("a file beside the database %s was replaced; what was saved last may be missing", name)
+            _LOG.error(
+                "a file beside the database %s was replaced; what was saved last may be missing",
+                name,
+            )
 
     @contextmanager
-    def _begin(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
+    def _begin(
+        self, begin: Callable[[], AbstractContextManager[Connection]]
+    ) -> Iterator[Connection]:
         """Begin a transaction in files that are in their place.
 
         They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
@@ -223,12 +249,20 @@ class Store:
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
-                return insert_game(connection, game if find_slot is None else replace(game, slot=find_slot(connection)))
+                return insert_game(
+                    connection,
+                    game if find_slot is None else replace(game, slot=find_slot(connection)),
+                )
             known = load_game(connection, found)
         return self.save(known, table, seats, with_values=with_values)
 
     def save(
-        self, known: StoredGame, table: Table, seats: Seats | None = None, *, with_values: bool = False
+        self,
+        known: StoredGame,
+        table: Table,
+        seats: Seats | None = None,
+        *,
+        with_values: bool = False,
     ) -> StoredGame:
         """Store the changes of a table since the version that is known to be stored.
 
@@ -238,16 +272,26 @@ class Store:
         """
         with self.write() as connection:
             current = known
-            if not (lock_unchanged(connection, known) and table.log[: known.table.version] == known.table.log):
+            if not (
+                lock_unchanged(connection, known)
+                and table.log[: known.table.version] == known.table.log
+            ):
                 current = load_game(connection, known.id)
                 if current.key != known.key:
                     raise GameNotFoundError(known.id)
-                if any(mine != theirs for mine, theirs in zip(table.log, current.table.log, strict=False)):
+                if any(
+                    mine != theirs
+                    for mine, theirs in zip(table.log, current.table.log, strict=False)
+                ):
                     raise StaleError(current.table)
                 if table.version <= current.table.version:
                     return current
             marked = with_values or current.with_values
-            return update_game(connection, replace(current, seats=seats or current.seats, with_values=marked), table)
+            return update_game(
+                connection,
+                replace(current, seats=seats or current.seats, with_values=marked),
+                table,
+            )
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""
@@ -266,7 +310,9 @@ class Store:
         query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.read() as connection:
             version = connection.execute(query).scalar()
-            return None if version in {None, known.table.version} else load_game(connection, known.id)
+            return (
+                None if version in {None, known.table.version} else load_game(connection, known.id)
+            )
 
     def find_by_key(self, key: str) -> StoredGame | None:
         """Return the game of a key, if it is stored here."""
@@ -285,7 +331,9 @@ class Store:
     def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
         query = select(games.c.id).where(*conditions)
         with self.read() as connection:
-            for found in connection.execute(query.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
+            for found in connection.execute(
+                query.order_by(games.c.changed.desc(), games.c.id.desc())
+            ).scalars():
                 with suppress(StoreError):
                     return load_game(connection, found)
         return None
@@ -296,7 +344,9 @@ class Store:
         with self.write() as connection:
             with suppress(StoreError):
                 game = load_game(connection, identity, lock=True)
-            slot = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
+            slot = connection.execute(
+                select(games.c.match, games.c.number).where(games.c.id == identity)
+            ).one()
             if slot.match is not None:
                 raise GameInMatchError(MatchSlot(*slot))
             connection.execute(delete(games).where(games.c.id == identity))
@@ -315,8 +365,13 @@ class DatabaseCounts(NamedTuple):
 def count_contents(store: Store) -> DatabaseCounts:
     """Count what a database holds."""
     with store.read() as connection:
-        played, unfinished = count_rows(connection, games), count_rows(connection, games, games.c.reason.is_(None))
-        return DatabaseCounts(played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles))
+        played, unfinished = (
+            count_rows(connection, games),
+            count_rows(connection, games, games.c.reason.is_(None)),
+        )
+        return DatabaseCounts(
+            played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles)
+        )
 
 
 class _Job(NamedTuple):
@@ -331,7 +386,9 @@ class Writer:
     `succeeded_at` and `failed_at` are the monotonic times of the last commit and of the last failure of the database.
     """
 
-    def __init__(self, store: Store, on_batch: Callable[[float, int], object] | None = None) -> None:
+    def __init__(
+        self, store: Store, on_batch: Callable[[float, int], object] | None = None
+    ) -> None:
         self._store = store
         self._on_batch = on_batch
         self.succeeded_at = self.failed_at = float("-inf")

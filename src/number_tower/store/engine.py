@@ -13,7 +13,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
-from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from number_tower.store import EXPECTED, Location, StoreError
@@ -60,7 +71,9 @@ _ERRORS = {
 _SERVER_GONE = "its server has gone away"
 _SERVER_UNREACHABLE = "its server cannot be reached"
 _FATAL_MESSAGE = re.compile(r"connection failed: .*?FATAL: +")
-_CONNECT_MESSAGE = re.compile(r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)")
+_CONNECT_MESSAGE = re.compile(
+    r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)"
+)
 
 PUBLIC_REASONS = (*dict.fromkeys((*_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),)
 """Reasons that name nothing of the machine: no path, address, user or database. Others are only for the log."""
@@ -85,10 +98,19 @@ def detect_damage(what: str) -> Iterator[None]:
     """Turn what Python raises for values that this program never writes into a StoreError that says what is damaged."""
     try:
         yield
-    except (TypeError, ValueError, AttributeError, LookupError, OverflowError, RecursionError) as error:
+    except (
+        TypeError,
+        ValueError,
+        AttributeError,
+        LookupError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         if type(error).__module__ != "builtins":
             raise
-        raise StoreError(f"{what} is damaged in the database; to see all that is: tower db check") from error
+        raise StoreError(
+            f"{what} is damaged in the database; to see all that is: tower db check"
+        ) from error
 
 
 @contextmanager
@@ -103,7 +125,9 @@ def report_damage(what: str, *errors: type[Exception]) -> Iterator[None]:
 def is_damage(error: BaseException) -> bool:
     """Say whether an error of SQLite means that a file is damaged, or is no database at all."""
     name = getattr(error, "sqlite_errorname", "")
-    return isinstance(error, UnicodeDecodeError) or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+    return isinstance(error, UnicodeDecodeError) or name.startswith(
+        ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+    )
 
 
 def is_locked(error: BaseException) -> bool:
@@ -117,7 +141,9 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
         return format_text(error.strerror or str(error))
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if isinstance(cause, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
+    if isinstance(
+        cause, UnicodeDecodeError
+    ):  # SQLite quotes the damaged schema in a message that is no text
         code = "SQLITE_CORRUPT"
     for prefix, words in _ERRORS.items():
         if f"{code}_".startswith(f"{prefix}_"):
@@ -137,7 +163,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
     """Return an engine for a location; nothing is opened yet."""
     timeout = TIMEOUT if timeout is None else timeout
     try:
-        url = _make_file_url(location.file or "") if location.url is None else make_url(location.url)
+        url = (
+            _make_file_url(location.file or "") if location.url is None else make_url(location.url)
+        )
         if location.file is None:
             return _make_server_engine(url, timeout)
         engine = create_engine(url.set(query={"timeout": str(timeout), **url.query}))
@@ -145,7 +173,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
         from number_tower.installation import format_install_command  # noqa: PLC0415 - only where it is missing
 
         needed = format_install_command("postgres")
-        raise StoreError(f"the database {location.name} cannot be used without psycopg: {needed}") from None
+        raise StoreError(
+            f"the database {location.name} cannot be used without psycopg: {needed}"
+        ) from None
     except (SQLAlchemyError, ValueError):
         raise StoreError(f"{location.name} names no database; {EXPECTED}") from None
     event.listen(engine, "connect", _configure_sqlite)
@@ -155,7 +185,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 def _make_file_url(file: str) -> URL:
     """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
-    is_new = not os.path.isfile(file)  # asked first: another process may create the file at any moment
+    is_new = not os.path.isfile(
+        file
+    )  # asked first: another process may create the file at any moment
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
     if is_new or writable or os.path.exists(f"{file}-wal"):
         return URL.create("sqlite", database=file)
@@ -176,7 +208,9 @@ def _make_server_engine(url: URL, timeout: float) -> Engine:
     }
     engine = create_engine(url.set(query={**defaults, **url.query}), pool_pre_ping=True)
     lock_timeout = f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}"
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(lock_timeout) and None)
+    event.listen(
+        engine, "begin", lambda connection: connection.exec_driver_sql(lock_timeout) and None
+    )
     return engine
 
 
@@ -238,7 +272,9 @@ def use_once(location: Location) -> Iterator[Engine]:
 
 def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
     """Return how many rows of a table fulfil some conditions."""
-    return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+    return connection.execute(
+        select(func.count()).select_from(table).where(*conditions)
+    ).scalar_one()
 
 
 def lock_bulk_writes(connection: Connection) -> None:

@@ -14,7 +14,13 @@ from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
 from number_tower.store.engine import count_rows, detect_damage, report_damage
-from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
+from number_tower.store.rows import (
+    MatchSlot,
+    StoredGame,
+    load_rulebook,
+    make_row,
+    make_state_columns,
+)
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import Table
 
@@ -43,11 +49,17 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise GameNotFoundError(identity)
-    log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
+    log = (
+        select(changes.c.change, changes.c.at)
+        .where(changes.c.game == identity)
+        .order_by(changes.c.version)
+    )
     return _build_game(row, connection.execute(log).all(), load_rulebook(connection, row["book"]))
 
 
-def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
+def _build_game(
+    row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None
+) -> StoredGame:
     with report_damage(f"game {row['id']}", ValueError, TypeError):
         game = rows.read_game(row, log, book)
         check_columns(row, games)
@@ -65,7 +77,9 @@ def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
     """Keep others from changing a game, and say whether it is as it is known."""
     _lock_match(connection, known.id)
-    query = select(games.c.version, games.c.moves).where(games.c.id == known.id, games.c.key == known.key)
+    query = select(games.c.version, games.c.moves).where(
+        games.c.id == known.id, games.c.key == known.key
+    )
     found = connection.execute(query.with_for_update()).one_or_none()
     state = make_state_columns(known.table)
     return found is not None and found == (state["version"], state["moves"])
@@ -110,12 +124,18 @@ def update_game(
 ) -> StoredGame:
     """Store the changes from a stored game to a table, made now, or all changes at these times."""
     after = current.advance(table, times)
-    values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
+    values = {
+        **make_row(table, current.seats),
+        **make_state_columns(table),
+        "changed": after.changed,
+    }
     if current.with_values:
         values["with_values"] = True
     connection.execute(update(games).where(games.c.id == current.id).values(values))
     insert_changes(connection, after, current)
-    if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
+    if (
+        connection.dialect.name == "postgresql"
+    ):  # notify the servers that have a room with this game
         notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(notify, {"game": current.id})
     return after
@@ -123,13 +143,19 @@ def update_game(
 
 def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
     """Store that the players of a game saw what every move is worth."""
-    connection.execute(update(games).where(games.c.id == game.id, games.c.key == game.key).values(with_values=True))
+    connection.execute(
+        update(games).where(games.c.id == game.id, games.c.key == game.key).values(with_values=True)
+    )
     return replace(game, with_values=True)
 
 
-def insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
+def insert_changes(
+    connection: Connection, after: StoredGame, before: StoredGame | None = None
+) -> None:
     """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
-    since, over = (0, False) if before is None else (before.table.version, before.table.outcome is not None)
+    since, over = (
+        (0, False) if before is None else (before.table.version, before.table.outcome is not None)
+    )
     entries = [
         {"game": after.id, "version": version, "change": change.written(), "at": at}
         for version, (change, at) in enumerate(zip(after.table.log, after.times[1:], strict=True))
@@ -146,11 +172,15 @@ def insert_changes(connection: Connection, after: StoredGame, before: StoredGame
 
 def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return a match with the results of its games, up to the first that is not over."""
-    query = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
+    query = select(games.c.number, games.c.winner).where(
+        games.c.match == row["id"], games.c.reason.is_not(None)
+    )
     entries = connection.execute(query).all()
     with report_damage(f"match m{row['id']}", ValueError, TypeError):
         match = Match(row["best_of"], row["first"] - 1)
-        winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
+        winners = {
+            entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries
+        }
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
@@ -158,8 +188,15 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
     """Update whether a match is decided; the lock makes games that end at once wait for each other."""
-    row = connection.execute(select(matches).where(matches.c.id == identity).with_for_update()).mappings().one()
-    values = {"finished": load_match_score(connection, row).over, "changed": max(row["changed"], at)}
+    row = (
+        connection.execute(select(matches).where(matches.c.id == identity).with_for_update())
+        .mappings()
+        .one()
+    )
+    values = {
+        "finished": load_match_score(connection, row).over,
+        "changed": max(row["changed"], at),
+    }
     connection.execute(update(matches).where(matches.c.id == identity).values(values))
 
 
@@ -216,28 +253,43 @@ def list_games(
     """Return a page of the games that match a filter, the last changed first, and how many there are."""
     conditions = tuple(wanted.make_conditions())
     total = count_rows(connection, games, *conditions)
-    newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
+    newest = (
+        select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
+    )
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
     return tuple(load_games(connection, found)), total
 
 
-def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[StoredGame | DamagedEntry]:
+def load_matching_games(
+    connection: Connection, wanted: GameFilter
+) -> Iterator[StoredGame | DamagedEntry]:
     """Give every game that matches a filter by id, and with a game all those of its match."""
     found = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
     matches = select(found.c.match).where(found.c.match.is_not(None))
-    query = select(games.c.id).where(or_(games.c.id.in_(select(found.c.id)), games.c.match.in_(matches)))
+    query = select(games.c.id).where(
+        or_(games.c.id.in_(select(found.c.id)), games.c.match.in_(matches))
+    )
     return load_games(connection, connection.execute(query.order_by(games.c.id)).scalars().all())
 
 
-def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[StoredGame | DamagedEntry]:
+def load_games(
+    connection: Connection, identities: Iterable[int]
+) -> Iterator[StoredGame | DamagedEntry]:
     """Give games by their ids, in the order given, with a few queries for some hundred games."""
     books: dict[int | None, Rulebook | None] = {}
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):
         some = waiting[start : start + _GAMES_PER_QUERY]
-        found = {row["id"]: row for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()}
+        found = {
+            row["id"]: row
+            for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()
+        }
         logs = defaultdict(list)
-        log = select(changes).where(changes.c.game.in_(some)).order_by(changes.c.game, changes.c.version)
+        log = (
+            select(changes)
+            .where(changes.c.game.in_(some))
+            .order_by(changes.c.game, changes.c.version)
+        )
         for entry in connection.execute(log):
             logs[entry.game].append((entry.change, entry.at))
         for identity in some:

@@ -11,7 +11,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, false, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    delete,
+    exists,
+    false,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
@@ -79,7 +91,11 @@ def check_database(location: Location, progress: Progress | None = None) -> Data
     with use_once(location) as engine, begin_snapshot(engine) as connection:
         version = require_version(connection, location)
         problems = tuple(_check_file(connection)) if location.file is not None else ()
-        report = _read_everything(connection, progress) if version == NEWEST else _read_copy(location, progress)
+        report = (
+            _read_everything(connection, progress)
+            if version == NEWEST
+            else _read_copy(location, progress)
+        )
         return report._replace(version=version, problems=(*problems, *report.problems))
 
 
@@ -110,7 +126,9 @@ def _read_everything(connection: Connection, progress: Progress | None) -> Datab
     problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
     known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
     damaged_rooms = _find_damage(connection, rooms, load_room)
-    problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
+    problems += [
+        f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known
+    ]
     problems += [problem for _, problem in _find_damage(connection, classrooms, load_classroom)]
     problems += _check_puzzles(connection)
     return DatabaseSummary("", rows, tuple(problems))
@@ -169,12 +187,16 @@ def compute_cutoffs(keep_days: int | None = None, at: datetime | None = None) ->
 
 def find_expired(connection: Connection, cutoffs: Cutoffs, after: int = 0) -> list[int]:
     """Return the rooms to delete in one transaction, in the order of their ids, from those above `after`."""
-    size = select(func.coalesce(func.sum(games.c.version + 1), 0)).join(rounds, rounds.c.game == games.c.id)
+    size = select(func.coalesce(func.sum(games.c.version + 1), 0)).join(
+        rounds, rounds.c.game == games.c.id
+    )
     rows = size.where(rounds.c.room == rooms.c.id).scalar_subquery()
     query = select(rooms.c.id, rows).where(rooms.c.id > after, _is_expired(cutoffs))
     found: list[int] = []
     total = 0
-    for identity, count in connection.execute(query.order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)):
+    for identity, count in connection.execute(
+        query.order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)
+    ):
         total += count
         if found and total > ROWS_PER_TRANSACTION:
             break
@@ -189,18 +211,34 @@ def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs)
     again: a move that was made in between is committed, and visible to a new statement, or waits for the lock.
     """
     mine = _lock(connection, select(rooms.c.id).where(rooms.c.id.in_(ids)))
-    in_rooms = select(rounds.c.room, rounds.c.game, games.c.match).join(games, games.c.id == rounds.c.game)
+    in_rooms = select(rounds.c.room, rounds.c.game, games.c.match).join(
+        games, games.c.id == rounds.c.game
+    )
     before = connection.execute(in_rooms.where(rounds.c.room.in_(mine))).all()
     wanted = {row.match for row in before if row.match is not None}
     free_matches = _lock(connection, select(matches.c.id).where(matches.c.id.in_(wanted)))
-    free_games = _lock(connection, select(games.c.id).where(games.c.id.in_([row.game for row in before])))
-    taken = {row.room for row in before if row.game not in free_games or row.match not in {None, *free_matches}}
-    expired = select(rooms.c.id).where(rooms.c.id.in_(mine - taken), _is_expired(cutoffs)).order_by(rooms.c.id)
+    free_games = _lock(
+        connection, select(games.c.id).where(games.c.id.in_([row.game for row in before]))
+    )
+    taken = {
+        row.room
+        for row in before
+        if row.game not in free_games or row.match not in {None, *free_matches}
+    }
+    expired = (
+        select(rooms.c.id)
+        .where(rooms.c.id.in_(mine - taken), _is_expired(cutoffs))
+        .order_by(rooms.c.id)
+    )
     deleted = list(connection.execute(expired).scalars())
     rows = [row for row in before if row.room in set(deleted)]
     connection.execute(delete(rooms).where(rooms.c.id.in_(deleted)))
     connection.execute(delete(games).where(games.c.id.in_([row.game for row in rows])))
-    connection.execute(delete(matches).where(matches.c.id.in_({row.match for row in rows if row.match is not None})))
+    connection.execute(
+        delete(matches).where(
+            matches.c.id.in_({row.match for row in rows if row.match is not None})
+        )
+    )
     if deleted and connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_notify(CHANNEL, func.unnest(array(map(str, deleted))))))
     return deleted
@@ -209,11 +247,15 @@ def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs)
 def delete_old_classes(connection: Connection, cutoffs: Cutoffs) -> list[int]:
     """Delete classes without a change since the cutoff whose games are gone, or never began; return their ids."""
     has_games = exists().where(pairings.c.classroom == classrooms.c.id)
-    has_rooms = exists().where(pairings.c.classroom == classrooms.c.id, pairings.c.room.is_not(None))
+    has_rooms = exists().where(
+        pairings.c.classroom == classrooms.c.id, pairings.c.room.is_not(None)
+    )
     expired = and_(classrooms.c.changed < cutoffs.unused, ~has_games)
     if cutoffs.any is not None:
         expired = or_(expired, and_(classrooms.c.changed < cutoffs.any, ~has_rooms))
-    found = list(_lock(connection, select(classrooms.c.id).where(expired).limit(ROOMS_PER_TRANSACTION)))
+    found = list(
+        _lock(connection, select(classrooms.c.id).where(expired).limit(ROOMS_PER_TRANSACTION))
+    )
     connection.execute(delete(short_codes).where(short_codes.c.classroom.in_(found)))
     connection.execute(delete(classrooms).where(classrooms.c.id.in_(found)))
     return found
@@ -228,13 +270,17 @@ def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
     """Return the condition for rooms to be deleted; none whose match has games that belong to no room."""
     old = false() if cutoffs.any is None else _is_silent_since(cutoffs.any)
     in_class = exists().where(pairings.c.room == rooms.c.id)
-    unused = and_(_is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1, ~in_class)
+    unused = and_(
+        _is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1, ~in_class
+    )
     return and_(or_(unused, old), ~_shares_match())
 
 
 def _is_silent_since(cutoff: str) -> ColumnElement[bool]:
     """Return the condition for rooms without an event since some time: every event updates `games.changed`."""
-    played = exists().where(rounds.c.room == rooms.c.id, games.c.id == rounds.c.game, games.c.changed >= cutoff)
+    played = exists().where(
+        rounds.c.room == rooms.c.id, games.c.id == rounds.c.game, games.c.changed >= cutoff
+    )
     return and_(rooms.c.opened < cutoff, ~played)
 
 
@@ -242,7 +288,9 @@ def _count_moves() -> ColumnElement[int]:
     """Count the moves that were made in a room: changes with a blank are none, those of the start have its time."""
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
     here = made.join(rounds, rounds.c.game == games.c.id).where(rounds.c.room == rooms.c.id)
-    return here.where(changes.c.at > games.c.started, ~changes.c.change.like("% %")).scalar_subquery()
+    return here.where(
+        changes.c.at > games.c.started, ~changes.c.change.like("% %")
+    ).scalar_subquery()
 
 
 def _shares_match() -> ColumnElement[bool]:
@@ -255,7 +303,10 @@ def _shares_match() -> ColumnElement[bool]:
         .join(ours, ours.c.id == here.c.game)
         .join(other, other.c.match == ours.c.match)
         .outerjoin(elsewhere, elsewhere.c.game == other.c.id)
-        .where(here.c.room == rooms.c.id, or_(elsewhere.c.room.is_(None), elsewhere.c.room != rooms.c.id))
+        .where(
+            here.c.room == rooms.c.id,
+            or_(elsewhere.c.room.is_(None), elsewhere.c.room != rooms.c.id),
+        )
     )
     return joined.correlate(rooms).exists()
 
@@ -279,7 +330,11 @@ def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest
     alone, and games that were started since the files were found are visible here.
     """
     found = _lock(connection, select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)))
-    unused = set(connection.execute(select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)).scalars())
+    unused = set(
+        connection.execute(
+            select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
+        ).scalars()
+    )
     recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
     unused -= _find_named(connection.execute(recent).scalars())
     unused -= _find_named(connection.execute(_CLASSES_WITH_RULEBOOKS).scalars())
@@ -299,7 +354,11 @@ def measure_size(store: Store) -> int:
     """
     with store.read() as connection:
         if connection.dialect.name == "postgresql":
-            return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
+            return int(
+                connection.exec_driver_sql(
+                    "SELECT pg_database_size(current_database())"
+                ).scalar_one()
+            )
         pages, free, size = (
             int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
             for name in ("page_count", "freelist_count", "page_size")

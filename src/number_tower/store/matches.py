@@ -29,7 +29,18 @@ from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches
 from number_tower.table import Table, TableError, check_player_names
 
-_KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
+_KEYS = {
+    "key",
+    "games",
+    "best_of",
+    "first",
+    "hidden",
+    "names",
+    "players",
+    "seed",
+    "started",
+    "number",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,9 @@ def find_unfinished_match(store: Store) -> Row[Any, Any] | None:
     """Return the id of the undecided match of which a game ended last, and when that was (`changed`)."""
     query = select(matches.c.id, matches.c.changed).where(~matches.c.finished)
     with store.read() as connection:
-        return connection.execute(query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)).one_or_none()
+        return connection.execute(
+            query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)
+        ).one_or_none()
 
 
 def get_match(store: Store, identity: int) -> StoredMatch:
@@ -69,7 +82,10 @@ def load_match(connection: Connection, identity: int) -> StoredMatch:
         stored = _read_match(connection, row)
         series, seats = replace(stored.series, match=score), stored.seats
         if last is not None:
-            series, seats = replace(series, names=last.table.names), Seats(last.seats.players, seats.seed)
+            series, seats = (
+                replace(series, names=last.table.names),
+                Seats(last.seats.players, seats.seed),
+            )
         return replace(stored, series=series, seats=seats, current=current)
 
 
@@ -90,7 +106,9 @@ def claim_slot(connection: Connection, match: StoredMatch) -> MatchSlot:
     found = connection.execute(query).scalar()
     if found is None and match.id is not None:
         raise GameNotFoundError(match.id)
-    return MatchSlot(_insert_match(connection, match) if found is None else found, match.series.match.number)
+    return MatchSlot(
+        _insert_match(connection, match) if found is None else found, match.series.match.number
+    )
 
 
 def delete_match(store: Store, identity: int) -> tuple[StoredGame, ...]:
@@ -111,13 +129,24 @@ class ListedMatch(NamedTuple):
     changed: str
 
 
-def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[ListedMatch, ...], int]:
+def list_matches(
+    connection: Connection, count: int, skip: int = 0
+) -> tuple[tuple[ListedMatch, ...], int]:
     """Return a page of the matches, the last played first, and how many there are."""
     total = count_rows(connection, matches)
-    played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
-    newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
+    played = func.coalesce(
+        select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), ""
+    )
+    newest = (
+        select(matches.c.id, played)
+        .order_by(played.desc(), matches.c.id.desc())
+        .limit(count)
+        .offset(skip)
+    )
     found = connection.execute(newest).all()
-    return tuple(ListedMatch(_load_or_report(connection, identity), changed) for identity, changed in found), total
+    return tuple(
+        ListedMatch(_load_or_report(connection, identity), changed) for identity, changed in found
+    ), total
 
 
 def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
@@ -137,7 +166,11 @@ def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object
     return {
         "key": match.key,
         "games": [
-            {"name": entry.book.name, "rules": entry.rules.written(), "rulebook": rows.serialize_rulebook(entry.book)}
+            {
+                "name": entry.book.name,
+                "rules": entry.rules.written(),
+                "rulebook": rows.serialize_rulebook(entry.book),
+            }
             for entry in series.games
         ],
         "best_of": series.match.best_of,
@@ -159,7 +192,11 @@ class ImportedMatch(NamedTuple):
 
     def claim_slot(self, connection: Connection) -> MatchSlot | None:
         """Find the place of the game, storing the match if it is new; None if another match has its key here."""
-        found = connection.execute(select(matches).where(matches.c.key == self.match.key)).mappings().one_or_none()
+        found = (
+            connection.execute(select(matches).where(matches.c.key == self.match.key))
+            .mappings()
+            .one_or_none()
+        )
         if found is not None:
             here = _read_match(connection, found)
             if (here.series, here.started) != (self.match.series, self.match.started):
@@ -171,8 +208,14 @@ def parse_match(given: object, table: Table) -> ImportedMatch:
     """Read what a line says of the match that its game is part of."""
     if not isinstance(given, dict) or given.keys() != _KEYS:
         raise RecordError("match", f"expected {', '.join(sorted(_KEYS))}")
-    if type(given["hidden"]) is not bool or not rows.is_timestamp(given["started"]) or type(given["first"]) is not int:
-        raise RecordError("match", "expected hidden as true or false, started as a time, and first as 1 or 2")
+    if (
+        type(given["hidden"]) is not bool
+        or not rows.is_timestamp(given["started"])
+        or type(given["first"]) is not int
+    ):
+        raise RecordError(
+            "match", "expected hidden as true or false, started as a time, and first as 1 or 2"
+        )
     try:
         names = None if given["names"] is None else check_player_names(given["names"])
         match = Match(given["best_of"], given["first"] - 1)
@@ -189,11 +232,17 @@ def parse_match(given: object, table: Table) -> ImportedMatch:
     if (table.game.rules, table.game.first, table.hidden) != expected:
         raise RecordError("match", f"this is not its game {number}")
     seats = rows.parse_seats(given["players"], given["seed"])
-    return ImportedMatch(StoredMatch(None, rows.parse_key(given["key"]), series, seats, given["started"]), number)
+    return ImportedMatch(
+        StoredMatch(None, rows.parse_key(given["key"]), series, seats, given["started"]), number
+    )
 
 
 def _parse_entry(given: object) -> GameChoice:
-    if not isinstance(given, dict) or given.keys() != {"name", "rules", "rulebook"} or type(given["rules"]) is not dict:
+    if (
+        not isinstance(given, dict)
+        or given.keys() != {"name", "rules", "rulebook"}
+        or type(given["rules"]) is not dict
+    ):
         raise RecordError("match.games", "expected name, rules and rulebook of each")
     if not isinstance(given["name"], str):
         raise RecordError("match.games", "expected games by name")
@@ -235,14 +284,20 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
         "changed": at,
         "finished": False,
     }
-    identity: int = connection.execute(insert(matches).values(row).returning(matches.c.id)).scalar_one()
+    identity: int = connection.execute(
+        insert(matches).values(row).returning(matches.c.id)
+    ).scalar_one()
     return identity
 
 
 def store_choice(connection: Connection, choice: GameChoice) -> dict[str, object]:
     """Return which game was chosen, to be stored as JSON; its rule file is stored if it has one."""
     book = choice.book
-    return {"name": book.name, "rules": choice.rules.written(), "book": rows.store_rulebook(connection, book)}
+    return {
+        "name": book.name,
+        "rules": choice.rules.written(),
+        "book": rows.store_rulebook(connection, book),
+    }
 
 
 def load_choice(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
@@ -252,10 +307,16 @@ def load_choice(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
 
 def _read_match(connection: Connection, row: Mapping[Any, Any]) -> StoredMatch:
     """Return a match as it was before its first game."""
-    with report_damage(f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    with report_damage(
+        f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError
+    ):
         entries = tuple(load_choice(connection, entry) for entry in json.loads(row["games"]))
         if not entries:
             raise ValueError("nothing is played in it")
-        names = None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
-        series = Series(entries, Match(row["best_of"], row["first"] - 1), names, hidden=row["hidden"])
+        names = (
+            None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
+        )
+        series = Series(
+            entries, Match(row["best_of"], row["first"] - 1), names, hidden=row["hidden"]
+        )
         return StoredMatch(row["id"], row["key"], series, rows.read_seats(row), row["started"])

@@ -20,9 +20,13 @@ NOTICE = "presence"
 """What other servers are told instead of a room's tag: its players have come or gone, and nothing else has changed."""
 
 
-def store_sightings(connection: Connection, sightings: Mapping[SeatKey, Sighting], announced: Collection[int]) -> None:
+def store_sightings(
+    connection: Connection, sightings: Mapping[SeatKey, Sighting], announced: Collection[int]
+) -> None:
     """Store the newest sightings of players, by room and seat, and notify other servers of some rooms."""
-    found = connection.execute(select(rooms.c.id).where(rooms.c.id.in_({room for room, _ in sightings})))
+    found = connection.execute(
+        select(rooms.c.id).where(rooms.c.id.in_({room for room, _ in sightings}))
+    )
     existing = set(found.scalars())
     rows = [
         {
@@ -35,10 +39,19 @@ def store_sightings(connection: Connection, sightings: Mapping[SeatKey, Sighting
         if room in existing
     ]
     if rows:
-        add = postgresql.insert(presence) if connection.dialect.name == "postgresql" else sqlite.insert(presence)
+        add = (
+            postgresql.insert(presence)
+            if connection.dialect.name == "postgresql"
+            else sqlite.insert(presence)
+        )
         newest = {"seen": add.excluded.seen, "hidden": add.excluded.hidden}
-        with suppress(IntegrityError), connection.begin_nested():  # a room may have just been deleted
-            connection.execute(add.on_conflict_do_update(index_elements=["room", "seat"], set_=newest), rows)
+        with (
+            suppress(IntegrityError),
+            connection.begin_nested(),
+        ):  # a room may have just been deleted
+            connection.execute(
+                add.on_conflict_do_update(index_elements=["room", "seat"], set_=newest), rows
+            )
     for room in sorted(announced):
         notify_servers(connection, room, NOTICE)
 
@@ -47,5 +60,8 @@ def load_sightings(connection: Connection, some: Collection[int]) -> dict[SeatKe
     """Return the stored sightings of the players in some rooms, by room and seat."""
     rows = connection.execute(select(presence).where(presence.c.room.in_(some)))
     return {
-        (row.room, row.seat): Sighting(datetime.fromisoformat(row.seen).timestamp(), bool(row.hidden)) for row in rows
+        (row.room, row.seat): Sighting(
+            datetime.fromisoformat(row.seen).timestamp(), bool(row.hidden)
+        )
+        for row in rows
     }

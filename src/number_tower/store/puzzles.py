@@ -38,7 +38,9 @@ class PuzzleAttempt(NamedTuple):
     at: str
 
 
-def make_attempt(name: str | None, game: str, position: str, grade: int, result: PuzzleResult) -> PuzzleAttempt:
+def make_attempt(
+    name: str | None, game: str, position: str, grade: int, result: PuzzleResult
+) -> PuzzleAttempt:
     """Return an attempt that was made just now."""
     return PuzzleAttempt(token_hex(16), name, game, position, grade, result, format_now())
 
@@ -67,16 +69,27 @@ def parse_attempt(given: object) -> PuzzleAttempt:
         raise RecordError("puzzle", f"expected {', '.join(PuzzleAttempt._fields)}")
     for key, most in _MAX_LENGTH.items():
         text = given[key]
-        if not isinstance(text, str) or not 0 < len(text) <= most or text != text.strip() or not text.isprintable():
+        if (
+            not isinstance(text, str)
+            or not 0 < len(text) <= most
+            or text != text.strip()
+            or not text.isprintable()
+        ):
             problem = f"expected text of at most {most:,} characters; got {format_value(text)}"
             raise RecordError(f"puzzle.{key}", problem)
     if type(given["grade"]) is not int or given["grade"] not in GRADES:
-        raise RecordError("puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}")
+        raise RecordError(
+            "puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}"
+        )
     if given["result"] not in get_args(PuzzleResult):
         expected = ", ".join(get_args(PuzzleResult))
-        raise RecordError("puzzle.result", f"expected {expected}; got {format_value(given['result'])}")
+        raise RecordError(
+            "puzzle.result", f"expected {expected}; got {format_value(given['result'])}"
+        )
     if not is_timestamp(given["at"]):
-        raise RecordError("puzzle.at", f"expected when it was answered; got {format_value(given['at'])}")
+        raise RecordError(
+            "puzzle.at", f"expected when it was answered; got {format_value(given['at'])}"
+        )
     try:
         same_name = given["name"] is None or check_player_name(given["name"]) == given["name"]
     except TableError as wrong:

@@ -20,10 +20,25 @@ from number_tower.match import Match, Series
 from number_tower.room import HintTaken, Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import check_columns, insert_changes, insert_game, load_game, lock_unchanged
+from number_tower.store.games import (
+    check_columns,
+    insert_changes,
+    insert_game,
+    load_game,
+    lock_unchanged,
+)
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
-from number_tower.store.schema import classrooms, games, hints, pairings, rooms, rounds, seats, short_codes
+from number_tower.store.schema import (
+    classrooms,
+    games,
+    hints,
+    pairings,
+    rooms,
+    rounds,
+    seats,
+    short_codes,
+)
 from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -42,7 +57,9 @@ _UPDATE_IF_UNCHANGED = update(games).where(
     games.c.key == bindparam("of_key"),
     games.c.version == bindparam("of_version"),
     games.c.moves == bindparam("of_moves"),
-    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version")),
+    exists().where(
+        rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version")
+    ),
 )
 """Updates a game if it and its room are as they are known. Built once: that takes longer than running it."""
 
@@ -136,7 +153,8 @@ class StoredRoom:
         return frozenset(
             place
             for place in (0, 1)
-            if match_digest(self.tokens[place], tokens) or match_digest(self.browsers[place], browsers)
+            if match_digest(self.tokens[place], tokens)
+            or match_digest(self.browsers[place], browsers)
         )
 
 
@@ -180,7 +198,9 @@ def insert_room(
 
 def find_room(connection: Connection, address: str) -> StoredRoom:
     """Return a room by its address, or by the one for watching."""
-    return _load_where(connection, or_(rooms.c.address == address, rooms.c.watch == address), address)
+    return _load_where(
+        connection, or_(rooms.c.address == address, rooms.c.watch == address), address
+    )
 
 
 def load_room(connection: Connection, identity: int) -> StoredRoom:
@@ -206,7 +226,12 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
             raise RoomChangedError
     if not is_next:
         for hint in after.hints_taken[len(before.hints_taken) :]:
-            values = {"game": stored.game.id, "version": hint.version, "seat": hint.seat + 1, "step": hint.step}
+            values = {
+                "game": stored.game.id,
+                "version": hint.version,
+                "seat": hint.seat + 1,
+                "step": hint.step,
+            }
             connection.execute(insert(hints).values(values))
     if is_next:
         game = _start_game(connection, stored.id, after, stored.game, stored.since)
@@ -214,7 +239,9 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
         game = _advance_game(connection, stored, after.table)
         if game is stored.game:
             touch_game(connection, game)
-    return announce_change(connection, replace(stored, game=game, room=replace(after, table=game.table)))
+    return announce_change(
+        connection, replace(stored, game=game, room=replace(after, table=game.table))
+    )
 
 
 def _get_extras(room: Room) -> tuple[object, ...]:
@@ -225,7 +252,9 @@ def _get_extras(room: Room) -> tuple[object, ...]:
 def read_tags(connection: Connection, some: Collection[int]) -> dict[int, str]:
     """Return the current tags of some rooms."""
     version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
-    current = version.where(rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number).scalar_subquery()
+    current = version.where(
+        rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number
+    ).scalar_subquery()
     query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
     rows = connection.execute(query).all()
     return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
@@ -242,7 +271,9 @@ class RoomChanges(NamedTuple):
     """Rooms that have changed and are not wanted, or are damaged in the database."""
 
 
-def read_changes(connection: Connection, known: Mapping[int, Revision | None], wanted: Collection[int]) -> RoomChanges:
+def read_changes(
+    connection: Connection, known: Mapping[int, Revision | None], wanted: Collection[int]
+) -> RoomChanges:
     """Compare rooms with the revisions that are known, and read those that have changed and are wanted.
 
     A room without a revision is not known and counts as changed.
@@ -273,7 +304,9 @@ def touch_game(connection: Connection, game: StoredGame) -> None:
 
 def touch_rooms(connection: Connection, some: Collection[int]) -> None:
     """Update the time of the last event in rooms, from which the absence of a player counts."""
-    current = select(rounds.c.game).join(rooms, (rooms.c.id == rounds.c.room) & (rooms.c.number == rounds.c.number))
+    current = select(rounds.c.game).join(
+        rooms, (rooms.c.id == rounds.c.room) & (rooms.c.number == rounds.c.number)
+    )
     playing = games.c.id.in_(current.where(rooms.c.id.in_(some)))
     connection.execute(update(games).where(playing).values(changed=format_now()))
 
@@ -286,7 +319,9 @@ def notify_servers(connection: Connection, identity: int, tag: str) -> None:
 
 def raise_versions(connection: Connection, some: Collection[int]) -> dict[int, str]:
     """Raise the versions of rooms, since other processes remember what has changed; return their new tags."""
-    connection.execute(update(rooms).where(rooms.c.id.in_(some)).values(version=rooms.c.version + 1))
+    connection.execute(
+        update(rooms).where(rooms.c.id.in_(some)).values(version=rooms.c.version + 1)
+    )
     changed = read_tags(connection, some)
     for identity, tag in sorted(changed.items()):
         notify_servers(connection, identity, tag)
@@ -301,19 +336,31 @@ def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
 
 def make_holder_columns(token: str, browser: str | None) -> dict[str, str | None]:
     """Return the columns of a seat's holder."""
-    return {"token": digest_secret(token), "browser": None if browser is None else digest_secret(browser)}
+    return {
+        "token": digest_secret(token),
+        "browser": None if browser is None else digest_secret(browser),
+    }
 
 
-def insert_seat(connection: Connection, identity: int, place: int, token: str, browser: str | None) -> None:
+def insert_seat(
+    connection: Connection, identity: int, place: int, token: str, browser: str | None
+) -> None:
     """Add the holder of a seat."""
-    connection.execute(insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser)))
+    connection.execute(
+        insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser))
+    )
 
 
 def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
     """Store what is no change of the game, under a higher version; RoomChangedError if another process was faster."""
     since = after.number if after.number != known.room.number and not after.winners else known.since
     same = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
-    values = {"number": after.number, "since": since, "offer": _format_offer(after), "version": known.version + 1}
+    values = {
+        "number": after.number,
+        "since": since,
+        "offer": _format_offer(after),
+        "version": known.version + 1,
+    }
     if connection.execute(same.values(values)).rowcount != 1:
         raise RoomChangedError
     return replace(known, version=known.version + 1, since=since)
@@ -346,7 +393,9 @@ def _advance_game(connection: Connection, known: StoredRoom, table: Table) -> St
 def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
     """Return an earlier game of a room, also if the room has started another since it was read."""
     played = select(rounds.c.game).join(rooms, rooms.c.id == rounds.c.room)
-    before = played.where(rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number)
+    before = played.where(
+        rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number
+    )
     found = connection.execute(before).scalar()
     try:
         return load_game(connection, -1 if found is None else found)
@@ -354,9 +403,15 @@ def load_earlier_game(connection: Connection, known: StoredRoom, number: int) ->
         raise RoomNotFoundError(known.address) from None
 
 
-def _start_game(connection: Connection, identity: int, room: Room, model: StoredGame, since: int) -> StoredGame:
+def _start_game(
+    connection: Connection, identity: int, room: Room, model: StoredGame, since: int
+) -> StoredGame:
     """Start a game in a room, and in a match if it is one; `model` has its players, and its last place in a match."""
-    players = model.seats._replace(seed=randbelow(1_000_000)) if any(model.seats.automatic) else model.seats
+    players = (
+        model.seats._replace(seed=randbelow(1_000_000))
+        if any(model.seats.automatic)
+        else model.seats
+    )
     slot = None if room.best_of is None else _find_slot(connection, room, model, since)
     try:
         game = insert_game(connection, replace(StoredGame.start(room.table, players), slot=slot))
@@ -372,7 +427,9 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
         return model.slot._replace(number=model.slot.number + 1)
     table = room.table
     match = Match(room.best_of or 1, table.game.first)
-    series = Series((GameChoice(table.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    series = Series(
+        (GameChoice(table.book, table.game.rules),), match, table.names, hidden=table.hidden
+    )
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 
@@ -380,7 +437,9 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     check_columns(row, rooms)
     columns = rounds.c.number, games.c.id, games.c.winner, games.c.changed
     played = select(*columns).join(games, games.c.id == rounds.c.game)
-    ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(rounds.c.number)
+    ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(
+        rounds.c.number
+    )
     entries = connection.execute(ours).all()
     current = next((entry for entry in entries if entry.number == row["number"]), None)
     if current is None:
@@ -388,7 +447,9 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     game = load_game(connection, current.id)
     earlier = [entry.winner for entry in entries if entry.number < row["number"]]
     winners = tuple(None if winner is None else winner - 1 for winner in earlier)
-    holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
+    holders = connection.execute(
+        select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"])
+    )
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
     names = game.table.names or get_voice(game.table.book).players
@@ -437,7 +498,9 @@ def _load_class(connection: Connection, identity: int) -> tuple[ClassLink | None
         pairings.c.classroom == row.classroom, pairings.c.number > row.number
     )
     paired = {pupil for pair in connection.execute(later) for pupil in pair} - {None}
-    link = ClassLink(row.classroom, row.code, (row.first in paired, row.second in paired), row.ruling)
+    link = ClassLink(
+        row.classroom, row.code, (row.first in paired, row.second in paired), row.ruling
+    )
     state = "closed" if row.ruling else "paused" if row.paused else "open"
     return link, {"class_state": state, "class_values": json.loads(row.settings)["values"]}
 
@@ -448,7 +511,9 @@ def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:
     return tuple(HintTaken(row.version, row.seat - 1, row.step) for row in rows)
 
 
-def _build_seat(place: int, names: tuple[str, str], game: StoredGame, tokens: tuple[str | None, str | None]) -> Seat:
+def _build_seat(
+    place: int, names: tuple[str, str], game: StoredGame, tokens: tuple[str | None, str | None]
+) -> Seat:
     if game.seats.automatic[place]:
         return Seat("computer", names[place])
     return Seat("free" if tokens[place] is None else "person", names[place])
@@ -458,7 +523,9 @@ def _format_offer(room: Room) -> str | None:
     """Return the column of an offer, or of one that was declined."""
     if room.offer is not None:
         return f"{room.offer.kind} {room.offer.seat + 1}"
-    return None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
+    return (
+        None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
+    )
 
 
 def _parse_offers(text: str) -> tuple[Offer | None, Offer | None]:

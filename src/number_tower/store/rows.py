@@ -98,7 +98,9 @@ class StoredGame:
     """Whether the players saw what every move is worth."""
 
     @classmethod
-    def start(cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False) -> StoredGame:
+    def start(
+        cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False
+    ) -> StoredGame:
         """Return a game that is not stored yet, with all changes made in it so far; they were made now."""
         times = (format_now(),) * (1 + table.version)
         return cls(0, key or token_hex(16), table, seats, times, with_values=with_values)
@@ -175,7 +177,10 @@ def make_player_columns(names: tuple[str, str] | None, seats: Seats) -> dict[str
 
 def make_state_columns(table: Table) -> dict[str, Any]:
     """Return the columns of a game that depend on its moves; the accuracy is reset."""
-    return {**_make_result_columns(table), **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))}
+    return {
+        **_make_result_columns(table),
+        **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2")),
+    }
 
 
 def _make_result_columns(table: Table) -> dict[str, Any]:
@@ -193,7 +198,9 @@ def read_seats(row: Mapping[Any, Any]) -> Seats:
     return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
 
 
-def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
+def read_game(
+    row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
+) -> StoredGame:
     """Make a game of its row and its changes with their times; a ValueError or TypeError says what is damaged."""
     try:
         log = tuple(Change.read(text) for text, _ in changes)
@@ -211,7 +218,9 @@ def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: 
         table = replace(table, log=log, automatic=seats.automatic)
         if any(row[column] != value for column, value in _make_result_columns(table).items()):
             raise ValueError("its changes do not lead to its moves and result")
-        if not table.rulebook.isprintable() or not all(isinstance(seat, str | None) for seat in seats.players):
+        if not table.rulebook.isprintable() or not all(
+            isinstance(seat, str | None) for seat in seats.players
+        ):
             raise ValueError("expected a game and players by name")
         if not all(map(is_timestamp, (row["changed"], *times))):
             raise ValueError("one of its times is none")
@@ -231,7 +240,9 @@ def is_custom(book: Rulebook) -> bool:
 
 def compute_digest(book: Rulebook) -> str:
     """Return what identifies a rule file: its name, its source and its text."""
-    return sha256(f"{book.name}\n{sanitize_text(book.source)}\n".encode() + book.content).hexdigest()
+    return sha256(
+        f"{book.name}\n{sanitize_text(book.source)}\n".encode() + book.content
+    ).hexdigest()
 
 
 def share_rulebook(book: Rulebook) -> Rulebook:
@@ -251,7 +262,11 @@ def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     if row is None:
         return None
     digest = compute_digest(book)
-    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest).with_for_update(read=True, key_share=True)
+    same = (
+        select(rulebooks.c.id)
+        .where(rulebooks.c.digest == digest)
+        .with_for_update(read=True, key_share=True)
+    )
     found: int | None = connection.execute(same).scalar()
     if found is None:
         with suppress(IntegrityError), connection.begin_nested():
@@ -271,7 +286,9 @@ def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | No
     row = connection.execute(select(rulebooks).where(same)).one_or_none()
     if row is None:
         raise StoreError(f"rule file {identity} is missing from the database")
-    with report_damage(f"rule file {identity}", catalogue.CatalogueError, AttributeError, TypeError):
+    with report_damage(
+        f"rule file {identity}", catalogue.CatalogueError, AttributeError, TypeError
+    ):
         return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
 
 
@@ -282,7 +299,11 @@ def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
     """Return the name, source and text of a rule file; None for a game of the catalogue."""
     if not is_custom(book):
         return None
-    return {"name": book.name, "source": sanitize_text(book.source), "content": book.content.decode("utf-8-sig")}
+    return {
+        "name": book.name,
+        "source": sanitize_text(book.source),
+        "content": book.content.decode("utf-8-sig"),
+    }
 
 
 def parse_rulebook(given: object) -> Rulebook | None:
@@ -291,7 +312,10 @@ def parse_rulebook(given: object) -> Rulebook | None:
         return None
     if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
         raise RecordError("rulebook", "expected name, source and content")
-    if not all(isinstance(value, str) for value in given.values()) or sanitize_text(given["source"]) != given["source"]:
+    if (
+        not all(isinstance(value, str) for value in given.values())
+        or sanitize_text(given["source"]) != given["source"]
+    ):
         raise RecordError("rulebook", "expected name, source and content as text")
     return catalogue.parse_rulebook(given["content"].encode(), given["name"], given["source"])
 
@@ -306,11 +330,16 @@ def parse_key(given: object) -> str:
 def parse_seats(players: object, seed: object) -> Seats:
     """Return the players' specifications and seed."""
     if not isinstance(players, list) or len(players) != 2 or not all(map(_is_player, players)):
-        raise RecordError("players", f"expected two, each a level, a program, or null; got {format_value(players)}")
+        raise RecordError(
+            "players",
+            f"expected two, each a level, a program, or null; got {format_value(players)}",
+        )
     if seed is not None and type(seed) is not int:
         raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
     return Seats((players[0], players[1]), seed)
 
 
 def _is_player(given: object) -> bool:
-    return given is None or (isinstance(given, str) and given != "" and sanitize_text(given) == given)
+    return given is None or (
+        isinstance(given, str) and given != "" and sanitize_text(given) == given
+    )

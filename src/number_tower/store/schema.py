@@ -44,7 +44,18 @@ games = Table(
     "games",
     metadata,
     Column("id", Integer, primary_key=True),
-    *_columns(Text, "key", "rulebook", "rules", "player_1", "player_2", "moves", "started", "changed", nullable=False),
+    *_columns(
+        Text,
+        "key",
+        "rulebook",
+        "rules",
+        "player_1",
+        "player_2",
+        "moves",
+        "started",
+        "changed",
+        nullable=False,
+    ),
     Column("first", SmallInteger, nullable=False),
     Column("hidden", Boolean, nullable=False),
     Column("with_values", Boolean, nullable=False, server_default=false()),
@@ -119,7 +130,10 @@ classrooms = Table(
 """Classes: `token` is a digest, the teacher's; `settings` are JSON; `version` counts what is no change of a game."""
 
 teachers = Table(
-    "teachers", metadata, Column("classroom", Integer, primary_key=True), Column("browser", Text, primary_key=True)
+    "teachers",
+    metadata,
+    Column("classroom", Integer, primary_key=True),
+    Column("browser", Text, primary_key=True),
 )
 """The browsers that hold the rights of a class's teacher, as digests of their secrets."""
 

@@ -70,7 +70,9 @@ def survey_seats(
     by_token: dict[SeatKey, str] = {}
     useful_tokens: set[str] = set()
     at_addresses = select(rooms.c.address, seats).join(seats, seats.c.room == rooms.c.id)
-    for row in connection.execute(at_addresses.where(rooms.c.address.in_([*tokens]))) if tokens else ():
+    for row in (
+        connection.execute(at_addresses.where(rooms.c.address.in_([*tokens]))) if tokens else ()
+    ):
         held = room_store.match_digest(row.token, [digest_secret(tokens[row.address])])
         if held and row.browser != digest_secret(browser):
             by_token[row.room, row.seat] = row.token
@@ -80,14 +82,24 @@ def survey_seats(
     rows = connection.execute(of_others).all() if digests else ()
     by_browser = {(row.room, row.seat): row.token for row in rows}
     useful = {row.browser for row in rows}
-    empty = {secret for secret, digest in digests.items() if digest not in useful} if len(rows) < MAX_MOVED else set()
+    empty = (
+        {secret for secret, digest in digests.items() if digest not in useful}
+        if len(rows) < MAX_MOVED
+        else set()
+    )
     in_class = find_class_holders(connection, others) if others else set()
     return SeatSurvey(
-        by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty - in_class), frozenset(in_class)
+        by_token,
+        by_browser,
+        frozenset(tokens) - useful_tokens,
+        frozenset(empty - in_class),
+        frozenset(in_class),
     )
 
 
-def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, str]) -> dict[int, str]:
+def move_seats(
+    connection: Connection, browser: str, to_move: Mapping[SeatKey, str]
+) -> dict[int, str]:
     """Let a browser hold seats by its own secret; return the tags of their rooms.
 
     A seat that was handed over meanwhile has another token, and is not moved. The version of each room is
@@ -95,7 +107,9 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
     """
     moved = set()
     for (room, seat), token in sorted(to_move.items()):
-        own = update(seats).where(seats.c.room == room, seats.c.seat == seat, seats.c.token == token)
+        own = update(seats).where(
+            seats.c.room == room, seats.c.seat == seat, seats.c.token == token
+        )
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
             moved.add(room)
     return room_store.raise_versions(connection, moved)
@@ -119,7 +133,9 @@ def require_seats(known: StoredRoom, credentials: Credentials | str | None) -> f
     """Return the seats that credentials hold, to move them; spectators are refused."""
     held = known.find_seats(credentials)
     if not held:
-        raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
+        raise RoomError(
+            "not_yours", "you are watching this game, so there is no seat to move to another device"
+        )
     return held
 
 
@@ -131,8 +147,12 @@ def hand_over(
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
     tokens, browsers = Credentials.coerce(credentials).digests
-    still_held = _update_seats(known, held).where(or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers)))
-    if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(held):
+    still_held = _update_seats(known, held).where(
+        or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers))
+    )
+    if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(
+        held
+    ):
         raise RoomChangedError
     return known, code
 
@@ -150,10 +170,15 @@ def take_over(
     )
     held = [seat - 1 for seat in connection.execute(meant.with_for_update()).scalars()]
     if not held:
-        raise RoomError("not_now", "this link was already used, or is too old; make a new one on the other device")
+        raise RoomError(
+            "not_now",
+            "this link was already used, or is too old; make a new one on the other device",
+        )
     token = token_urlsafe(32)
     connection.execute(
-        _update_seats(known, held).values(**room_store.make_holder_columns(token, browser), code=None, until=None)
+        _update_seats(known, held).values(
+            **room_store.make_holder_columns(token, browser), code=None, until=None
+        )
     )
     room_store.raise_version(connection, known, known.room)
     return _announce_holder(connection, known), token
@@ -166,4 +191,6 @@ def _announce_holder(connection: Connection, known: StoredRoom) -> StoredRoom:
 
 
 def _update_seats(known: StoredRoom, held: Collection[int]) -> Update:
-    return update(seats).where(seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held]))
+    return update(seats).where(
+        seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held])
+    )

@@ -30,14 +30,21 @@ def reserve_code(connection: Connection, target: CodeTarget) -> str:
         code = find_code(connection, target)
         if code is not None:
             return code
-        with suppress(IntegrityError), connection.begin_nested():  # another process may have just taken the code
-            connection.execute(insert(short_codes).values(code=make_code(SystemRandom()), **target._asdict()))
+        with (
+            suppress(IntegrityError),
+            connection.begin_nested(),
+        ):  # another process may have just taken the code
+            connection.execute(
+                insert(short_codes).values(code=make_code(SystemRandom()), **target._asdict())
+            )
     raise StoreError("no short code is free")
 
 
 def find_code(connection: Connection, target: CodeTarget) -> str | None:
     """Return the code of a room or a class; None if it has none."""
-    code: str | None = connection.execute(select(short_codes.c.code).where(_leads_to(target))).scalar()
+    code: str | None = connection.execute(
+        select(short_codes.c.code).where(_leads_to(target))
+    ).scalar()
     return code
 
 

@@ -12,7 +12,19 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal, or_, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from number_tower.coach.review import Accuracy, review
 from number_tower.game import Game
@@ -154,9 +166,13 @@ def list_names(connection: Connection) -> list[str]:
     """Return the names of all who played a game or solved a puzzle, those who played most first."""
     names: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
-        for (player, _), statistics in _summarize_players(connection, _count_sides(connection, None)).items():
+        for (player, _), statistics in _summarize_players(
+            connection, _count_sides(connection, None)
+        ).items():
             names.setdefault(player, statistics.name)
-        for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
+        for row in connection.execute(
+            select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)
+        ):
             if row.player is not None:
                 names.setdefault(row.player, row.name)
         if not all(isinstance(name, str) for name in names.values()):
@@ -169,8 +185,13 @@ def list_names(connection: Connection) -> list[str]:
 
 def _select_side(place: int) -> Select[Any]:
     """Return the query for one seat of every game: who played there, and the result."""
-    own = (games.c[f"{name}_{place}"].label(name) for name in ("player", "name", "seat", "mattered", "kept"))
-    result = case((games.c.winner == place, "won"), (games.c.winner.is_not(None), "lost"), else_="drawn")
+    own = (
+        games.c[f"{name}_{place}"].label(name)
+        for name in ("player", "name", "seat", "mattered", "kept")
+    )
+    result = case(
+        (games.c.winner == place, "won"), (games.c.winner.is_not(None), "lost"), else_="drawn"
+    )
     return select(
         games.c.id,
         games.c.changed,
@@ -201,7 +222,9 @@ def _count_sides(connection: Connection, player: str | None) -> Sequence[Row[Any
         func.max(sides.changed).label("changed"),
         func.max(sides.id).label("last"),
     ).group_by(*columns)
-    return connection.execute(query if player is None else query.where(sides.player == player)).all()
+    return connection.execute(
+        query if player is None else query.where(sides.player == player)
+    ).all()
 
 
 def _sum_results(
@@ -217,7 +240,9 @@ def _sum_results(
     played: Counter[str] = Counter()
     among_computers = 0
     for row in rows:
-        once = row.games if player is not None or row.place == 1 else 0  # of all, both seats of a game are here
+        once = (
+            row.games if player is not None or row.place == 1 else 0
+        )  # of all, both seats of a game are here
         among_computers += 0 if row.has_person else once
         if not row.has_person and player is None:
             continue
@@ -239,18 +264,24 @@ def _make_tally(row: Row[Any]) -> Tally:
     return Tally() if row.reason is None else Tally(**{row.result: row.games})
 
 
-def _find_streak(connection: Connection, mine: ColumnElement[bool], player: str | None, players: _Players) -> Streak:
+def _find_streak(
+    connection: Connection, mine: ColumnElement[bool], player: str | None, players: _Players
+) -> Streak:
     """Find the longest row of wins, in the order in which games ended; of equals, the first."""
     query = select(_SIDES.c.player, _SIDES.c.result).where(_SIDES.c.reason.is_not(None), mine)
     runs: Counter[str] = Counter()
     best, by = 0, None
-    for who, result in connection.execute(query.order_by(_SIDES.c.changed, _SIDES.c.id, _SIDES.c.place)):
+    for who, result in connection.execute(
+        query.order_by(_SIDES.c.changed, _SIDES.c.id, _SIDES.c.place)
+    ):
         runs[who] = runs[who] + 1 if result == "won" else 0
         if runs[who] > best:
             best, by = runs[who], who
     if by is None:
         return Streak()
-    return Streak(best, _find_name(connection, by, players) or by, 0 if player is None else runs[player])
+    return Streak(
+        best, _find_name(connection, by, players) or by, 0 if player is None else runs[player]
+    )
 
 
 # Players -------------------------------------------------------------------------------------------------------------
@@ -262,10 +293,17 @@ def _summarize_players(connection: Connection, sides: Sequence[Row[Any]]) -> _Pl
     for row in sides:
         rows[row.player, _classify_player(row.seat)].append(row)
     found = {key: _summarize_player(connection, key[1], parts) for key, parts in rows.items()}
-    return dict(sorted(found.items(), key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0])))
+    return dict(
+        sorted(
+            found.items(),
+            key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0]),
+        )
+    )
 
 
-def _summarize_player(connection: Connection, kind: PlayerKind, rows: list[Row[Any]]) -> PlayerStatistics:
+def _summarize_player(
+    connection: Connection, kind: PlayerKind, rows: list[Row[Any]]
+) -> PlayerStatistics:
     return PlayerStatistics(
         _find_display_name(connection, max(rows, key=lambda row: (row.changed, row.last))),
         kind,
@@ -298,14 +336,21 @@ def _find_name(connection: Connection, player: str, players: _Players) -> str | 
     for (known, _), statistics in players.items():
         if known == player:
             return statistics.name
-    last = select(puzzles.c.name).where(puzzles.c.player == player).order_by(puzzles.c.id.desc()).limit(1)
+    last = (
+        select(puzzles.c.name)
+        .where(puzzles.c.player == player)
+        .order_by(puzzles.c.id.desc())
+        .limit(1)
+    )
     return connection.execute(last).scalar()
 
 
 # Over time -----------------------------------------------------------------------------------------------------------
 
 
-def _compute_periods(connection: Connection, mine: ColumnElement[bool]) -> tuple[PeriodKind, tuple[Period, ...]]:
+def _compute_periods(
+    connection: Connection, mine: ColumnElement[bool]
+) -> tuple[PeriodKind, tuple[Period, ...]]:
     """Return the accuracy by month, or by quarter or year if those are too many; within one month, by games."""
     months = _sum_by(connection, mine, func.substr(_SIDES.c.changed, 1, 7))
     if len(months) > 1:
@@ -320,13 +365,23 @@ def _compute_periods(connection: Connection, mine: ColumnElement[bool]) -> tuple
     )
 
 
-def _sum_by(connection: Connection, mine: ColumnElement[bool], key: ColumnElement[Any]) -> list[Period]:
+def _sum_by(
+    connection: Connection, mine: ColumnElement[bool], key: ColumnElement[Any]
+) -> list[Period]:
     """Add up the judged games that have the same key."""
     columns = select(key.label("key"), _SIDES.c.id, _SIDES.c.kept, _SIDES.c.mattered)
     judged = columns.where(mine, (_SIDES.c.mattered + _SIDES.c.kept).is_not(None)).subquery().c
-    sums = select(judged.key, func.count(judged.id.distinct()), func.sum(judged.kept), func.sum(judged.mattered))
+    sums = select(
+        judged.key,
+        func.count(judged.id.distinct()),
+        func.sum(judged.kept),
+        func.sum(judged.mattered),
+    )
     rows = connection.execute(sums.group_by(judged.key).order_by(judged.key))
-    return [Period(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
+    return [
+        Period(str(label), number, Accuracy(int(kept), int(mattered)))
+        for label, number, kept, mattered in rows
+    ]
 
 
 def _format_range(first: int, last: int) -> str:
@@ -335,7 +390,9 @@ def _format_range(first: int, last: int) -> str:
 
 _LABELS: dict[PeriodKind, Callable[[str], str]] = {
     "month": str,
-    "quarter": lambda month: f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month,
+    "quarter": lambda month: (
+        f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month
+    ),
     "year": lambda month: month[:4],
 }
 
@@ -343,7 +400,11 @@ _LABELS: dict[PeriodKind, Callable[[str], str]] = {
 def _merge_periods(months: list[Period], label: Callable[[str], str]) -> tuple[Period, ...]:
     groups = [(name, [*some]) for name, some in groupby(months, lambda month: label(month.label))]
     return tuple(
-        Period(name, sum(period.games for period in some), _add_accuracies(period.accuracy for period in some))
+        Period(
+            name,
+            sum(period.games for period in some),
+            _add_accuracies(period.accuracy for period in some),
+        )
         for name, some in groups
     )
 
@@ -356,7 +417,9 @@ def _add_accuracies(some: Iterable[Accuracy]) -> Accuracy:
 
 
 def _count_puzzles(connection: Connection, player: str | None) -> tuple[PuzzleStatistics, ...]:
-    query = select(puzzles.c.grade, puzzles.c.result, func.count()).group_by(puzzles.c.grade, puzzles.c.result)
+    query = select(puzzles.c.grade, puzzles.c.result, func.count()).group_by(
+        puzzles.c.grade, puzzles.c.result
+    )
     if player is not None:
         query = query.where(puzzles.c.player == player)
     found: dict[int, dict[str, int]] = defaultdict(dict)
@@ -396,13 +459,20 @@ def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int,
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:
-    return games.c.mattered_1.is_(None), *GameFilter(player=player, result="finished").make_conditions()
+    return games.c.mattered_1.is_(None), *GameFilter(
+        player=player, result="finished"
+    ).make_conditions()
 
 
 def _load_unjudged(store: Store, player: str | None) -> Iterator[Any]:
     """Give the games to be judged, with a transaction for each batch, so that writers do not wait."""
     columns = (games.c.id, games.c.version, games.c.rules, games.c.first, games.c.moves)
-    query = select(*columns).where(*_make_unjudged_conditions(player)).order_by(games.c.id.desc()).limit(BATCH)
+    query = (
+        select(*columns)
+        .where(*_make_unjudged_conditions(player))
+        .order_by(games.c.id.desc())
+        .limit(BATCH)
+    )
     rows = None
     while rows is None or len(rows) == BATCH:
         earlier = () if rows is None else (games.c.id < rows[-1].id,)
@@ -415,7 +485,11 @@ def _load_unjudged(store: Store, player: str | None) -> Iterator[Any]:
 def _compute_accuracy(rules: str, first: int, moves: str) -> tuple[Accuracy, Accuracy] | None:
     """Judge a game; None if it is damaged. It is cached since the same short games are played again and again."""
     try:
-        game = Game(Rules.read(json.loads(rules)), first - 1, tuple(int(move) for move in moves.split(",") if move))
+        game = Game(
+            Rules.read(json.loads(rules)),
+            first - 1,
+            tuple(int(move) for move in moves.split(",") if move),
+        )
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     return review(game, seconds=SECONDS_PER_POSITION).accuracy
@@ -430,5 +504,7 @@ def _save(store: Store, found: list[tuple[Any, tuple[Accuracy, Accuracy]]]) -> N
         for row, (one, other) in found:
             same = update(games).where(games.c.id == row.id, games.c.version == row.version)
             kept = {"kept_1": one.kept, "kept_2": other.kept}
-            connection.execute(same.values(mattered_1=one.mattered, mattered_2=other.mattered, **kept))
+            connection.execute(
+                same.values(mattered_1=one.mattered, mattered_2=other.mattered, **kept)
+            )
     found.clear()

@@ -68,7 +68,9 @@ class ImportResult(NamedTuple):
 # Out -----------------------------------------------------------------------------------------------------------------
 
 
-def export_games(connection: Connection, wanted: GameFilter) -> Iterator[ExportedLine | DamagedEntry]:
+def export_games(
+    connection: Connection, wanted: GameFilter
+) -> Iterator[ExportedLine | DamagedEntry]:
     """Give a line for each game that matches a filter; without any filter, also for each attempt at a puzzle."""
     for game in load_matching_games(connection, wanted):
         if isinstance(game, DamagedEntry):
@@ -83,7 +85,9 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
-                    puzzle = json.format_document({"number_tower": json.FORMAT, "puzzle": attempt._asdict()})
+                    puzzle = json.format_document(
+                        {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
+                    )
                     yield ExportedLine(puzzle, is_game=False)
             except StoreError as damaged:
                 yield DamagedEntry(number, str(damaged))
@@ -129,7 +133,9 @@ def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
                 results[result := _store_entry(connection, entry)] += 1
                 if result == "differs":
                     differ.append(number)
-    return ImportResult(results["new"], results["continued"], results["known"], tuple(differ), results["puzzle"])
+    return ImportResult(
+        results["new"], results["continued"], results["known"], tuple(differ), results["puzzle"]
+    )
 
 
 def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | PuzzleAttempt]]:
@@ -158,10 +164,14 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
         raise RecordError(f"kept.{_MARK}", "expected true, or no such key")
     book = rows.parse_rulebook(kept["rulebook"])
     table = json.read_document(content, book)
-    if (book is not None and table.book is not book) or table.book.find_options(table.game.rules) is None:
+    if (book is not None and table.book is not book) or table.book.find_options(
+        table.game.rules
+    ) is None:
         raise RecordError("kept.rulebook", "expected the rule file of this game")
     game = _parse_game(table, kept)
-    return ImportedGame(game, None if kept["match"] is None else matches.parse_match(kept["match"], game.table))
+    return ImportedGame(
+        game, None if kept["match"] is None else matches.parse_match(kept["match"], game.table)
+    )
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
@@ -210,11 +220,19 @@ def _make_key(text: str, seen: Counter[str]) -> str:
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
     log = _parse_log(table, kept["log"])
     times = kept["times"]
-    if not isinstance(times, list) or len(times) != len(log) + 1 or not all(map(rows.is_timestamp, times)):
-        raise RecordError("kept.times", "expected when the game began, and when each change was made")
+    if (
+        not isinstance(times, list)
+        or len(times) != len(log) + 1
+        or not all(map(rows.is_timestamp, times))
+    ):
+        raise RecordError(
+            "kept.times", "expected when the game began, and when each change was made"
+        )
     seats = rows.parse_seats(kept["players"], kept["seed"])
     table = replace(table, log=log, automatic=seats.automatic)
-    return StoredGame(0, rows.parse_key(kept["key"]), table, seats, tuple(times), with_values=_MARK in kept)
+    return StoredGame(
+        0, rows.parse_key(kept["key"]), table, seats, tuple(times), with_values=_MARK in kept
+    )
 
 
 def _parse_log(table: Table, given: object) -> tuple[Change, ...]:
@@ -241,6 +259,10 @@ def _apply_change(table: Table, change: Change) -> Table:
             moves = replay_moves((*table.log, change))
             if table.declared is not None:
                 raise TableError("nothing can be undone after the end of the game")
-            return replace(table, game=Game(table.game.rules, table.game.first, moves), log=(*table.log, change))
+            return replace(
+                table,
+                game=Game(table.game.rules, table.game.first, moves),
+                log=(*table.log, change),
+            )
         case declaration:
             return table.declare(declaration, change.number)

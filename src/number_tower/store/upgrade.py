@@ -43,13 +43,23 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
         with begin_snapshot(engine) as connection:
             version = check_version(read_version(connection), location)
     if version != NEWEST and location.file is None:
-        problem = "has no tables for games yet" if version is None else f"has an older version ({version})"
+        problem = (
+            "has no tables for games yet"
+            if version is None
+            else f"has an older version ({version})"
+        )
         raise StoreError(f"the database {location.name} {problem}; to upgrade it: tower db upgrade")
     if version != NEWEST:
         upgrade(engine, location)
     if location.file is not None:
-        with translate_errors(location.name), closing(engine.raw_connection()) as raw, suppress(sqlite3.Error):
-            raw.cursor().execute("PRAGMA journal_mode = WAL")  # readers and a writer do not wait for each other
+        with (
+            translate_errors(location.name),
+            closing(engine.raw_connection()) as raw,
+            suppress(sqlite3.Error),
+        ):
+            raw.cursor().execute(
+                "PRAGMA journal_mode = WAL"
+            )  # readers and a writer do not wait for each other
 
 
 def _create_file(engine: Engine, file: str) -> None:
@@ -65,7 +75,9 @@ def _create_file(engine: Engine, file: str) -> None:
         create_private(file)
 
 
-def upgrade(engine: Engine, location: Location, backup: BackupChoice = None) -> tuple[str | None, str]:
+def upgrade(
+    engine: Engine, location: Location, backup: BackupChoice = None
+) -> tuple[str | None, str]:
     """Bring a database to the newest version, once even if several try; return its version before and after."""
     with translate_errors(location.name, OSError):
         if location.file is not None:
@@ -81,7 +93,9 @@ def upgrade(engine: Engine, location: Location, backup: BackupChoice = None) -> 
     return version, NEWEST
 
 
-def _migrate_with_backup(connection: Connection, location: Location, version: str, backup: BackupChoice) -> None:
+def _migrate_with_backup(
+    connection: Connection, location: Location, version: str, backup: BackupChoice
+) -> None:
     """Make a backup, then migrate; if that fails, nothing was changed, and the backup is removed again."""
     from number_tower.store.backup import back_up_before_upgrade  # noqa: PLC0415 - only when a database is upgraded
 
@@ -93,7 +107,12 @@ def _migrate_with_backup(connection: Connection, location: Location, version: st
             made.unlink(missing_ok=True)
         raise
     if made is not None:
-        _LOG.info("the database %s was upgraded to version %s; backup: %s", location.name, NEWEST, format_path(made))
+        _LOG.info(
+            "the database %s was upgraded to version %s; backup: %s",
+            location.name,
+            NEWEST,
+            format_path(made),
+        )
 
 
 def migrate(connection: Connection, version: str) -> None:

@@ -72,7 +72,9 @@ class TowerApp(App[str]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (22, "-high"), (40, "-tall")]  # noqa: RUF012 - likewise
 
     def __init__(
-        self, settings: AppSettings = DEFAULTS, first: Callable[[TowerApp], Screen[None]] | None = None
+        self,
+        settings: AppSettings = DEFAULTS,
+        first: Callable[[TowerApp], Screen[None]] | None = None,
     ) -> None:
         super().__init__(ansi_color=True)  # the terminal's own, and none of them with NO_COLOR
         self.settings = settings
@@ -107,7 +109,9 @@ class TowerApp(App[str]):
                 if hasattr(signal, name):
                     loop.add_signal_handler(getattr(signal, name), self.action_leave)
             leave = partial(loop.call_soon_threadsafe, self.action_leave)
-            threading.Thread(target=_call_at_hangup, args=(leave,), name="hangup", daemon=True).start()
+            threading.Thread(
+                target=_call_at_hangup, args=(leave,), name="hangup", daemon=True
+            ).start()
 
     def action_leave(self) -> None:
         """Leave the app; everything that was shown is saved already."""
@@ -159,7 +163,9 @@ class TowerApp(App[str]):
         autosave = None if database is None else Autosave(database, opponents, saved)
         return GameSession(seat_players(saved.table, opponents), opponents, autosave)
 
-    def create_course(self, series: Series, specs: Specs, saved: StoredMatch | None = None) -> MatchCourse:
+    def create_course(
+        self, series: Series, specs: Specs, saved: StoredMatch | None = None
+    ) -> MatchCourse:
         """Return the course of a match, new or saved."""
         stored = None if saved is None else saved.seats.seed
         seed = SystemRandom().randrange(1_000_000) if stored is None else stored

@@ -147,11 +147,15 @@ class BoardScreen(ChoiceScreen):
     async def _show_table(self) -> None:
         table = self.table
         self.query_one(TowerView).show_table(table, self.names)
-        self._set_text("#heading", f"{table.book.title}{' (with values)' if self._with_values else ''}")
+        self._set_text(
+            "#heading", f"{table.book.title}{' (with values)' if self._with_values else ''}"
+        )
         self._set_text("#score", format_score(self.session, counted=self._counted))
         self._set_text("#turn", format_turn(self.session))
         self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
-        self.query_one(LogPanel).show_lines(list_messages(self.session, coin_tossed=self._coin_tossed))
+        self.query_one(LogPanel).show_lines(
+            list_messages(self.session, coin_tossed=self._coin_tossed)
+        )
         tray, ending = self.query_one(Tray), self.query_one(EndingChoices)
         tray.display = table.outcome is None
         if table.outcome is None:
@@ -169,7 +173,9 @@ class BoardScreen(ChoiceScreen):
 
     def _focus_tray(self) -> None:
         """Focus a block that can be placed, unless one has the focus."""
-        placeable = [block for block in self.query(BlockChoice) if not block.has_class("unplaceable")]
+        placeable = [
+            block for block in self.query(BlockChoice) if not block.has_class("unplaceable")
+        ]
         if self.active and placeable and self.focused not in placeable:
             placeable[0].focus()
 
@@ -224,7 +230,9 @@ class BoardScreen(ChoiceScreen):
     async def _save(self, table: Table, remark: str = "") -> None:
         """Save a table in a thread, and show it only then."""
         try:
-            news = [make_sentence(each) for each in await asyncio.to_thread(self.session.save, table)]
+            news = [
+                make_sentence(each) for each in await asyncio.to_thread(self.session.save, table)
+            ]
         except StaleError:
             news = ["This game was continued elsewhere. This is how it stands now."]
         await self._show_change(" ".join(filter(None, [remark, *news])))
@@ -267,21 +275,27 @@ class BoardScreen(ChoiceScreen):
 
     @on(Searching)
     def _show_thinking(self, event: Searching) -> None:
-        self._set_text("#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)")
+        self._set_text(
+            "#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)"
+        )
 
     # Commands ---------------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say whether a key does something now: after the end there is nothing to be hinted at or given up."""
         over = self.table.outcome is not None
-        return not (over and action in {"hint", "why", "resign", "values"}) and super().check_action(action, parameters)
+        return not (
+            over and action in {"hint", "why", "resign", "values"}
+        ) and super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         """Take back the last move of a person."""
         if self._busy:
             return
         if not self.table.may_undo:
-            self.coach.show_message(self.session.voice.refuse(self.table, "undo", "undo").text.strip())
+            self.coach.show_message(
+                self.session.voice.refuse(self.table, "undo", "undo").text.strip()
+            )
         elif self._counted and self.session.course is not None:
             self.coach.show_message("The result is counted already, so it cannot be undone.")
         else:
@@ -297,7 +311,9 @@ class BoardScreen(ChoiceScreen):
             if answer == "y" and self.active:
                 self._commit(self.table.declare("resigned", self.table.game.to_move))
 
-        self.app.push_screen(AskScreen(f"Give up this game? {other} wins then.", {"n": "no", "y": "yes"}), resign)
+        self.app.push_screen(
+            AskScreen(f"Give up this game? {other} wins then.", {"n": "no", "y": "yes"}), resign
+        )
 
     def action_rules(self) -> None:
         """Show the rules, and the keys."""
@@ -324,12 +340,16 @@ class BoardScreen(ChoiceScreen):
     def action_why(self) -> None:
         """Give the reason for or against the block with the focus, or for the best move."""
         if self.active and not self._busy:
-            self.coach.give_reason(self.table, self.focused.number if isinstance(self.focused, BlockChoice) else None)
+            self.coach.give_reason(
+                self.table, self.focused.number if isinstance(self.focused, BlockChoice) else None
+            )
 
     def action_values(self) -> None:
         """Show what each move is worth, in this game from now on; or hide it again."""
         if self.table.hidden:
-            self.coach.show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
+            self.coach.show_message(
+                self.session.voice.refuse(self.table, "hint", "values").text.strip()
+            )
         elif self.table.outcome is None:
             self._with_values, self._values = not self._with_values, {}
             self.run_worker(self._show_table())

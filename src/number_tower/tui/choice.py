@@ -45,7 +45,9 @@ class Choice(Widget, can_focus=True):
             """The choice that was made."""
             return self.choice
 
-    def __init__(self, text: Content | str, value: object = None, *, key: str = "", classes: str = "") -> None:
+    def __init__(
+        self, text: Content | str, value: object = None, *, key: str = "", classes: str = ""
+    ) -> None:
         super().__init__(classes=classes)
         self.value = value
         self.key = key
@@ -118,7 +120,11 @@ class ChoiceScreen(TowerScreen):
 
     def action_move_focus(self, direction: str) -> None:
         """Move the focus to the nearest choice in a direction; scroll where there is none."""
-        choices = [each for each in self.query(Choice) if each.display and each.region.area and each.focusable]
+        choices = [
+            each
+            for each in self.query(Choice)
+            if each.display and each.region.area and each.focusable
+        ]
         if self.focused is None or not self.focused.region.area:
             if choices:
                 choices[0].focus()
@@ -151,7 +157,12 @@ class ChoiceScreen(TowerScreen):
         if self.focused is not None and not isinstance(self.focused, Choice):
             return
         for choice in self.query(Choice):
-            if choice.key and choice.key == event.character and choice.display and not choice.disabled:
+            if (
+                choice.key
+                and choice.key == event.character
+                and choice.display
+                and not choice.disabled
+            ):
                 event.stop()
                 choice.action_choose()
                 return

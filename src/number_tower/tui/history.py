@@ -19,7 +19,12 @@ from textual.content import Content
 from textual.widgets import DataTable, Footer, Input, Static
 
 from number_tower.match import Tally
-from number_tower.session.saved_games import format_local_time, format_result, get_player_names, label_game
+from number_tower.session.saved_games import (
+    format_local_time,
+    format_result,
+    get_player_names,
+    label_game,
+)
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
@@ -101,7 +106,11 @@ class HistoryScreen(TowerScreen):
         for key, game in self._games.items():
             row = format_row(game)
             if all(word in " ".join(row).lower() for word in words):
-                cells = row if wide else ("\n".join(row[:2]), "\n".join(row[2 : 4 if room > NARROW else 3]))
+                cells = (
+                    row
+                    if wide
+                    else ("\n".join(row[:2]), "\n".join(row[2 : 4 if room > NARROW else 3]))
+                )
                 self._list.add_row(*map(Text, (key, *cells)), height=1 if wide else None, key=key)
         self._list.move_cursor(row=cursor)
         empty = "No game matches." if self._games else "No games are saved yet."
@@ -202,7 +211,9 @@ def format_statistics(found: Statistics, width: int) -> Content:
     """Write the statistics: players, games, the best streak, and puzzles."""
     best, by, _ = found.streak
     parts = [
-        Content(f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished."),
+        Content(
+            f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished."
+        ),
         _format_table(
             width,
             ("player", "games", "won", "drawn", "lost", "right"),
@@ -221,7 +232,10 @@ def format_statistics(found: Statistics, width: int) -> Content:
             width,
             ("puzzles", "tried", "right", "wrong", "skipped"),
             [
-                (f"grade {each.grade}", *map(str, (each.tried, each.right, each.wrong, each.skipped)))
+                (
+                    f"grade {each.grade}",
+                    *map(str, (each.tried, each.right, each.wrong, each.skipped)),
+                )
                 for each in found.puzzles
             ],
         ),
@@ -245,7 +259,12 @@ def _format_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]
     apart = "  " if first + sum(others) + 2 * len(others) <= width else " "
     first = min(first, max(width - sum(others) - len(apart) * len(others), 4))
     lines = [
-        apart.join((_fit(row[0], first), *(cell.rjust(size) for cell, size in zip(row[1:], others, strict=True))))
+        apart.join(
+            (
+                _fit(row[0], first),
+                *(cell.rjust(size) for cell, size in zip(row[1:], others, strict=True)),
+            )
+        )
         for row in (heads, *rows)
     ]
     return Content("\n").join([Content.styled(lines[0], "bold"), *map(Content, lines[1:])])
@@ -253,4 +272,6 @@ def _format_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]
 
 def _fit(text: str, width: int) -> str:
     """Cut or fill a text to a width."""
-    return set_cell_size(text if cell_len(text) <= width else f"{chop_cells(text, width - 1)[0]}…", width)
+    return set_cell_size(
+        text if cell_len(text) <= width else f"{chop_cells(text, width - 1)[0]}…", width
+    )

@@ -40,8 +40,12 @@ class Entry(NamedTuple):
 
 
 SCREENS = {
-    "puzzle": Entry("p", "Today's puzzle", "find the only move that wins", ("question", "PuzzleScreen")),
-    "learn": Entry("l", "Learn", "the rules, three positions, and a first game", ("question", "LearnScreen")),
+    "puzzle": Entry(
+        "p", "Today's puzzle", "find the only move that wins", ("question", "PuzzleScreen")
+    ),
+    "learn": Entry(
+        "l", "Learn", "the rules, three positions, and a first game", ("question", "LearnScreen")
+    ),
     "history": Entry("h", "History", "the games you played", ("history", "HistoryScreen")),
     "stats": Entry("s", "Stats", "your results, accuracy and puzzles", ("history", "StatsScreen")),
     "levels": Entry("v", "Levels", "how the computer plays", ("pages", "LevelsScreen")),
@@ -108,7 +112,9 @@ class HomeScreen(ChoiceScreen):
     def _show_titles(self) -> None:
         """Show the title of each section that has something to choose."""
         for grid in self.query(ItemGrid):
-            self.query_one(f"#{grid.id}-title").display = any(choice.display for choice in grid.query(Choice))
+            self.query_one(f"#{grid.id}-title").display = any(
+                choice.display for choice in grid.query(Choice)
+            )
 
     async def _show_unfinished(self, found: Unfinished) -> None:
         listing, grid = _load("session.saved_games"), self.query_one("#unfinished")
@@ -154,7 +160,9 @@ class HomeScreen(ChoiceScreen):
         elif isinstance(value, Unfinished):
             start = _load("tui.start")
             resume = start.open_saved_match if value.match else start.open_saved_game
-            self.app.run_worker(resume(self.tower, value.match or value.games[0]), group="resume", exclusive=True)
+            self.app.run_worker(
+                resume(self.tower, value.match or value.games[0]), group="resume", exclusive=True
+            )
         elif isinstance(value, str):
             module, name = SCREENS[value].screen
             self.app.push_screen(getattr(_load(f"tui.{module}"), name)())
@@ -164,7 +172,9 @@ def _find_unfinished(database: GameDatabase) -> Unfinished:
     listing = _load("session.saved_games")
 
     def look_up(opened: Store) -> Unfinished:
-        return Unfinished(listing.list_unfinished(opened, _MOST_UNFINISHED), listing.find_open_match(opened))
+        return Unfinished(
+            listing.list_unfinished(opened, _MOST_UNFINISHED), listing.find_open_match(opened)
+        )
 
     return database.find(look_up) or Unfinished(())
 

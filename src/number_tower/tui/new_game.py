@@ -30,7 +30,11 @@ Value = TypeVar("Value")
 
 STARTERS: dict[First, str] = {1: "you", 2: "the opponent", "random": "a coin toss decides"}
 LENGTHS = {1: "one game", 3: "a match, best of 3", 5: "a match, best of 5", 7: "a match, best of 7"}
-_LABELS = {"target": "Target height", "blocks": "Blocks, such as 1-5", "opening": "Openings, such as 1-5"}
+_LABELS = {
+    "target": "Target height",
+    "blocks": "Blocks, such as 1-5",
+    "opening": "Openings, such as 1-5",
+}
 _PERSON = "a person"
 
 
@@ -54,7 +58,9 @@ class NewGameScreen(ChoiceScreen):
             yield Static("", id="rules", classes="about")
             yield Static("Against whom? Choose one to start.", classes="section")
             with ItemGrid(min_column_width=36):
-                yield Choice(Content.assemble((_PERSON, "bold"), ": two at this keyboard"), _PERSON, key="1")
+                yield Choice(
+                    Content.assemble((_PERSON, "bold"), ": two at this keyboard"), _PERSON, key="1"
+                )
                 for number, level in enumerate(LEVELS.values(), 2):
                     text = Content.assemble((level.name, "bold"), f": {level.about}")
                     yield Choice(text, level.name, key=f"{number}")
@@ -131,9 +137,13 @@ class NewGameScreen(ChoiceScreen):
 
     def _start(self, opponent: str) -> None:
         """Start the game, or say which option is wrong."""
-        given = {option.id: option.value.strip() for option in self.query(Input) if option.value.strip()}
+        given = {
+            option.id: option.value.strip() for option in self.query(Input) if option.value.strip()
+        }
         try:
-            choice = catalogue.choose(self._book, read_options(given), hidden=self._hidden, first=self._first)
+            choice = catalogue.choose(
+                self._book, read_options(given), hidden=self._hidden, first=self._first
+            )
         except (CatalogueError, RulesError) as error:
             self.query_one("#problem", Static).update(Content(make_sentence(str(error))))
             self.query_one("#problem").scroll_visible()
@@ -149,14 +159,22 @@ def create_session(app: TowerApp, choice: GameChoice, specs: Specs, best_of: int
         return app.create_session(choice, specs)
     opponents = app.create_opponents(specs)
     person, people = app.settings.name, get_voice(choice.book).players
-    names = None if opponents is None else opponents.choose_names(people if person is None else (person, person))
+    names = (
+        None
+        if opponents is None
+        else opponents.choose_names(people if person is None else (person, person))
+    )
     series = Series((choice,), Match(best_of, choice.first), names, hidden=choice.hidden)
     return app.create_course(series, specs).open_session()
 
 
 def read_options(given: dict[str | None, str]) -> dict[str, object]:
     """Return the options of the rules as they were typed: a target is a number."""
-    return {key: int(text) if key == "target" and text.isdecimal() else text for key, text in given.items() if key}
+    return {
+        key: int(text) if key == "target" and text.isdecimal() else text
+        for key, text in given.items()
+        if key
+    }
 
 
 def _follow(values: list[Value], value: Value) -> Value:

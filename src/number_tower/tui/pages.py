@@ -42,19 +42,33 @@ class LevelsScreen(PageScreen):
     """The levels of the computer."""
 
     def __init__(self) -> None:
-        levels = [Content.assemble((level.name, "bold"), f": {level.about}.") for level in LEVELS.values()]
-        end = Content("If a game is too large to work out, strong and perfect say so, and play as well as they can.")
-        super().__init__("The computer plays at five levels, from the weakest to the strongest", _join([*levels, end]))
+        levels = [
+            Content.assemble((level.name, "bold"), f": {level.about}.") for level in LEVELS.values()
+        ]
+        end = Content(
+            "If a game is too large to work out, strong and perfect say so, and play as well as they can."
+        )
+        super().__init__(
+            "The computer plays at five levels, from the weakest to the strongest",
+            _join([*levels, end]),
+        )
 
 
 class RulesScreen(PageScreen):
     """The rules of the game at a table, and what keys do there."""
 
     def __init__(self, table: Table, keys: Mapping[str, str] | None = None) -> None:
-        lines = [Content(f"- {line}") for line in describe_rules(table.game.rules, get_voice(table.book).noun)]
+        lines = [
+            Content(f"- {line}")
+            for line in describe_rules(table.game.rules, get_voice(table.book).noun)
+        ]
         about = [Content(table.book.about)] if table.book.about else []
-        named = [Content.assemble((key, "bold"), f": {meaning}") for key, meaning in (keys or {}).items()]
-        shown = [Content.styled("Keys", "bold underline"), Content("\n").join(named)] if named else []
+        named = [
+            Content.assemble((key, "bold"), f": {meaning}") for key, meaning in (keys or {}).items()
+        ]
+        shown = (
+            [Content.styled("Keys", "bold underline"), Content("\n").join(named)] if named else []
+        )
         super().__init__(table.book.title, _join([*about, Content("\n").join(lines), *shown]))
 
 

@@ -47,7 +47,9 @@ def format_turn(session: GameSession) -> str:
     """Say whose turn it is, or how the game ended."""
     table, game, voice = session.table, session.table.game, session.voice
     if table.outcome is not None:
-        return "".join(message.text for message in voice.tell(table) if message.kind == "end").strip()
+        return "".join(
+            message.text for message in voice.tell(table) if message.kind == "end"
+        ).strip()
     name = voice.address(table, game.to_move)
     if session.computer is not None:
         return f"{name} is thinking ..."
@@ -73,7 +75,11 @@ def list_messages(session: GameSession, *, coin_tossed: bool) -> list[str]:
     messages = list(narrate(session.table, reader=reader, turns=False))
     if coin_tossed:
         messages.insert(1, session.voice.tell_toss(session.table))
-    texts = (" ".join(message.text.split()) for message in messages[-MOST_LOG:] if message.kind != "start")
+    texts = (
+        " ".join(message.text.split())
+        for message in messages[-MOST_LOG:]
+        if message.kind != "start"
+    )
     return [text for text in texts if text]
 
 
@@ -138,7 +144,9 @@ class CoachPanel(VerticalScroll, can_focus=False):
     async def find_values(self, table: Table) -> None:
         """Find the values of all moves, and post them."""
         try:
-            values = await self._search("values", lambda search: hints.find_values(table, search.update))
+            values = await self._search(
+                "values", lambda search: hints.find_values(table, search.update)
+            )
         except SearchStoppedError:
             self.show_message("The search for values was stopped.")
         else:
@@ -148,7 +156,9 @@ class CoachPanel(VerticalScroll, can_focus=False):
         """Search in place of an earlier search of this kind."""
         if kind in self._searches:
             self._searches[kind].stop()
-        self._searches[kind] = search = StoppableSearch(lambda seconds: self.post_message(Searching(seconds)))
+        self._searches[kind] = search = StoppableSearch(
+            lambda seconds: self.post_message(Searching(seconds))
+        )
         return await cast("TowerApp", self.app).run_search(find, search)
 
     @on(Searching)

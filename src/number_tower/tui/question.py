@@ -120,7 +120,9 @@ class QuestionScreen(ChoiceScreen):
         self.show_text("#opponent", format_opponent(table, table.game.to_move, names))
         self.show_text("#message", "")
         await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
-        next(block for block in self.query(BlockChoice) if not block.has_class("unplaceable")).focus()
+        next(
+            block for block in self.query(BlockChoice) if not block.has_class("unplaceable")
+        ).focus()
         self.refresh_bindings()
 
     def show_text(self, selector: str, text: str) -> None:
@@ -143,7 +145,9 @@ class QuestionScreen(ChoiceScreen):
         """Read a typed number."""
         number = None
         if self.posed is not None and not self._done:
-            number = self.query_one(NumberEntry).read_key(event, self.posed.table.game.rules.blocks[-1])
+            number = self.query_one(NumberEntry).read_key(
+                event, self.posed.table.game.rules.blocks[-1]
+            )
         if number is not None:
             self.run_worker(self._answer(number))
         else:
@@ -164,7 +168,9 @@ class QuestionScreen(ChoiceScreen):
         if choice.is_right:
             await self._end(text, "right" if not self._wrong else "wrong")
         elif self._wrong >= self.tries:
-            await self._end(f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong")
+            await self._end(
+                f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong"
+            )
         else:
             self.show_text("#message", f"{text}\n\nTry again.")
 
@@ -207,7 +213,9 @@ class QuestionScreen(ChoiceScreen):
 class PuzzleScreen(QuestionScreen):
     """Puzzles: today's first, unless another source is given; `count` ends them, and `name` is who solves them."""
 
-    def __init__(self, source: PuzzleSource | None = None, count: int | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, source: PuzzleSource | None = None, count: int | None = None, name: str | None = None
+    ) -> None:
         super().__init__()
         self._source = source or PuzzleSource()
         self._puzzles = islice(self._source, count)
@@ -228,13 +236,17 @@ class PuzzleScreen(QuestionScreen):
     def count_result(self, result: PuzzleResult, /) -> str:
         """Save the result, and return the score."""
         if self._log is None:
-            self._log = AttemptLog(self.tower.choose_database(), self._name or self.tower.settings.name)
+            self._log = AttemptLog(
+                self.tower.choose_database(), self._name or self.tower.settings.name
+            )
         self._right += result == "right"
         self._streak = self._streak + 1 if result == "right" else 0
         news = None
         if self.posed is not None:
             line = record.to_line(self.posed.table, files=True)
-            news = self._log.add(self.posed.table.rulebook, line, self.posed.question.grade or 1, result)
+            news = self._log.add(
+                self.posed.table.rulebook, line, self.posed.question.grade or 1, result
+            )
         streak = f", {self._streak} in a row" if self._streak > 1 else ""
         return "\n\n".join(filter(None, [f"{self._right} of {self.number} right{streak}.", news]))
 
@@ -292,8 +304,12 @@ class LearnScreen(ChoiceScreen):
         yield Static("Which game do you want to learn?", id="title")
         with VerticalScroll(id="choices", can_focus=False), ItemGrid(min_column_width=36):
             for number, book in enumerate(catalogue.load_all(), 1):
-                rules = "\n".join(f"- {line}" for line in describe_rules(book.rules, get_voice(book).noun))
-                yield Choice(Content.assemble((book.name, "bold"), f"\n{rules}"), book, key=f"{number}")
+                rules = "\n".join(
+                    f"- {line}" for line in describe_rules(book.rules, get_voice(book).noun)
+                )
+                yield Choice(
+                    Content.assemble((book.name, "bold"), f"\n{rules}"), book, key=f"{number}"
+                )
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:

@@ -68,11 +68,15 @@ class EndingChoices(ItemGrid):
     @work(exclusive=True)
     async def _play_next(self) -> None:
         if self._session.course is not None:
-            self.post_message(self.NextGame(await asyncio.to_thread(self._session.course.open_session)))
+            self.post_message(
+                self.NextGame(await asyncio.to_thread(self._session.course.open_session))
+            )
 
     def _play_again(self) -> None:
         opponents = self._session.opponents
-        self._play_rematch((None, None) if opponents is None else opponents.specs, self._session.table.names)
+        self._play_rematch(
+            (None, None) if opponents is None else opponents.specs, self._session.table.names
+        )
 
     def _choose_level(self) -> None:
         """Ask for another level, and play the same game against it."""

@@ -76,7 +76,9 @@ class ReviewScreen(ChoiceScreen):
         except SearchStoppedError:
             return
         moves = self._review.moves
-        await self.query_one("#moves").mount_all(Choice(_format_move(move), move.ply) for move in moves)
+        await self.query_one("#moves").mount_all(
+            Choice(_format_move(move), move.ply) for move in moves
+        )
         self._show_ply()
 
     def action_step(self, steps: int) -> None:
@@ -108,7 +110,11 @@ class ReviewScreen(ChoiceScreen):
         general = [words.format_standing(found), words.format_turning_point(found)]
         general += [words.format_accuracy(found, seat) for seat in (0, 1)] if found.moves else []
         self.query_one("#told", Static).update(
-            Content("\n\n".join([*self._list_remarks(), *filter(None, [*general, words.format_unsolved(found)])]))
+            Content(
+                "\n\n".join(
+                    [*self._list_remarks(), *filter(None, [*general, words.format_unsolved(found)])]
+                )
+            )
         )
 
     def _describe_move(self) -> str:
@@ -120,7 +126,11 @@ class ReviewScreen(ChoiceScreen):
         return f"Move {move.ply}: {name} places {move.block}{move.mark}{forced}. {_describe_values(move, name)}"
 
     def _list_remarks(self) -> list[str]:
-        return [*self._words.list_remarks(self._review.moves[self._ply - 1])] if self._review and self._ply else []
+        return (
+            [*self._words.list_remarks(self._review.moves[self._ply - 1])]
+            if self._review and self._ply
+            else []
+        )
 
 
 def _describe_values(move: JudgedMove, name: str) -> str:
@@ -128,13 +138,16 @@ def _describe_values(move: JudgedMove, name: str) -> str:
     if move.before is None or move.after is None:
         return "What it is worth is not known."
     before, after = (
-        "a draw" if worth.value == "draw" else f"a {worth.value} for {name}" for worth in (move.before, move.after)
+        "a draw" if worth.value == "draw" else f"a {worth.value} for {name}"
+        for worth in (move.before, move.after)
     )
     return f"It stays {before}." if before == after else f"It was {before}; now it is {after}."
 
 
 def _format_move(move: JudgedMove) -> Content:
-    return Content(f"{move.ply}. ") + Content.styled(f"{move.block}{move.mark}", SEAT_STYLES[move.player])
+    return Content(f"{move.ply}. ") + Content.styled(
+        f"{move.block}{move.mark}", SEAT_STYLES[move.player]
+    )
 
 
 def draw_values(review: GameReview, names: tuple[str, str], ply: int) -> Content:

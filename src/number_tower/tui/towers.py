@@ -57,11 +57,17 @@ class TowerView(Widget):
         if self._shown is None:
             return 1
         room = viewport.height - 14
-        return len(draw_table(*self._shown, width, room if room > container.height // 2 else 6).split("\n"))
+        return len(
+            draw_table(*self._shown, width, room if room > container.height // 2 else 6).split("\n")
+        )
 
     def render(self) -> Content:
         """Draw the towers."""
-        return Content() if self._shown is None else draw_table(*self._shown, self.size.width, self.size.height)
+        return (
+            Content()
+            if self._shown is None
+            else draw_table(*self._shown, self.size.width, self.size.height)
+        )
 
 
 def draw_table(table: Table, names: tuple[str, str], width: int, height: int) -> Content:
@@ -72,7 +78,11 @@ def draw_table(table: Table, names: tuple[str, str], width: int, height: int) ->
     else:
         units = _count_units(game)
         rows = (height - (3 if game.rules.towers == "shared" else 4)) // units
-        lines = list(_draw_upright(game, names, width, units, rows) if rows else _draw_lying(game, names, width, units))
+        lines = list(
+            _draw_upright(game, names, width, units, rows)
+            if rows
+            else _draw_lying(game, names, width, units)
+        )
     return Content("\n").join(lines[:height] if len(lines) > height > 0 else lines)
 
 
@@ -100,32 +110,47 @@ def _format_block(number: int, mover: int, fill: str = "") -> Content:
     return Content.styled(f"{left}{fill}{number}{fill}{right}", SEAT_STYLES[mover])
 
 
-def _list_towers(game: Game, names: tuple[str, str], width: int) -> list[tuple[list[_Block], tuple[str, ...]]]:
+def _list_towers(
+    game: Game, names: tuple[str, str], width: int
+) -> list[tuple[list[_Block], tuple[str, ...]]]:
     """Return each tower with its captions; whose blocks are which is more important than the height, which is seen."""
     if game.rules.towers == "shared":
-        owners = "  ".join(f"{left}{right} {name}" for (left, right), name in zip(EDGES, names, strict=True))
+        owners = "  ".join(
+            f"{left}{right} {name}" for (left, right), name in zip(EDGES, names, strict=True)
+        )
         full = f"{describe_tower(game, 0)}   {owners}"
         return [(_list_blocks(game, None), (full if len(full) <= width else owners,))]
-    return [(_list_blocks(game, seat), (names[seat], describe_tower(game, seat))) for seat in (0, 1)]
+    return [
+        (_list_blocks(game, seat), (names[seat], describe_tower(game, seat))) for seat in (0, 1)
+    ]
 
 
 # Upright --------------------------------------------------------------------------------------------------------------
 
 
-def _draw_upright(game: Game, names: tuple[str, str], width: int, units: int, rows: int) -> Iterator[Content]:
+def _draw_upright(
+    game: Game, names: tuple[str, str], width: int, units: int, rows: int
+) -> Iterator[Content]:
     """Draw towers side by side; `rows` is the height of a unit."""
     towers, scale = _list_towers(game, names, width - _RULER - 2), min(rows, _MOST_UNIT_ROWS)
     longest = max(len(caption) for _, captions in towers for caption in captions) + 2
     room = max((width - _RULER) // len(towers) - 2, 5)
     wide = min(room, max(_WIDEST, longest))
-    columns = [list(_stack_rows(blocks, min(wide, _WIDEST), wide, units * scale, scale)) for blocks, _ in towers]
+    columns = [
+        list(_stack_rows(blocks, min(wide, _WIDEST), wide, units * scale, scale))
+        for blocks, _ in towers
+    ]
     whole = (wide + 2) * len(towers)
     if game.rules.target is not None:
         label = " target ".center(whole, "═")
         yield Content.styled(f"{game.rules.target:>3} ╞{label}"[:width], "bold ansi_yellow")
     for row, parts in enumerate(zip(*columns, strict=True)):
         value, rest = divmod(units * scale - row, scale)
-        tick = f"{value:>3} ┤" if not rest and value % _TICKS == 0 and value != game.rules.target else "    │"
+        tick = (
+            f"{value:>3} ┤"
+            if not rest and value % _TICKS == 0 and value != game.rules.target
+            else "    │"
+        )
         yield Content(tick) + Content("").join(Content(" ") + part + Content(" ") for part in parts)
     yield Content(f"  0 └{'─' * whole}"[:width])
     for captions_row in zip(*(captions for _, captions in towers), strict=True):
@@ -134,7 +159,9 @@ def _draw_upright(game: Game, names: tuple[str, str], width: int, units: int, ro
         )
 
 
-def _stack_rows(blocks: Sequence[_Block], wide: int, column: int, total: int, scale: int) -> Iterator[Content]:
+def _stack_rows(
+    blocks: Sequence[_Block], wide: int, column: int, total: int, scale: int
+) -> Iterator[Content]:
     """Yield the rows of one tower from the top down; the lowest row of each block is underlined."""
     rows: list[Content] = []
     for number, mover in blocks:
@@ -172,11 +199,16 @@ def _scale_columns(units: int, width: int) -> list[int]:
 def _draw_bar(blocks: Sequence[_Block], units: int, width: int) -> Content:
     ends = _scale_columns(units, width)
     parts, column = [Content("|")], 0
-    for (number, mover), height in zip(blocks, accumulate(number for number, _ in blocks), strict=True):
+    for (number, mover), height in zip(
+        blocks, accumulate(number for number, _ in blocks), strict=True
+    ):
         end = ends[min(height, units)]
         parts.append(Content.styled(_fit_label(number, mover, end - column), SEAT_STYLES[mover]))
         column = end
-    parts += [Content.styled("·" * (ends[-1] - column), "dim"), Content.styled("|", "bold ansi_yellow")]
+    parts += [
+        Content.styled("·" * (ends[-1] - column), "dim"),
+        Content.styled("|", "bold ansi_yellow"),
+    ]
     return Content("").join(parts)
 
 
@@ -198,7 +230,9 @@ def _draw_ruler(units: int, width: int, target: int | None) -> Content:
             line = f"{line.ljust(ends[unit] + 1)}{unit}"
     last = f"{units}" if target is None else f"{target} target"
     start = max(min(ends[units] + 1, width - len(last)), 0)
-    return Content(line[: max(start - 1, 0)].ljust(start)) + Content.styled(last, "bold ansi_yellow")
+    return Content(line[: max(start - 1, 0)].ljust(start)) + Content.styled(
+        last, "bold ansi_yellow"
+    )
 
 
 # A list ---------------------------------------------------------------------------------------------------------------
@@ -207,19 +241,27 @@ def _draw_ruler(units: int, width: int, target: int | None) -> Content:
 def _draw_list(table: Table, names: tuple[str, str], width: int, height: int) -> Iterator[Content]:
     """Draw the numbers that were placed, the last one on top, and above them what may follow."""
     game = table.game
-    blocks = _list_blocks(game, None) if game.rules.towers == "shared" else _list_blocks(game, game.to_move)
+    blocks = (
+        _list_blocks(game, None)
+        if game.rules.towers == "shared"
+        else _list_blocks(game, game.to_move)
+    )
     yield from _wrap_words(_describe_next(table), width)
     if not blocks:
         return
     if height < 8:
-        yield from _wrap_contents([_format_block(*block) for block in blocks], width, max(height - 2, 1))
+        yield from _wrap_contents(
+            [_format_block(*block) for block in blocks], width, max(height - 2, 1)
+        )
         return
     yield Content("─" * min(width, 24))
     room = height - 5
     numbered = list(enumerate(blocks, 1))
     for turn, (number, mover) in reversed(numbered[-room:]):
         yield (
-            Content(f"{turn:>3}. ") + _format_block(number, mover) + Content(f"  {names[mover]}"[: max(width - 12, 0)])
+            Content(f"{turn:>3}. ")
+            + _format_block(number, mover)
+            + Content(f"  {names[mover]}"[: max(width - 12, 0)])
         )
     if len(blocks) > room:
         yield Content(f"     and {len(blocks) - room:,} below")

@@ -57,7 +57,9 @@ class Tray(ItemGrid):
         self.min_column_width = len(f"{table.game.rules.blocks[-1]}") + 3 + (6 if values else 0)
         for block in self.query(BlockChoice):
             value = values.get(block.number)
-            block.show_state(placeable=is_placeable(table, seat, block.number, active=active), value=value)
+            block.show_state(
+                placeable=is_placeable(table, seat, block.number, active=active), value=value
+            )
 
 
 class NumberEntry(Static):

@@ -71,7 +71,9 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         writer = Writer(store, None if metrics is None else metrics.observe_write)
         workers = Workers(settings.workers + 1, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
-        quota = Quota(partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None)
+        quota = Quota(
+            partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None
+        )
         await quota.measure()
         lobby = Lobby(store, writer, workers, quota, timing)
         listener = ChangeListener(store, lobby.note_change)
@@ -79,7 +81,11 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         background = [asyncio.create_task(job) for job in jobs]
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
-        app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
+        app.state.watchdog, app.state.listener, app.state.writes = (
+            watchdog,
+            listener,
+            health.WriteCheck(writer),
+        )
         app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
         app.state.seat_checks = [lobby.cache.has_holder, lobby.classes.has_holder]
         try:

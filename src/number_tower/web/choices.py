@@ -33,7 +33,11 @@ def read_choices(request: Request, game: str | None = None) -> dict[str, str]:
     chosen = {field: value for field, value in remembered.items() if field in GENERAL_FIELDS}
     name = game or remembered.get("game", "")
     own = {field: remembered.get(f"{name}.{field}", "") for field in GAME_FIELDS}
-    return {**chosen, **({"game": name} if name else {}), **{field: value for field, value in own.items() if value}}
+    return {
+        **chosen,
+        **({"game": name} if name else {}),
+        **{field: value for field, value in own.items() if value},
+    }
 
 
 def remember_choices(request: Request, response: Response, chosen: Mapping[str, str]) -> None:
@@ -45,10 +49,17 @@ def remember_choices(request: Request, response: Response, chosen: Mapping[str, 
     if game := chosen.get("game"):
         for field in GAME_FIELDS:
             remembered.pop(f"{game}.{field}", None)
-        changes |= {"game": game, **{f"{game}.{field}": chosen.get(field, "").strip() for field in GAME_FIELDS}}
+        changes |= {
+            "game": game,
+            **{f"{game}.{field}": chosen.get(field, "").strip() for field in GAME_FIELDS},
+        }
     remembered |= changes
-    last = sorted(remembered, key=lambda field: field in changes or field in GENERAL_FIELDS)  # forgotten last
-    remembered = {field: value for field in last if 0 < len(value := remembered[field]) <= _LONGEST_VALUE}
+    last = sorted(
+        remembered, key=lambda field: field in changes or field in GENERAL_FIELDS
+    )  # forgotten last
+    remembered = {
+        field: value for field in last if 0 < len(value := remembered[field]) <= _LONGEST_VALUE
+    }
     while len(text := _encode(remembered)) > _LONGEST_COOKIE:
         del remembered[next(iter(remembered))]
     set_cookie(request, response, _COOKIE, text)
@@ -68,4 +79,8 @@ def _read_cookie(request: Request) -> dict[str, str]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, str) and len(value) <= _LONGEST_VALUE}
+    return {
+        key: value
+        for key, value in found.items()
+        if isinstance(value, str) and len(value) <= _LONGEST_VALUE
+    }

@@ -93,7 +93,9 @@ class Board(NamedTuple):
 class ClassView:
     """A class as one visitor sees it."""
 
-    def __init__(self, state: ClassState, visitor: Visitor, path: str, *, only: int | None = None) -> None:
+    def __init__(
+        self, state: ClassState, visitor: Visitor, path: str, *, only: int | None = None
+    ) -> None:
         self.state, self.stored, self.classroom = state, state.stored, state.classroom
         self.visitor, self.role = visitor, visitor.role
         self.only = only
@@ -107,7 +109,9 @@ class ClassView:
     @property
     def boards(self) -> list[Board]:
         """The boards of the present games; the unfinished ones of earlier rounds first."""
-        numbers = [each.number for each in self.classroom.current] if self.only is None else [self.only]
+        numbers = (
+            [each.number for each in self.classroom.current] if self.only is None else [self.only]
+        )
         return [make_board(self.state, number) for number in numbers]
 
     def render_board(self, board: Board) -> Markup:
@@ -138,11 +142,19 @@ class ClassView:
     @property
     def finished(self) -> list[Pairing]:
         """The games that are over, the newest first."""
-        return [each for each in reversed(self.classroom.pairings) if each.over and each.number in self.stored.rooms]
+        return [
+            each
+            for each in reversed(self.classroom.pairings)
+            if each.over and each.number in self.stored.rooms
+        ]
 
     def list_games(self, pupil: int) -> list[Pairing]:
         """Return the games of a pupil that are over, the newest first, and the rounds without one."""
-        return [each for each in reversed(self.classroom.pairings) if each.over and each.has_pupil(pupil)]
+        return [
+            each
+            for each in reversed(self.classroom.pairings)
+            if each.over and each.has_pupil(pupil)
+        ]
 
     def describe_pupil(self, pupil: Pupil) -> str:
         """Say what a pupil does now."""
@@ -246,7 +258,11 @@ async def stream_wall(
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
-            if credentials is not None and state.summary != summary and not _may_see_wall(state, credentials):
+            if (
+                credentials is not None
+                and state.summary != summary
+                and not _may_see_wall(state, credentials)
+            ):
                 return
             looks = {number: compute_look(state, number) for number in state.rooms}
             events = [] if state.summary == summary else [_encode_mark(state.tag)]
@@ -291,17 +307,33 @@ def _encode_board(html: Markup) -> bytes:
 def export_standings(classroom: Classroom) -> str:
     """Return the standings as CSV."""
     head = ("place", "name", "points", "buchholz", "head_to_head", "won", "drawn", "lost")
-    rows = ((each.place, classroom.get_pupil(each.player).name, *each[2:]) for each in classroom.standings)
+    rows = (
+        (each.place, classroom.get_pupil(each.player).name, *each[2:])
+        for each in classroom.standings
+    )
     return _write_csv(head, rows)
 
 
 def export_results(stored: StoredClassroom, games: Iterable[tuple[int, StoredGame]]) -> str:
     """Return all pairings as CSV, each with its games as records."""
-    head = ("round", "board", "game", "first", "second", "points_first", "points_second", "ended_by", "records")
+    head = (
+        "round",
+        "board",
+        "game",
+        "first",
+        "second",
+        "points_first",
+        "points_second",
+        "ended_by",
+        "records",
+    )
     played: dict[int, list[StoredGame]] = {}
     for number, game in games:
         played.setdefault(number, []).append(game)
-    return _write_csv(head, (_describe_pairing(stored.classroom, each, played) for each in stored.classroom.pairings))
+    return _write_csv(
+        head,
+        (_describe_pairing(stored.classroom, each, played) for each in stored.classroom.pairings),
+    )
 
 
 def _describe_pairing(
@@ -310,7 +342,15 @@ def _describe_pairing(
     games = played.get(pairing.number, [])
     points = pairing.points or ("", "")
     last = games[-1].table.outcome if games else None
-    ended = "cancelled" if pairing.cancelled else "sits out" if pairing.sits_out else last.reason if last else ""
+    ended = (
+        "cancelled"
+        if pairing.cancelled
+        else "sits out"
+        if pairing.sits_out
+        else last.reason
+        if last
+        else ""
+    )
     title = "" if pairing.sits_out else classroom.get_game(pairing).book.name
     names = classroom.get_names(pairing)
     lines = " | ".join(record.to_line(game.table) for game in games)
@@ -327,4 +367,8 @@ def _write_csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def _defuse(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    return (
+        f"'{cell}"
+        if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+        else cell
+    )

@@ -14,7 +14,16 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
-from number_tower.class_actions import Action, Join, PairTwo, PairWaiting, Role, StartRound, apply_action, check_right
+from number_tower.class_actions import (
+    Action,
+    Join,
+    PairTwo,
+    PairWaiting,
+    Role,
+    StartRound,
+    apply_action,
+    check_right,
+)
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
 from number_tower.presence import Presence
 from number_tower.short_codes import PERSONAL_LENGTH, CodeError, normalize_code
@@ -146,7 +155,9 @@ class Classes:
         """
         known = self._get(code)
         if known is None or not await self._is_current(known, fresh=fresh):
-            async with self._locks.setdefault(code, asyncio.Lock()):  # many ask at once after a change; one reads
+            async with self._locks.setdefault(
+                code, asyncio.Lock()
+            ):  # many ask at once after a change; one reads
                 known = self._get(code)
                 if known is None or not await self._is_current(known, fresh=fresh):
                     known = await self.read(code)
@@ -188,7 +199,9 @@ class Classes:
                 self._cache[stored.id] = stored
         playing = {number: room.id for number, room in rooms.items() if not room.room.over}
         return ClassState(
-            stored, rooms, {number: self._access.judge_presence(room_id) for number, room_id in playing.items()}
+            stored,
+            rooms,
+            {number: self._access.judge_presence(room_id) for number, room_id in playing.items()},
         )
 
     async def find_room(self, stored: StoredClassroom, number: int) -> CachedRoom:
@@ -207,7 +220,9 @@ class Classes:
 
     async def list_games(self, stored: StoredClassroom) -> list[tuple[int, StoredGame]]:
         """Return all games of a class, each with the number of its pairing."""
-        return await self._access.read(lambda connection: classrooms.list_games(connection, stored.id))
+        return await self._access.read(
+            lambda connection: classrooms.list_games(connection, stored.id)
+        )
 
     async def export_games(self, stored: StoredClassroom) -> str:
         """Return all games of a class as lines that another database can import."""
@@ -220,7 +235,9 @@ class Classes:
 
     async def list_codes(self, secrets: Collection[str], most: int) -> list[str]:
         """Return the codes of classes that a browser teaches or is a pupil of, the newest first."""
-        return await self._access.read(lambda connection: classrooms.list_classrooms(connection, secrets, most))
+        return await self._access.read(
+            lambda connection: classrooms.list_classrooms(connection, secrets, most)
+        )
 
     async def follow(self, code: str, heartbeat: float) -> AsyncGenerator[ClassState, None]:
         """Yield a class as it is, and again after every change of the class or a game, and after every heartbeat."""
@@ -240,7 +257,9 @@ class Classes:
                 yield state
                 del state  # a stream that waits keeps no rooms in memory
 
-    async def follow_rounds(self, code: str, heartbeat: float) -> AsyncGenerator[StoredClassroom, None]:
+    async def follow_rounds(
+        self, code: str, heartbeat: float
+    ) -> AsyncGenerator[StoredClassroom, None]:
         """Yield a class as it is, without its games, and again after every change and after every heartbeat."""
         class_id = (await self.find(code)).id
         async for has_news in self._hub.subscribe(name_class_topic(class_id), heartbeat):
@@ -271,7 +290,9 @@ class Classes:
             return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
         with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
-            await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change))
+            await self._change(
+                lambda connection: classrooms.change_classroom(connection, stored.id, change)
+            )
         return await self.find_state(code)
 
     async def join(self, code: str, name: str, browser: str) -> ClassState:
@@ -282,25 +303,35 @@ class Classes:
         def change(now: StoredClassroom) -> Classroom:
             if now.find_pupil(credentials) is not None:
                 return now.classroom
-            return apply_action(now.classroom, now.find_role(credentials), Join(name), SystemRandom())
+            return apply_action(
+                now.classroom, now.find_role(credentials), Join(name), SystemRandom()
+            )
 
-        await self._change(lambda connection: classrooms.change_classroom(connection, stored.id, change, browser))
+        await self._change(
+            lambda connection: classrooms.change_classroom(connection, stored.id, change, browser)
+        )
         return await self.find_state(code)
 
     async def add_teacher(self, code: str, token: str, browser: str) -> None:
         """Let a browser with the teacher's link hold a class."""
         stored = await self.find(code)
-        await self._change(lambda connection: classrooms.add_teacher(connection, stored.id, token, browser))
+        await self._change(
+            lambda connection: classrooms.add_teacher(connection, stored.id, token, browser)
+        )
 
     async def make_teacher_token(self, code: str) -> str:
         """Return a new token for the teacher's link."""
         stored = await self.find(code)
-        return await self._access.write(lambda connection: classrooms.replace_token(connection, stored.id))
+        return await self._access.write(
+            lambda connection: classrooms.replace_token(connection, stored.id)
+        )
 
     async def make_pupil_code(self, code: str, number: int) -> str:
         """Return a code by which a pupil can continue on another device."""
         stored = await self.find(code)
-        return await self._access.write(lambda connection: classrooms.make_pupil_code(connection, stored.id, number))
+        return await self._access.write(
+            lambda connection: classrooms.make_pupil_code(connection, stored.id, number)
+        )
 
     async def take_pupil(self, code: str, personal: str, browser: str) -> None:
         """Let a browser continue as the pupil that a personal code is for."""
@@ -309,11 +340,15 @@ class Classes:
             given = normalize_code(personal, PERSONAL_LENGTH)
         except CodeError as error:
             raise ClassroomError("not_now", f"this is not a personal code: {error}") from None
-        await self._change(lambda connection: classrooms.take_pupil(connection, stored.id, given, browser))
+        await self._change(
+            lambda connection: classrooms.take_pupil(connection, stored.id, given, browser)
+        )
 
     async def move_holders(self, browser: str, others: Collection[str]) -> None:
         """Let a browser hold by its own secret the classes that its other secrets hold."""
-        moved = await self._access.write(lambda connection: classrooms.move_class_holders(connection, browser, others))
+        moved = await self._access.write(
+            lambda connection: classrooms.move_class_holders(connection, browser, others)
+        )
         for class_id in moved:
             self._forget(class_id)
             self._hub.publish(name_class_topic(class_id))
@@ -410,4 +445,7 @@ def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
 
 
 def _list_holders(stored: StoredClassroom) -> list[str]:
-    return [*stored.teachers, *(browser for browser in stored.browsers.values() if browser is not None)]
+    return [
+        *stored.teachers,
+        *(browser for browser in stored.browsers.values() if browser is not None),
+    ]

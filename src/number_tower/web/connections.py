@@ -80,7 +80,8 @@ _HEAD_TOO_LARGE = _format_refusal(
     f"The headers of this request are too large: expected at most {MAX_HEAD // 1024} KiB.",
 )
 _ALL_IN_USE = _format_refusal(
-    "503 Service Unavailable\r\nretry-after: 5", "This server has no free connection. Try again in a few seconds."
+    "503 Service Unavailable\r\nretry-after: 5",
+    "This server has no free connection. Try again in a few seconds.",
 )
 
 
@@ -131,7 +132,9 @@ class ConnectionRegistry:
     def add(self, connection: HttpConnection) -> bool:
         """Count a new, idle connection; return False if there is no room for it."""
         if self._timer is None:
-            self._timer = connection.loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, connection.loop)
+            self._timer = connection.loop.call_later(
+                SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, connection.loop
+            )
         name = "proxy" if connection.from_proxy else identify_client({"client": connection.client})
         address = self._addresses.get(name) or _Address(name, connection.from_proxy)
         if not self._make_room(address):
@@ -189,7 +192,11 @@ class ConnectionRegistry:
             self._part = ceil(len(self._unchecked) / _SWEEP_PARTS)
         self._unchecked, part = self._unchecked[: -self._part], self._unchecked[-self._part :]
         self.check(part)
-        self._timer = loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, loop) if self._open else None
+        self._timer = (
+            loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, loop)
+            if self._open
+            else None
+        )
 
     def _make_room(self, address: _Address) -> bool:
         if not address.exempt and address.count >= self.per_address:

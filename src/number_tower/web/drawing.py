@@ -148,7 +148,13 @@ def draw_towers(table: Table, names: tuple[str, str], *, small: bool = False) ->
     if game.rules.towers == "shared":
         return (_draw_tower(game, None, placed, "The tower", small=small),)
     return tuple(
-        _draw_tower(game, seat, [each for each in placed if each[-1] == seat], f"{names[seat]}'s tower", small=small)
+        _draw_tower(
+            game,
+            seat,
+            [each for each in placed if each[-1] == seat],
+            f"{names[seat]}'s tower",
+            small=small,
+        )
         for seat in (0, 1)
     )
 
@@ -165,7 +171,10 @@ def draw_cells(table: Table) -> tuple[NumberCell, ...]:
         return ()
     if table.secret or len(rules.blocks) > MOST_BLOCKS:
         return ()
-    placed = {number: (ply, seat) for ply, number, seat in zip(count(1), game.moves, game.movers, strict=False)}
+    placed = {
+        number: (ply, seat)
+        for ply, number, seat in zip(count(1), game.moves, game.movers, strict=False)
+    }
     legal = frozenset(table.legal or ())
     return tuple(
         NumberCell(number, seat, ply, number in legal, bool(ply) and ply == len(game.moves))
@@ -179,14 +188,18 @@ def draw_sample(book: Rulebook) -> tuple[Tower, ...]:
     game = Game(book.rules)
     has_target = book.rules.target is not None
     for _ in range(3 if has_target else 5):
-        after = [each for each in (game.play(block) for block in game.legal[:12]) if each.outcome is None]
+        after = [
+            each for each in (game.play(block) for block in game.legal[:12]) if each.outcome is None
+        ]
         if not after:
             break
         game = after[(len(after) - 1) * (2 if has_target or not game.moves else 1) // 3]
     return draw_towers(Table(game), ("", ""), small=True)
 
 
-def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]], title: str, *, small: bool) -> Tower:
+def _draw_tower(
+    game: Game, seat: int | None, placed: list[tuple[int, int, int]], title: str, *, small: bool
+) -> Tower:
     """Draw a tower of blocks, each with its ply, its number and the seat that placed it."""
     row = _SAMPLE_ROW if small else _ROW
     target = game.rules.target
@@ -233,12 +246,17 @@ def _lay_blocks(
     left, right = sides
     widest = _measure_widest(left, right)
     centre = (left + right) / 2
-    smallest, largest = (_SMALLEST_SAMPLE_TEXT, _LARGEST_SAMPLE_TEXT) if small else (_SMALLEST_TEXT, _LARGEST_TEXT)
+    smallest, largest = (
+        (_SMALLEST_SAMPLE_TEXT, _LARGEST_SAMPLE_TEXT) if small else (_SMALLEST_TEXT, _LARGEST_TEXT)
+    )
     shapes: list[BlockShape] = []
     for (ply, number, seat), height in zip(placed, heights, strict=True):
         bottom -= height
         text = len(f"{number}") * _LETTER
-        width = max(widest * (0.28 + 0.72 * number / game.rules.blocks[-1]), min(widest, text * smallest + 8))
+        width = max(
+            widest * (0.28 + 0.72 * number / game.rules.blocks[-1]),
+            min(widest, text * smallest + 8),
+        )
         gap = min(_GAP, height / 4)
         size = min(largest, (height - gap) * 0.8, (width - 6) / text)
         beside = size < smallest
@@ -271,13 +289,20 @@ def _add_side_labels(shapes: list[BlockShape]) -> list[BlockShape]:
     labels: dict[int, BlockShape] = {}
     for shape in sorted((each for each in shapes if each.beside), key=lambda each: -each.number):
         if all(abs(shape.middle - other.middle) >= _SMALLEST_TEXT for other in labels.values()):
-            labels[shape.ply] = shape._replace(label_x=round(right + 4, 2), label_size=_SMALLEST_TEXT)
+            labels[shape.ply] = shape._replace(
+                label_x=round(right + 4, 2), label_size=_SMALLEST_TEXT
+            )
     return [labels.get(shape.ply, shape) for shape in shapes]
 
 
 def _make_ticks(target: int) -> Iterator[tuple[int, float]]:
     """Mark the ruler at four to eight round numbers, but not where the target is written."""
-    step = next(10**power * times for power in range(20) for times in (1, 2, 5) if target / (10**power * times) <= 8)
+    step = next(
+        10**power * times
+        for power in range(20)
+        for times in (1, 2, 5)
+        if target / (10**power * times) <= 8
+    )
     for number in range(step, target, step):
         y = round(_GROUND - number * (_GROUND - _TOP) / target, 2)
         if y - _TOP >= 12:
@@ -315,7 +340,9 @@ def build_menu(table: Table, seat: int, waiting: str = "") -> BlockMenu:
     rules = table.game.rules
     left = table.game.position.left[seat]
     if table.hidden or len(rules.blocks) > MOST_BLOCKS:
-        blocks = rules.blocks if table.hidden else rules.numbers(left) if waiting else table.legal or ()
+        blocks = (
+            rules.blocks if table.hidden else rules.numbers(left) if waiting else table.legal or ()
+        )
         options = (BlockOption(block, waiting) for block in blocks[:MOST_BLOCKS])
         return BlockMenu(tuple(options), max(0, len(blocks) - MOST_BLOCKS))
     options = (
@@ -328,7 +355,11 @@ def build_menu(table: Table, seat: int, waiting: str = "") -> BlockMenu:
 def explain_block(table: Table, block: int, reason: str | None = None) -> str:
     """Say in the game's words why a block cannot be placed, if it cannot; `reason` is used if the table has none."""
     reason = table.refusal(block) or reason
-    return "" if reason is None else join_messages(get_voice(table.book).refuse(table, reason, f"{block}", block))
+    return (
+        ""
+        if reason is None
+        else join_messages(get_voice(table.book).refuse(table, reason, f"{block}", block))
+    )
 
 
 def format_remaining(table: Table, seat: int) -> str | None:

@@ -95,7 +95,10 @@ STATUSES = {
         "Not possible now: stale, behind, not legal or not this player's turn. The state is included.",
     ),
     413: StatusText(
-        "Too large", "too_large", "The request is larger than the server allows.", "The request is too large."
+        "Too large",
+        "too_large",
+        "The request is larger than the server allows.",
+        "The request is too large.",
     ),
     415: StatusText(
         "Not JSON",
@@ -196,7 +199,11 @@ class Problem(NamedTuple):
     @property
     def title(self) -> str:
         """What kind of problem it is, in a few words."""
-        return STATUSES[self.status].title if self.status in STATUSES else HTTPStatus(self.status).phrase
+        return (
+            STATUSES[self.status].title
+            if self.status in STATUSES
+            else HTTPStatus(self.status).phrase
+        )
 
     @property
     def content(self) -> dict[str, object]:
@@ -264,7 +271,10 @@ def render_problem(request: Request, problem: Problem) -> Response:
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
     heading, text = problem.title, problem.detail
     if problem.reason == "no_such_game":
-        heading, text = "No game here", "There is no game at this address. Perhaps part of the link is missing?"
+        heading, text = (
+            "No game here",
+            "There is no game at this address. Perhaps part of the link is missing?",
+        )
     page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
     page.headers.update(problem.headers)
     return page

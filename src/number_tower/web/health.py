@@ -66,7 +66,9 @@ class WriteCheck:
     same writer. There is never more than one at a time, however many clients ask.
     """
 
-    def __init__(self, writer: Writer, timeout: float = WRITE_TIMEOUT, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, writer: Writer, timeout: float = WRITE_TIMEOUT, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._writer = writer
         self._timeout = timeout
         self._clock = clock
@@ -103,7 +105,10 @@ class WriteCheck:
         """Log a problem once, with all details, and its end."""
         if problem != self._logged:
             self._logged = problem
-            _log.warning("the database %s", f"does not take writes: {problem}" if problem else "takes writes again")
+            _log.warning(
+                "the database %s",
+                f"does not take writes: {problem}" if problem else "takes writes again",
+            )
 
 
 def describe_publicly(error: Exception) -> str:
@@ -138,7 +143,9 @@ async def report_ready(request: Request) -> JSONResponse:
         "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
         "news": None if state.listener.is_connected else _NO_NEWS,
         "rooms": None if state.lobby.unsynced_for is None else "games may be out of date",
-        "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
+        "quota": "the database has reached its size limit; no new games can be started"
+        if is_full
+        else None,
     }
     is_ready = not any(problem for part, problem in problems.items() if part != "quota")
     content = {
@@ -176,14 +183,19 @@ class Notifier:
         address = os.environ.pop("NOTIFY_SOCKET", None)
         microseconds = os.environ.pop("WATCHDOG_USEC", "")
         pid = os.environ.pop("WATCHDOG_PID", None)
-        is_ours = microseconds.isdecimal() and int(microseconds) > 0 and pid in {None, str(os.getpid())}
+        is_ours = (
+            microseconds.isdecimal() and int(microseconds) > 0 and pid in {None, str(os.getpid())}
+        )
         return cls(address or None, int(microseconds) / 1e6 if is_ours else None)
 
     def send(self, state: str) -> None:
         """Send a state such as READY=1. It never waits and never fails: the games go on without systemd."""
         if self._address is None:
             return
-        with suppress(OSError, AttributeError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        with (
+            suppress(OSError, AttributeError),
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
+        ):
             sender.settimeout(0)
             sender.sendto(state.encode(), self._address)
 
@@ -195,7 +207,9 @@ class Watchdog:
     stuck; only C code that holds the interpreter delays it, and then it reports as soon as that ends.
     """
 
-    def __init__(self, notifier: Notifier | None = None, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, notifier: Notifier | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._notifier = notifier or Notifier()
         self._clock = clock
         self._due = clock() + BEAT_INTERVAL
@@ -224,7 +238,9 @@ class Watchdog:
     def worst_lag(self, seconds: float = LAG_HISTORY) -> float:
         """Return the longest lag within the last seconds, at most a minute."""
         since = self._clock() - seconds
-        return max(self.lag, *(lag for at, lag in self._lags.copy() if at >= since), 0.0)  # two threads read it
+        return max(
+            self.lag, *(lag for at, lag in self._lags.copy() if at >= since), 0.0
+        )  # two threads read it
 
     def beat(self) -> None:
         """Note that the event loop turns, and come again."""
@@ -243,7 +259,9 @@ class Watchdog:
         ended_after, self._ended_after = self._ended_after, None
         if ended_after is not None:
             self._is_stuck = False
-            _log.warning("the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}})
+            _log.warning(
+                "the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}}
+            )
         if lag > STUCK_AFTER:
             if not self._is_stuck:
                 self._is_stuck = True
@@ -251,7 +269,9 @@ class Watchdog:
                 _log.warning("the event loop is stuck", extra={"fields": fields})
             return
         expected = self._notifier.watchdog_seconds
-        if expected is not None and self._clock() - self._pinged_at >= expected / 4:  # four times as often as expected
+        if (
+            expected is not None and self._clock() - self._pinged_at >= expected / 4
+        ):  # four times as often as expected
             self._pinged_at = self._clock()
             self._notifier.send("WATCHDOG=1")
 
@@ -262,6 +282,13 @@ class Watchdog:
     def _describe_stack(self) -> str:
         """Return where the loop is in one line, the innermost call first: files and functions, and no values."""
         frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - a documented function
-        calls = [(call.f_code, line) for call, line in islice(walk_stack(frame), _MAX_FRAMES)] if frame else []
-        places = (("/".join(Path(code.co_filename).parts[-3:]), line or "?", code.co_qualname) for code, line in calls)
+        calls = (
+            [(call.f_code, line) for call, line in islice(walk_stack(frame), _MAX_FRAMES)]
+            if frame
+            else []
+        )
+        places = (
+            ("/".join(Path(code.co_filename).parts[-3:]), line or "?", code.co_qualname)
+            for code, line in calls
+        )
         return remove_secrets(" < ".join(f"{file}:{line} {name}" for file, line, name in places))

@@ -80,7 +80,9 @@ class LabMap:
         """The parts of the map, in the order of their values."""
         across, down, *others = self.values
         return tuple(
-            MapPanel(rest, tuple(tuple(self.settings.get((x, y, *rest)) for x in across) for y in down))
+            MapPanel(
+                rest, tuple(tuple(self.settings.get((x, y, *rest)) for x in across) for y in down)
+            )
             for rest in product(*others)
         )
 
@@ -89,18 +91,24 @@ class LabMap:
         """The settings by their rules."""
         return {setting.rules: setting for setting in self.settings.values()}
 
-    def find_setting(self, given: Mapping[str, str], usual: Mapping[str, RuleValue]) -> MeasuredSetting | None:
+    def find_setting(
+        self, given: Mapping[str, str], usual: Mapping[str, RuleValue]
+    ) -> MeasuredSetting | None:
         """Return the setting with the values given as text; keys that are left out have their usual value."""
         place = (given.get(key, format_plain(usual.get(key))) for key in self.keys)
         return self._by_text.get(tuple(place))
 
     def build_query(self, setting: MeasuredSetting) -> str:
         """Return the part of an address that `find_setting` reads."""
-        return urlencode(dict(zip(self.keys, map(format_plain, setting.place), strict=True)), safe=",")
+        return urlencode(
+            dict(zip(self.keys, map(format_plain, setting.place), strict=True)), safe=","
+        )
 
     @cached_property
     def _by_text(self) -> Mapping[tuple[str, ...], MeasuredSetting]:
-        return {tuple(map(format_plain, place)): setting for place, setting in self.settings.items()}
+        return {
+            tuple(map(format_plain, place)): setting for place, setting in self.settings.items()
+        }
 
 
 def list_places(values: Sequence[Sequence[RuleValue]]) -> Iterator[Place]:
@@ -125,7 +133,9 @@ def read_map(table: Mapping[str, Any]) -> LabMap:
     settings = {}
     for place, cell in zip(list_places(values), table["cells"], strict=True):
         if cell is not None:
-            changes = {key: value for key, value in zip(keys, place, strict=True) if value is not None}
+            changes = {
+                key: value for key, value in zip(keys, place, strict=True) if value is not None
+            }
             settings[place] = _read_setting(place, Rules.read({**table["rules"], **changes}), cell)
     return LabMap(table["game"], keys, values, settings)
 
@@ -146,8 +156,15 @@ def write_cell(row: LabRow) -> Sequence[object] | Status:
     if not row.has_measures:
         return row.status
     figures = {name: getattr(row, name) for name in SCALES}
-    numbers = (None if figures[name] is None else round(figures[name] * scale) for name, scale in SCALES.items())
-    return [None if row.value is None else VALUES.index(row.value), *numbers, *([1] if row.is_estimate else [])]
+    numbers = (
+        None if figures[name] is None else round(figures[name] * scale)
+        for name, scale in SCALES.items()
+    )
+    return [
+        None if row.value is None else VALUES.index(row.value),
+        *numbers,
+        *([1] if row.is_estimate else []),
+    ]
 
 
 # Words for rules ------------------------------------------------------------------------------------------------------
@@ -169,13 +186,16 @@ def label_value(key: str, value: RuleValue) -> str:
     """Return the words for a value of a rule, as in the form for your own rules."""
     if value is None:
         return _FIELDS[key].placeholder
-    return next((choice.label for choice in _FIELDS[key].choices if choice.value == value), str(value))
+    return next(
+        (choice.label for choice in _FIELDS[key].choices if choice.value == value), str(value)
+    )
 
 
 def describe_place(keys: Sequence[str], values: Place) -> str:
     """Describe a setting by the values of some rules: "Target height 15, blocks 1-9"."""
     parts = [
-        f"{label_key(key).lower()} {label_value(key, value).lower()}" for key, value in zip(keys, values, strict=True)
+        f"{label_key(key).lower()} {label_value(key, value).lower()}"
+        for key, value in zip(keys, values, strict=True)
     ]
     text = ", ".join(parts)
     return f"{text[:1].upper()}{text[1:]}"

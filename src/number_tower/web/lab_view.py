@@ -104,7 +104,11 @@ def format_average(number: float) -> str:
 def describe_winner(setting: MeasuredSetting) -> str:
     """Say who wins if both play their best, and how soon."""
     plies = setting.figures.get("plies")
-    soon = "" if plies is None or setting.value == "draw" else f", in {format_count(int(plies), 'move')}"
+    soon = (
+        ""
+        if plies is None or setting.value == "draw"
+        else f", in {format_count(int(plies), 'move')}"
+    )
     return f"{_WINNERS[setting.value or 'draw'][2]}{soon}"
 
 
@@ -178,12 +182,20 @@ MEASURES: Mapping[str, Measure] = {
 def list_measures(lab_map: LabMap) -> list[Measure]:
     """Return the measures that a map has figures of; in a game without a target, for example, none is reached."""
     settings = lab_map.settings.values()
-    return [measure for measure in MEASURES.values() if any(_knows(setting, measure) for setting in settings)]
+    return [
+        measure
+        for measure in MEASURES.values()
+        if any(_knows(setting, measure) for setting in settings)
+    ]
 
 
 def list_figures(setting: MeasuredSetting) -> list[tuple[Measure, str]]:
     """Return the measures that are known of a setting, each with its figure in words."""
-    return [(measure, measure.describe(setting)) for measure in MEASURES.values() if _knows(setting, measure)]
+    return [
+        (measure, measure.describe(setting))
+        for measure in MEASURES.values()
+        if _knows(setting, measure)
+    ]
 
 
 def describe_setting(lab_map: LabMap, setting: MeasuredSetting) -> str:
@@ -209,7 +221,9 @@ def summarize_map(lab_map: LabMap) -> str:
         (missing, "{} could not be solved"),
     )
     numbers = {len(settings): "all of them"}
-    found = format_list(words.format(numbers.get(number, f"{number:,}")) for number, words in parts if number)
+    found = format_list(
+        words.format(numbers.get(number, f"{number:,}")) for number, words in parts if number
+    )
     return f"{format_count(len(settings), 'setting')}: {found}."
 
 
@@ -223,14 +237,19 @@ class Note(NamedTuple):
 def list_notes(book: Rulebook) -> dict[Rules, Note]:
     """Return the rules of a game that are special: the recommended ones, and those of the rulebook."""
     notes = {
-        book.apply_options(each.options): Note(f"recommended: {each.name}", "preset") for each in book.presets.values()
+        book.apply_options(each.options): Note(f"recommended: {each.name}", "preset")
+        for each in book.presets.values()
     }
     return {**notes, book.rules: Note("as in the rulebook", "usual")}
 
 
 def draw_map(lab_map: LabMap, measure: Measure, notes: Mapping[Rules, Note]) -> DrawnMap:
     """Lay a map out for one measure."""
-    shares = [measure.find_share(setting) for setting in lab_map.settings.values() if _knows(setting, measure)]
+    shares = [
+        measure.find_share(setting)
+        for setting in lab_map.settings.values()
+        if _knows(setting, measure)
+    ]
     most = max(shares, default=0) if measure.relative else 1
     across, down, *others = lab_map.keys
 

@@ -77,10 +77,18 @@ def check_rules(rules: Rules) -> Rules:
     _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks, "blocks")
     if rules.fit in {"related", "unrelated"} and not rules.is_regular:
         what = "a game of divisors and multiples may have"
-        _check_size(what, MAX_IRREGULAR_BLOCKS, " blocks with gaps between them; this one has", blocks, "blocks")
+        _check_size(
+            what,
+            MAX_IRREGULAR_BLOCKS,
+            " blocks with gaps between them; this one has",
+            blocks,
+            "blocks",
+        )
     _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0, "target")
     longest = "target" if rules.supply == "endless" else "blocks"
-    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies, longest)
+    _check_size(
+        "a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies, longest
+    )
     return rules
 
 
@@ -99,7 +107,8 @@ def check_text(text: str, key: str = "blocks", most: int = MAX_WRITTEN_BLOCKS) -
     values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
     if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > most:
         raise TooLargeError(
-            f"a game may have at most {MAX_BLOCKS:,} blocks; these are {'far ' * (most > MAX_BLOCKS)}more", key
+            f"a game may have at most {MAX_BLOCKS:,} blocks; these are {'far ' * (most > MAX_BLOCKS)}more",
+            key,
         )
     return text
 
@@ -114,7 +123,10 @@ def check_rule_table(rules: object, most: int = MAX_WRITTEN_BLOCKS) -> None:
 
 def check_voice(book: Rulebook) -> None:
     """Check that a server can render a game's texts again and again."""
-    tables = {"": book.voice, **{f"{key}.": table for key, table in book.voice.items() if isinstance(table, Mapping)}}
+    tables = {
+        "": book.voice,
+        **{f"{key}.": table for key, table in book.voice.items() if isinstance(table, Mapping)},
+    }
     texts = {
         f"{prefix}{key}": text
         for prefix, table in tables.items()
@@ -122,10 +134,14 @@ def check_voice(book: Rulebook) -> None:
         if isinstance(text, str)
     }
     fields = sum(text.count("{") for text in texts.values())
-    _check_size("the texts of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
+    _check_size(
+        "the texts of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields
+    )
     for key, text in texts.items():
         _check_size(f"voice.{key} may have", MAX_TEXT_LENGTH, " characters; it has", len(text))
-        _check_size(f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{"))
+        _check_size(
+            f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{")
+        )
 
 
 def check_preset(book: Rulebook, preset: Preset) -> None:
@@ -145,7 +161,9 @@ def parse_rule_file(content: bytes, source: str) -> dict[str, object]:
     """Return the table in a rule file that a client sent, unless it is too large or not TOML."""
     if len(content) > MAX_RULE_FILE:
         most = f"at most {MAX_RULE_FILE // 1024} KiB"
-        raise TooLargeError(f"a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB")
+        raise TooLargeError(
+            f"a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB"
+        )
     return catalogue.parse_toml(content, source)
 
 
@@ -156,7 +174,9 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
     check_rule_table(table.get("rules"), MAX_BLOCKS if presets else MAX_WRITTEN_BLOCKS)
     for settings in presets.values() if isinstance(presets, Mapping) else ():
         if isinstance(settings, Mapping):
-            check_rule_table({option: settings.get(option) for option in catalogue.RULE_OPTIONS}, MAX_BLOCKS)
+            check_rule_table(
+                {option: settings.get(option) for option in catalogue.RULE_OPTIONS}, MAX_BLOCKS
+            )
     book = catalogue.make_rulebook(table, content, name, source)
     check_voice(book)
     check_rules(book.rules)
@@ -251,7 +271,9 @@ class DailyQuota:
             problem = f"The new games of one address can take at most {most} a day"
         if problem is not None:
             wait = used.began + DAY - now
-            raise QuotaError(429, "quota", f"{problem}. Please try again in {format_duration(wait)}.", wait)
+            raise QuotaError(
+                429, "quota", f"{problem}. Please try again in {format_duration(wait)}.", wait
+            )
         used.rooms += 1
         used.size += size
         self._used[client] = used
@@ -267,7 +289,9 @@ class Quota:
     The database is measured in the background, never by a request.
     """
 
-    def __init__(self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None) -> None:
+    def __init__(
+        self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None
+    ) -> None:
         self._measure = measure
         self._max_size = inf if max_size is None else max_size
         self._daily = daily
@@ -319,7 +343,10 @@ class Quota:
             return
         used = f"{format_size(size)} of {format_size(max_size)}"
         if level == 1.0:
-            _log.error("the database is full (%s): new games are refused, games that have started can continue", used)
+            _log.error(
+                "the database is full (%s): new games are refused, games that have started can continue",
+                used,
+            )
         elif level > self._level:
             _log.warning("the database is nearly full (%s)", used)
         elif self._level == 1.0:

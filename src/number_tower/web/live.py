@@ -60,7 +60,9 @@ class Hub:
     def __init__(self) -> None:
         self._topics: dict[Topic, set[asyncio.Event]] = {}
 
-    async def subscribe(self, topic: Topic, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
+    async def subscribe(
+        self, topic: Topic, heartbeat: float | None = None
+    ) -> AsyncGenerator[bool, None]:
         """Yield True at once and after every change of a room or class; False after a heartbeat.
 
         The caller is subscribed before it looks for the first time, so it misses nothing.
@@ -142,7 +144,9 @@ class ChangeListener:
     which the database could not be reached. A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
     """
 
-    def __init__(self, store: Store, on_change: Callable[[RoomChange | ClassNotice | None], None]) -> None:
+    def __init__(
+        self, store: Store, on_change: Callable[[RoomChange | ClassNotice | None], None]
+    ) -> None:
         self._store = store
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
@@ -157,7 +161,9 @@ class ChangeListener:
 
     def _listen(self) -> None:
         pause = _MIN_RETRY
-        receive = _listen_to_postgres if self._store.engine.dialect.name == "postgresql" else _poll_file
+        receive = (
+            _listen_to_postgres if self._store.engine.dialect.name == "postgresql" else _poll_file
+        )
         while not self._closed.is_set():
             try:
                 for change in receive(self._store, self._closed):
@@ -194,7 +200,11 @@ def _parse_notice(payload: str) -> RoomChange | ClassNotice | None:
     if of_class := _CLASS_NOTICE.fullmatch(payload):
         return ClassNotice(int(of_class[1]), int(of_class[2]))
     room, _, tag = payload.partition(" ")
-    return RoomChange(int(room), tag) if room.isdecimal() and room.isascii() and len(room) < 20 else None
+    return (
+        RoomChange(int(room), tag)
+        if room.isdecimal() and room.isascii() and len(room) < 20
+        else None
+    )
 
 
 def _poll_file(store: Store, closed: Event) -> Iterator[RoomChange | None]:
@@ -219,7 +229,9 @@ class EventStream(StreamingResponse):
 
     async def stream_response(self, send: Send) -> None:
         """Send every event, and keep none in memory while waiting for the next, as Starlette's own method would."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
         async for event in self.body_iterator:
             await send({"type": "http.response.body", "body": event, "more_body": True})
             del event
@@ -283,7 +295,9 @@ async def _encode_events(
                 return
 
 
-async def _encode_page_events(lobby: Lobby, address: str, seen: Revision | None) -> AsyncGenerator[bytes, None]:
+async def _encode_page_events(
+    lobby: Lobby, address: str, seen: Revision | None
+) -> AsyncGenerator[bytes, None]:
     yield RECONNECT_HINT
     tag, players = "", ""
     async with aclosing(lobby.follow(address, HEARTBEAT, seen, always=True)) as states:

@@ -18,7 +18,13 @@ from number_tower.presence import RoomPresence, Sighting
 from number_tower.room import Action, Claim, Room, RoomError, TakeHint
 from number_tower.store import StoreError, maintenance, presence, rooms, rows, seats, short_codes
 from number_tower.store.database import Store, Writer
-from number_tower.store.rooms import Credentials, Revision, RoomChangedError, RoomNotFoundError, StoredRoom
+from number_tower.store.rooms import (
+    Credentials,
+    Revision,
+    RoomChangedError,
+    RoomNotFoundError,
+    StoredRoom,
+)
 from number_tower.store.rows import StoredGame
 from number_tower.store.short_codes import CodeTarget
 from number_tower.table import StaleError, TableError
@@ -29,7 +35,14 @@ from number_tower.web.live import ClassNotice, Hub, RoomChange
 from number_tower.web.middleware import CURRENT_CLIENT
 from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming, PresenceTracker
 from number_tower.web.questions import ComputerPlayers
-from number_tower.web.room_cache import DEFAULT_TIMING, CachedRoom, NewRoom, Reconciler, ReconcileTiming, RoomCache
+from number_tower.web.room_cache import (
+    DEFAULT_TIMING,
+    CachedRoom,
+    NewRoom,
+    Reconciler,
+    ReconcileTiming,
+    RoomCache,
+)
 from number_tower.web.workers import Workers
 
 T = TypeVar("T")
@@ -71,11 +84,17 @@ class Lobby:
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
         self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
         self.presence = PresenceTracker(
-            self._load_sightings, self._store_sightings, self._hub.list_followed, self._hub.publish, presence_timing
+            self._load_sightings,
+            self._store_sightings,
+            self._hub.list_followed,
+            self._hub.publish,
+            presence_timing,
         )
         self._state_timeout = timing.state_timeout
         self._heard = 0
-        access = ClassAccess(self._read, self._write, self.find_room, self._note_rooms, self.presence.judge)
+        access = ClassAccess(
+            self._read, self._write, self.find_room, self._note_rooms, self.presence.judge
+        )
         self.classes = Classes(access, self._hub, quota)
 
     @property
@@ -96,7 +115,9 @@ class Lobby:
             if not _ADDRESS.fullmatch(address):
                 raise RoomNotFoundError(address)
             heard = self._heard
-            room = self._remember(await self._read(lambda connection: rooms.find_room(connection, address)))
+            room = self._remember(
+                await self._read(lambda connection: rooms.find_room(connection, address))
+            )
             if self._heard != heard:  # it may have been changed while it was read
                 self._reconciler.mark((room.id,))
         if seen is not None and room.revision < seen:
@@ -119,7 +140,12 @@ class Lobby:
         return room
 
     async def follow(
-        self, address: str, heartbeat: float | None = None, seen: Revision | None = None, *, always: bool = False
+        self,
+        address: str,
+        heartbeat: float | None = None,
+        seen: Revision | None = None,
+        *,
+        always: bool = False,
     ) -> AsyncGenerator[CachedRoom | None, None]:
         """Yield a room as it is, and again after every change; None after a heartbeat without any.
 
@@ -149,7 +175,9 @@ class Lobby:
     async def load_earlier_game(self, address: str, number: int) -> StoredGame:
         """Return a game that was played in a room before."""
         room = await self.find_room(address)
-        return await self._read(lambda connection: rooms.load_earlier_game(connection, room, number))
+        return await self._read(
+            lambda connection: rooms.load_earlier_game(connection, room, number)
+        )
 
     async def find_code_target(self, code: str) -> CodeTarget | None:
         """Return what a short code leads to; None if no free seat and no class has it now."""
@@ -172,33 +200,47 @@ class Lobby:
         limits.check_voice(new.table.book)
         book = rows.share_rulebook(new.table.book)
         room = new._replace(table=replace(new.table, book=book)).make_room()
-        insert = partial(rooms.insert_room, room=room, book=book, players=new.players, browser=browser)
+        insert = partial(
+            rooms.insert_room, room=room, book=book, players=new.players, browser=browser
+        )
         with self.quota.admit(CURRENT_CLIENT.get(), new.cost):
             stored, token = await self._write(insert)
         return self._announce(stored), token
 
-    async def act(self, address: str, credentials: Credentials | str | None, action: Action) -> CachedRoom:
+    async def act(
+        self, address: str, credentials: Credentials | str | None, action: Action
+    ) -> CachedRoom:
         """Do something in a room, by the seats that the credentials hold."""
         room = await self._find_played(address)
         self.note_player(room, credentials)
         if isinstance(action, Claim):
             await self.presence.refresh((room.id,))
-        return await self._change_room(room, lambda now: self._apply(now, now.find_seats(credentials), action))
+        return await self._change_room(
+            room, lambda now: self._apply(now, now.find_seats(credentials), action)
+        )
 
-    async def take_hint(self, room: CachedRoom, credentials: Credentials | None, step: int) -> CachedRoom:
+    async def take_hint(
+        self, room: CachedRoom, credentials: Credentials | None, step: int
+    ) -> CachedRoom:
         """Store that a player takes a hint, if another person plays there, who sees it."""
         if not room.room.is_watched(room.find_seats(credentials)):
             return room
-        return await self.act(room.address, credentials, TakeHint(room.room.table.version, step, room.room.number))
+        return await self.act(
+            room.address, credentials, TakeHint(room.room.table.version, step, room.room.number)
+        )
 
     # Presence ---------------------------------------------------------------------------------------------------------
 
-    def note_player(self, room: CachedRoom, credentials: Credentials | str | None, *, hidden: bool = False) -> None:
+    def note_player(
+        self, room: CachedRoom, credentials: Credentials | str | None, *, hidden: bool = False
+    ) -> None:
         """Note that a player of a room is there, perhaps with a hidden page."""
         if room.is_attended and (held := room.find_seats(credentials)):
             self.presence.note(room.id, held, hidden=hidden)
 
-    def attend(self, room: CachedRoom, credentials: Credentials | str | None) -> AbstractContextManager[None]:
+    def attend(
+        self, room: CachedRoom, credentials: Credentials | str | None
+    ) -> AbstractContextManager[None]:
         """Return a context in which a player of a room counts as here, as with a page that follows it."""
         held = room.find_seats(credentials)
         return self.presence.attend(room.id, held) if held and room.is_attended else nullcontext()
@@ -211,7 +253,9 @@ class Lobby:
 
     # Seats ------------------------------------------------------------------------------------------------------------
 
-    async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
+    async def join(
+        self, address: str, name: str | None, browser: str | None = None
+    ) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
         (await self._find_played(address)).room.sit(name)
         room, token = await self._change_seats(
@@ -226,19 +270,27 @@ class Lobby:
         change = partial(seats.hand_over, credentials=credentials)
         return (await self._change_seats(address, change))[1]
 
-    async def take_over(self, address: str, code: str, browser: str | None = None) -> tuple[CachedRoom, str]:
+    async def take_over(
+        self, address: str, code: str, browser: str | None = None
+    ) -> tuple[CachedRoom, str]:
         """Take over the seats that a code is for, for a browser if its secret is given."""
         return await self._change_seats(
             address, lambda connection, now: seats.take_over(connection, now, code, browser)
         )
 
-    async def survey_seats(self, browser: str, tokens: Mapping[str, str], others: Collection[str]) -> seats.SeatSurvey:
+    async def survey_seats(
+        self, browser: str, tokens: Mapping[str, str], others: Collection[str]
+    ) -> seats.SeatSurvey:
         """Look up which seats a browser still holds by older cookies only."""
-        return await self._read(lambda connection: seats.survey_seats(connection, browser, tokens, others))
+        return await self._read(
+            lambda connection: seats.survey_seats(connection, browser, tokens, others)
+        )
 
     async def move_seats(self, browser: str, to_move: Mapping[seats.SeatKey, str]) -> None:
         """Let a browser hold seats by its own secret; they were found by `survey_seats`."""
-        changed = await self._write(lambda connection: seats.move_seats(connection, browser, to_move))
+        changed = await self._write(
+            lambda connection: seats.move_seats(connection, browser, to_move)
+        )
         for room_id, tag in changed.items():
             self.note_change(RoomChange(room_id, tag))
 
@@ -265,9 +317,13 @@ class Lobby:
         """Delete old rooms (see `maintenance.compute_cutoffs`) and unused rule files, some at a time."""
         cutoffs = maintenance.compute_cutoffs(keep_days)
         last = 0
-        while found := await self._read(lambda connection: maintenance.find_expired(connection, cutoffs, last)):  # noqa: B023 - used at once
+        while found := await self._read(
+            lambda connection: maintenance.find_expired(connection, cutoffs, last)
+        ):  # noqa: B023 - used at once
             last = found[-1]
-            for room_id in await self._write(partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)):
+            for room_id in await self._write(
+                partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)
+            ):
                 self.cache.remove(room_id)
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
@@ -275,7 +331,9 @@ class Lobby:
         unused, newest = await self._read(maintenance.find_unused_rulebooks)
         for start in range(0, len(unused), maintenance.RULEBOOKS_PER_TRANSACTION):
             some = unused[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
-            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=newest))
+            await self._write(
+                partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=newest)
+            )
             await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:
@@ -297,8 +355,12 @@ class Lobby:
     async def _load_sightings(self, some: Collection[int]) -> dict[seats.SeatKey, Sighting]:
         return await self._read(lambda connection: presence.load_sightings(connection, some))
 
-    async def _store_sightings(self, sightings: Mapping[seats.SeatKey, Sighting], announced: Collection[int]) -> None:
-        await self._write(lambda connection: presence.store_sightings(connection, sightings, announced))
+    async def _store_sightings(
+        self, sightings: Mapping[seats.SeatKey, Sighting], announced: Collection[int]
+    ) -> None:
+        await self._write(
+            lambda connection: presence.store_sightings(connection, sightings, announced)
+        )
 
     async def _find_played(self, address: str) -> CachedRoom:
         """Return a room by the address of its players; spectators can change nothing."""
@@ -310,7 +372,10 @@ class Lobby:
     async def _wait_for_state(self, room_id: int, seen: Revision) -> CachedRoom:
         """Wait until this server hears of a state that a client has seen, for a short time and without any query."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._state_timeout), aclosing(self._hub.subscribe(room_id)) as wakeups:
+            async with (
+                asyncio.timeout(self._state_timeout),
+                aclosing(self._hub.subscribe(room_id)) as wakeups,
+            ):
                 async for _ in wakeups:
                     room = self.cache.get(room_id)
                     if room is not None and room.revision >= seen:
@@ -323,7 +388,9 @@ class Lobby:
         """Change a room, again if another process was faster; announce it once it is stored."""
         async with self._locks.setdefault(room.id, asyncio.Lock()):
             for attempt in range(_MAX_TRIES):
-                now = await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
+                now = (
+                    await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
+                )
                 try:
                     after = change(now)
                 except (RoomError, MoveError, TableError):
@@ -346,7 +413,9 @@ class Lobby:
         room = await self._find_played(address)
         async with self._locks.setdefault(room.id, asyncio.Lock()):
             for attempt in range(_MAX_TRIES):
-                now = await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
+                now = (
+                    await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
+                )
                 with suppress(RoomChangedError):
                     stored, token = await self._write_seats(now, change)
                     return self._announce(stored), token
@@ -372,7 +441,9 @@ class Lobby:
         except (StoreError, RoomError, RoomChangedError):
             for _ in range(_MAX_TRIES if attempts else 0):
                 with suppress(StoreError):
-                    stored = await self._read(lambda connection: rooms.find_room(connection, before.address))
+                    stored = await self._read(
+                        lambda connection: rooms.find_room(connection, before.address)
+                    )
                     for _, token in attempts:
                         if stored.find_seats(token):
                             return stored, token
@@ -417,7 +488,9 @@ class Lobby:
         revisions = {each: self._get_revision(each) for each in wanted - busy}
         while revisions:
             some = {each: revisions.pop(each) for each in list(revisions)[:_COMPARE_BATCH]}
-            changes = await self._read(lambda connection: rooms.read_changes(connection, some, followed))  # noqa: B023 - used at once
+            changes = await self._read(
+                lambda connection: rooms.read_changes(connection, some, followed)
+            )  # noqa: B023 - used at once
             # A room that is changed here at this moment is announced with the computer's remark, which is not stored.
             busy |= {each for each in some if self._is_busy(each)}
             for stored in changes.changed:

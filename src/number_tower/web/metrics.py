@@ -53,15 +53,21 @@ class Metrics:
             "Time from a request to the end of its answer, by route template; streams are left out.",
             ("route",),
         )
-        self._refusals = count("tower_refusals", "Requests refused by a limit, by the name of the limit.", ("limit",))
+        self._refusals = count(
+            "tower_refusals", "Requests refused by a limit, by the name of the limit.", ("limit",)
+        )
         self._wait_seconds = measure(
             "tower_queue_wait_seconds",
             "Time that questions for the solver waited before they began, by queue.",
             ("lane",),
         )
-        self._write_seconds = measure("tower_write_seconds", "Time of a database transaction that saved changes.")
+        self._write_seconds = measure(
+            "tower_write_seconds", "Time of a database transaction that saved changes."
+        )
         self._write_size = measure(
-            "tower_write_size", "Changes that were saved together in one database transaction.", buckets=_SIZES
+            "tower_write_size",
+            "Changes that were saved together in one database transaction.",
+            buckets=_SIZES,
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -103,12 +109,28 @@ _GAUGES: tuple[tuple[str, str, Callable[[State], float]], ...] = (
         "The longest lag within the last minute.",
         lambda state: state.watchdog.worst_lag(),
     ),
-    ("tower_queue_waiting", "Questions that wait for the solver.", lambda state: state.workers.waiting),
-    ("tower_queue_running", "Questions that the solver works on.", lambda state: state.workers.running),
-    ("tower_streams_open", "Pages and programs that follow a game.", lambda state: len(state.streams)),
+    (
+        "tower_queue_waiting",
+        "Questions that wait for the solver.",
+        lambda state: state.workers.waiting,
+    ),
+    (
+        "tower_queue_running",
+        "Questions that the solver works on.",
+        lambda state: state.workers.running,
+    ),
+    (
+        "tower_streams_open",
+        "Pages and programs that follow a game.",
+        lambda state: len(state.streams),
+    ),
     ("tower_connections_open", "Network connections.", lambda state: len(state.connections)),
     ("tower_rooms_cached", "Games in memory.", lambda state: len(state.lobby.cache)),
-    ("tower_draining", "1 while the server is stopping.", lambda state: getattr(state, "draining", False)),
+    (
+        "tower_draining",
+        "1 while the server is stopping.",
+        lambda state: getattr(state, "draining", False),
+    ),
 )
 
 
@@ -123,7 +145,9 @@ class _StateCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current values."""
-        yield InfoMetricFamily("tower", "The version of Number Tower.", value={"version": __version__})
+        yield InfoMetricFamily(
+            "tower", "The version of Number Tower.", value={"version": __version__}
+        )
         for name, meaning, read in _GAUGES:
             gauge = GaugeMetricFamily(name, meaning)
             with suppress(AttributeError):

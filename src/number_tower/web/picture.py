@@ -26,7 +26,14 @@ WIDTH, HEIGHT = 1200, 630
 PictureForm = Literal["svg", "png"]
 MEDIA_TYPES: dict[PictureForm, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
-_PAPER, _CARD, _EDGE, _INK, _SOFT, _ACCENT = "#f5f1e8", "#fffdf8", "#857c6b", "#2a2830", "#5d5862", "#236b4e"
+_PAPER, _CARD, _EDGE, _INK, _SOFT, _ACCENT = (
+    "#f5f1e8",
+    "#fffdf8",
+    "#857c6b",
+    "#2a2830",
+    "#5d5862",
+    "#236b4e",
+)
 _LINE = "#d8d0bf"
 _SEATS = (("#33649c", "#234a78"), ("#b5502a", "#86371a"))
 _THREAD = "#ffffff"
@@ -105,15 +112,21 @@ def lay_out(table: Table) -> Iterator[Shape]:
     voice = get_voice(table.book, SPECTATOR)
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     yield Block(0, 0, WIDTH, HEIGHT, 0, _PAPER, _PAPER)
-    yield Block(_MARGIN / 2, _MARGIN / 2, _BOARD_WIDTH - _MARGIN / 2, HEIGHT - _MARGIN, 24, _CARD, _LINE)
+    yield Block(
+        _MARGIN / 2, _MARGIN / 2, _BOARD_WIDTH - _MARGIN / 2, HEIGHT - _MARGIN, 24, _CARD, _LINE
+    )
     towers = draw_towers(table, names)
     for number, tower in enumerate(towers):
         left = _MARGIN + number * NARROW * _SCALE
         yield from _draw_tower(tower, left)
         width = tower.width * _SCALE
         middle, whose = left + width / 2, "The tower" if tower.seat is None else names[tower.seat]
-        yield Label(middle, HEIGHT - 84, 22, _shorten(whose, 22, width - 20), anchor="middle", bold=True)
-        yield Label(middle, HEIGHT - 54, 20, _shorten(tower.caption, 20, width - 20), _SOFT, "middle")
+        yield Label(
+            middle, HEIGHT - 84, 22, _shorten(whose, 22, width - 20), anchor="middle", bold=True
+        )
+        yield Label(
+            middle, HEIGHT - 54, 20, _shorten(tower.caption, 20, width - 20), _SOFT, "middle"
+        )
     yield from _draw_words(table, voice.title.rstrip(":"), names)
 
 
@@ -131,13 +144,28 @@ def _draw_tower(tower: Tower, left: float) -> Iterator[Shape]:
         yield Line(across(tower.left), down(y), width, 1.5, _LINE)
         yield Label(across(tower.left - 4), down(y), 18, f"{number}", _SOFT, "end")
     if tower.target is not None:
-        yield Line(across(tower.left), down(tower.top), width, 3.5, _ACCENT, dashed=not tower.is_reached)
-        yield Label(across(tower.left - 4), down(tower.top), 23, f"{tower.target}", _ACCENT, "end", bold=True)
+        yield Line(
+            across(tower.left), down(tower.top), width, 3.5, _ACCENT, dashed=not tower.is_reached
+        )
+        yield Label(
+            across(tower.left - 4),
+            down(tower.top),
+            23,
+            f"{tower.target}",
+            _ACCENT,
+            "end",
+            bold=True,
+        )
     if tower.lower:
         top, height = down(tower.base), (tower.ground - tower.base) * _SCALE
         yield Block(across(tower.left) + width * 0.15, top, width * 0.7, height, 5, _PAPER, _EDGE)
         yield Label(
-            across((tower.left + tower.width) / 2), top + height / 2, 17, f"{tower.lower} more", _SOFT, "middle"
+            across((tower.left + tower.width) / 2),
+            top + height / 2,
+            17,
+            f"{tower.lower} more",
+            _SOFT,
+            "middle",
         )
     for block in tower.blocks:
         fill, edge = _SEATS[block.seat]
@@ -149,7 +177,15 @@ def _draw_tower(tower: Tower, left: float) -> Iterator[Shape]:
         if block.label_size:
             size, ink = block.label_size * _SCALE, _INK if block.beside else "#ffffff"
             anchor: Literal["start", "middle"] = "start" if block.beside else "middle"
-            yield Label(across(block.label_x), down(block.middle), size, f"{block.number}", ink, anchor, bold=True)
+            yield Label(
+                across(block.label_x),
+                down(block.middle),
+                size,
+                f"{block.number}",
+                ink,
+                anchor,
+                bold=True,
+            )
     yield Line(across(tower.left - 4), down(tower.ground + 1.5), width + 4 * _SCALE, 6, _EDGE)
 
 
@@ -157,7 +193,9 @@ def _draw_words(table: Table, title: str, names: tuple[str, str]) -> Iterator[Sh
     """Yield what stands beside the towers: the game, how it ended, who played and the moves."""
     y = 72.0
     end = " ".join(tell_end(table))
-    largest = next((size for size in (44, 38, 32) if len(wrap_text(end, size, _TEXT_WIDTH)) <= _MOST_LINES), 28)
+    largest = next(
+        (size for size in (44, 38, 32) if len(wrap_text(end, size, _TEXT_WIDTH)) <= _MOST_LINES), 28
+    )
     for size, colour, text in ((26, _SOFT, title), (largest, _INK, end)):
         for line in _wrap(text, size, _MOST_LINES):
             yield Label(_TEXT_LEFT, y, size, line, colour, bold=True)
@@ -211,8 +249,16 @@ def _write_svg(shapes: list[Shape], description: str) -> bytes:
 def _write_shape(shape: Shape) -> Iterator[str]:
     match shape:
         case Block():
-            place = {"x": shape.x, "y": shape.y, "width": shape.width, "height": shape.height, "rx": shape.radius}
-            yield make_element("rect", **place, fill=shape.fill, stroke=shape.edge, stroke_width=1.5)
+            place = {
+                "x": shape.x,
+                "y": shape.y,
+                "width": shape.width,
+                "height": shape.height,
+                "rx": shape.radius,
+            }
+            yield make_element(
+                "rect", **place, fill=shape.fill, stroke=shape.edge, stroke_width=1.5
+            )
             if shape.striped:
                 yield make_element("rect", **place, fill="url(#stripes)")
         case Line():
@@ -245,7 +291,9 @@ def _write_png(shapes: list[Shape]) -> bytes:
             case Label():
                 _paint_label(canvas, shape)
     file = BytesIO()
-    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(256).save(file, "PNG", optimize=True)
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).quantize(256).save(
+        file, "PNG", optimize=True
+    )
     return file.getvalue()
 
 
@@ -264,7 +312,9 @@ def _paint_block(canvas: ImageDraw.ImageDraw, block: Block) -> None:
                 canvas.line(ends, (255, 255, 255, 40), 5 * _SHARPNESS)
             x += step
     edge = max(1, round(1.5 * _SHARPNESS))
-    canvas.rounded_rectangle((left, top, right, bottom), block.radius * _SHARPNESS, None, block.edge, edge)
+    canvas.rounded_rectangle(
+        (left, top, right, bottom), block.radius * _SHARPNESS, None, block.edge, edge
+    )
 
 
 def _paint_line(canvas: ImageDraw.ImageDraw, line: Line) -> None:
@@ -304,7 +354,10 @@ def _split_by_font(label: Label) -> Iterator[tuple[ImageFont.FreeTypeFont, str]]
 def _find_font(letter: str) -> str:
     """Return which font has a letter, as the style sheet says; empty if none has."""
     code = ord(letter)
-    if code < 0x7F or letter in "\u00a0\u00b7\u00d7\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u2212":
+    if (
+        code < 0x7F
+        or letter in "\u00a0\u00b7\u00d7\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u2212"
+    ):
         return "ascii"
     if code < 0x100 or letter in "\u0131\u0152\u0153\u20ac\u2122\u2022\u201e":
         return "latin"

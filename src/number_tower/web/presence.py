@@ -64,7 +64,11 @@ class _Player:
     def get_unstored(self, now: float) -> Sighting | None:
         """Return the sighting that other servers have to know of; None if they do."""
         if self.pages:
-            is_known = self.stored is not None and not self.stored.hidden and self.stored.until > now + _LEASE / 2
+            is_known = (
+                self.stored is not None
+                and not self.stored.hidden
+                and self.stored.until > now + _LEASE / 2
+            )
             return None if is_known else Sighting(now + _LEASE)
         if self.here is None or self.here == self.stored:
             return None
@@ -97,7 +101,9 @@ class PresenceTracker:
         self._clock = clock
         self._started = self._get_time()
         self._players: OrderedDict[SeatKey, _Player] = OrderedDict()
-        self._changing: set[SeatKey] = set()  # players with an open page, or with a sighting that may not be stored
+        self._changing: set[SeatKey] = (
+            set()
+        )  # players with an open page, or with a sighting that may not be stored
         self._announced: set[int] = set()
         self._outdated: set[int] = set()
         self._wake = asyncio.Event()
@@ -123,7 +129,9 @@ class PresenceTracker:
         for seat in seats:
             self._get_player(room, seat).pages += 1
             self._changing.add((room, seat))
-        self._publish(room)  # one who was gone for a moment counts as here, but the game could perhaps be claimed
+        self._publish(
+            room
+        )  # one who was gone for a moment counts as here, but the game could perhaps be claimed
         try:
             yield
         finally:
@@ -191,7 +199,9 @@ class PresenceTracker:
         if player is None:
             player = self._players[key] = _Player()
             if len(self._players) > MAX_PLAYERS:
-                forgotten = (each for each, known in self._players.items() if not known.pages and each != key)
+                forgotten = (
+                    each for each, known in self._players.items() if not known.pages and each != key
+                )
                 self._players.pop(next(forgotten, (-1, -1)), None)
         self._players.move_to_end(key)
         return player
@@ -242,7 +252,10 @@ class PresenceTracker:
             await self._store(unstored, announced)
             for (room, seat), sighting in unstored.items():
                 self._get_player(room, seat - 1).stored = sighting
-        wanted, self._outdated = self._outdated | set(filter(self._has_player_elsewhere, self._list_followed())), set()
+        wanted, self._outdated = (
+            self._outdated | set(filter(self._has_player_elsewhere, self._list_followed())),
+            set(),
+        )
         if wanted:
             await self.refresh(wanted)
         for room in wanted:

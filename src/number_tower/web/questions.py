@@ -60,14 +60,18 @@ _STORE_RETRY = 3.0
 _log = logging.getLogger(__name__)
 
 
-async def ask_cached(request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float) -> T:
+async def ask_cached(
+    request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float
+) -> T:
     """Ask an expensive question for a client, unless the answer is in the cache."""
     state = request.app.state
     if not hasattr(state, "answers"):
         state.answers = AnswerCache()
     answers: AnswerCache = state.answers
     key = (task.__name__, question)
-    return await answers.get(key, lambda: _ask(request, task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key))
+    return await answers.get(
+        key, lambda: _ask(request, task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key)
+    )
 
 
 async def read_record(request: Request, line: str) -> Table:
@@ -103,7 +107,9 @@ async def ask_review(request: Request, table: Table) -> GameReview:
 
 async def ask_daily_puzzle(request: Request, day: str) -> quiz.PuzzleQuestion:
     """Ask for the puzzle of a day such as 2027-01-31."""
-    return await ask_cached(request, day, quiz.make_daily_puzzle, day, seconds=limits.PUZZLE_TIMEOUT)
+    return await ask_cached(
+        request, day, quiz.make_daily_puzzle, day, seconds=limits.PUZZLE_TIMEOUT
+    )
 
 
 async def ask_numbered_puzzle(
@@ -111,7 +117,9 @@ async def ask_numbered_puzzle(
 ) -> quiz.PuzzleQuestion:
     """Ask for a puzzle of an endless row by its number."""
     key = seed, number, grade, game
-    return await ask_cached(request, key, quiz.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
+    return await ask_cached(
+        request, key, quiz.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT
+    )
 
 
 async def _ask(request: Request, task: Callable[..., T], *args: object, **terms: Any) -> T:
@@ -142,7 +150,9 @@ class AnswerCache:
     def __init__(self, max_answers: int = _MAX_ANSWERS, max_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._max_answers = max_answers
         self._max_bytes = max_bytes
-        self._entries: OrderedDict[Hashable, tuple[Any, float, int]] = OrderedDict()  # answer, end of its time, size
+        self._entries: OrderedDict[Hashable, tuple[Any, float, int]] = (
+            OrderedDict()
+        )  # answer, end of its time, size
         self.bytes = 0
         """The size of all answers and questions."""
 
@@ -171,7 +181,10 @@ class ComputerPlayers:
     """Makes the computers' moves in rooms, in one background task per room."""
 
     def __init__(
-        self, workers: Workers, find_room: Callable[[str], Awaitable[CachedRoom]], change_room: RoomChanger
+        self,
+        workers: Workers,
+        find_room: Callable[[str], Awaitable[CachedRoom]],
+        change_room: RoomChanger,
     ) -> None:
         self._workers = workers
         self._find_room = find_room
@@ -186,7 +199,9 @@ class ComputerPlayers:
         if self._closed or is_running or _find_computer_to_move(room.room) is None:
             return
         task = self._tasks[room_id] = asyncio.create_task(self._play(room.address))
-        task.add_done_callback(lambda done: self._tasks.get(room_id) is done and self._tasks.pop(room_id))
+        task.add_done_callback(
+            lambda done: self._tasks.get(room_id) is done and self._tasks.pop(room_id)
+        )
 
     async def wait(self, room: CachedRoom, seconds: float) -> None:
         """Wait until the computer of a room has moved, for a short time."""
@@ -236,7 +251,12 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
         async with asyncio.timeout(_MOVE_TIMEOUT):
             requester = CURRENT_CLIENT.get(), room.id
             return await workers.ask(
-                tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, requester=requester
+                tasks.choose_block,
+                level,
+                seed,
+                game,
+                seconds=_THINKING_TIMEOUT,
+                requester=requester,
             )
     except Exception as error:  # noqa: BLE001 - whatever it is, the other player waits for a move
         is_expected = isinstance(error, BusyError | GaveUpError | TimeoutError)

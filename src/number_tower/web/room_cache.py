@@ -63,7 +63,9 @@ class NewRoom(NamedTuple):
     @property
     def players(self) -> Seats:
         """Who chooses the moves in each seat."""
-        return Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
+        return (
+            Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
+        )
 
     @property
     def cost(self) -> int:
@@ -79,7 +81,10 @@ class NewRoom(NamedTuple):
         """Return the room, with its creator in the first seat."""
         usual = get_voice(self.table.book).players
         level = self.players.players[1]
-        names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
+        names = (
+            self.names[0] or usual[0],
+            self.names[1] or (usual[1] if level is None else level.capitalize()),
+        )
         chosen = self.table.names or (check_player_names(names) if names != usual else None)
         table = replace(self.table, names=chosen, automatic=self.players.automatic)
         kinds: dict[str, Literal["person", "computer", "free"]]
@@ -95,7 +100,9 @@ class CachedRoom(StoredRoom):
 
     remark: str = ""
     """What a computer says about its last move, such as that it could not be sure."""
-    on_growth: Callable[[CachedRoom, int], None] | None = field(default=None, compare=False, repr=False)
+    on_growth: Callable[[CachedRoom, int], None] | None = field(
+        default=None, compare=False, repr=False
+    )
     """Called with the number of bytes whenever a part of the state is encoded, so that a cache can count them."""
     _encoded: dict[Reader | None, bytes] = field(default_factory=dict, compare=False, repr=False)
     """The event for each reader; under None, what all of them begin with."""
@@ -108,7 +115,10 @@ class CachedRoom(StoredRoom):
     @property
     def is_for_two(self) -> bool:
         """Whether two people play here, or will, each with a seat of their own."""
-        return all(seat.kind != "computer" for seat in self.room.seats) and self.tokens[0] != self.tokens[1]
+        return (
+            all(seat.kind != "computer" for seat in self.room.seats)
+            and self.tokens[0] != self.tokens[1]
+        )
 
     @property
     def is_attended(self) -> bool:
@@ -138,8 +148,13 @@ class CachedRoom(StoredRoom):
     def _encode_shared(self) -> bytes:
         """Return what every event begins with: all that does not depend on the reader."""
         if None not in self._encoded:
-            state = _encode_json(view.describe_room(self.room, self.game.seats, self.tag, self.remark))
-            self._remember(None, b"event: state\nid: %s\ndata: %s" % (self.tag.encode(), state.removesuffix(b"}")))
+            state = _encode_json(
+                view.describe_room(self.room, self.game.seats, self.tag, self.remark)
+            )
+            self._remember(
+                None,
+                b"event: state\nid: %s\ndata: %s" % (self.tag.encode(), state.removesuffix(b"}")),
+            )
         return self._encoded[None]
 
     def _remember(self, reader: Reader | None, encoded: bytes) -> None:
@@ -331,7 +346,11 @@ class Reconciler:
             if self._failing_since is None:
                 self._failing_since = self._running_since
                 unexpected = None if isinstance(error, StoreError) else error
-                _log.warning("rooms cannot be compared with the database, trying again: %s", error, exc_info=unexpected)
+                _log.warning(
+                    "rooms cannot be compared with the database, trying again: %s",
+                    error,
+                    exc_info=unexpected,
+                )
             return False
         finally:
             self._running_since = None

@@ -61,14 +61,20 @@ class Field(NamedTuple):
 
 FIELDS = (
     Field("title", "Name", "What your game is called.", placeholder=NAME),
-    Field("blocks", "Blocks", "The numbers to build with, such as 1-12 or 2,3,5,7.", placeholder="1-9"),
+    Field(
+        "blocks", "Blocks", "The numbers to build with, such as 1-12 or 2,3,5,7.", placeholder="1-9"
+    ),
     Field(
         "supply",
         "Supply",
         "Where the blocks come from.",
         (
             Choice("own", "A set each", "You each have all the blocks, and use each of them once."),
-            Choice("shared", "One pool", "You both take from the same blocks, so a used block is gone for both."),
+            Choice(
+                "shared",
+                "One pool",
+                "You both take from the same blocks, so a used block is gone for both.",
+            ),
             Choice("endless", "Endless", "You can use every block as often as you like."),
         ),
     ),
@@ -146,7 +152,11 @@ def make_text(title: str = "My game", rules: Rules = EXAMPLE) -> str:
 def find_changes(given: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a submitted form that do not say what the text said."""
     values = {field.key: given[field.key].strip() for field in FIELDS if field.key in given}
-    return {key: value for key, value in values.items() if value != given.get(f"{SAVED}{key}", "").strip()}
+    return {
+        key: value
+        for key, value in values.items()
+        if value != given.get(f"{SAVED}{key}", "").strip()
+    }
 
 
 def write_fields(text: str, changes: Mapping[str, str]) -> str:
@@ -156,7 +166,15 @@ def write_fields(text: str, changes: Mapping[str, str]) -> str:
         written = _change_document(text, changes)
         if catalogue.parse_toml(written.encode(), NAME) == wanted:
             return written
-    except (TOMLKitError, RuleFileError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+    except (
+        TOMLKitError,
+        RuleFileError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ):
         pass  # some files cannot be changed in place
     try:
         return tomlkit.dumps(wanted)
@@ -178,7 +196,9 @@ def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleSheet:
     try:
         return RuleSheet(text, fields, fields, limits.make_rulebook(table, content, NAME, NAME), {})
     except RuleFileError as error:
-        return RuleSheet(text, fields, fields, None, _sort_mistakes(add_voice_mistakes(error), table))
+        return RuleSheet(
+            text, fields, fields, None, _sort_mistakes(add_voice_mistakes(error), table)
+        )
     except limits.TooLargeError as error:
         place = error.key if error.key in fields else TEXT
         return RuleSheet(text, fields, fields, None, {place: (make_sentence(f"{error}"),)})
@@ -190,7 +210,13 @@ def refuse_text(
     """Return a file that cannot be read; the fields stay as they are given, and count once it can be read."""
     fields = {field.key: given.get(field.key, "") for field in FIELDS}
     saved = {field.key: given.get(f"{SAVED}{field.key}", "") for field in FIELDS}
-    mistakes = () if error is None else error.mistakes if isinstance(error, RuleFileError) else (("", f"{error}"),)
+    mistakes = (
+        ()
+        if error is None
+        else error.mistakes
+        if isinstance(error, RuleFileError)
+        else (("", f"{error}"),)
+    )
     words = tuple(format_mistake(*mistake) for mistake in mistakes)
     return RuleSheet(text, fields, saved, None, {TEXT: words} if words else {})
 
@@ -243,10 +269,15 @@ def _change_document(text: str, changes: Mapping[str, str]) -> str:
     return tomlkit.dumps(document)
 
 
-def _change(top: MutableMapping[str, Any], rules: MutableMapping[str, Any], changes: Mapping[str, str]) -> None:
+def _change(
+    top: MutableMapping[str, Any], rules: MutableMapping[str, Any], changes: Mapping[str, str]
+) -> None:
     """Change fields in place, in a parsed rule file or in one with its comments."""
     if changes.get("fit", "ascending") != "ascending":
-        changes = {**changes, "step": ""}  # only ascending blocks have one, and its field is hidden then
+        changes = {
+            **changes,
+            "step": "",
+        }  # only ascending blocks have one, and its field is hidden then
     for key, value in changes.items():
         place = top if key == "title" else rules
         if value:
@@ -262,7 +293,9 @@ def _sort_mistakes(error: RuleFileError, table: Mapping[str, object]) -> dict[st
     """Return the mistakes of a rule file in sentences, each at its field; those of no field at the text."""
     sorted_mistakes: dict[str, tuple[str, ...]] = {}
     for key, problem in error.mistakes:
-        place = next((field.key for field in FIELDS if key in {field.key, f"rules.{field.key}"}), TEXT)
+        place = next(
+            (field.key for field in FIELDS if key in {field.key, f"rules.{field.key}"}), TEXT
+        )
         words = format_mistake(key, problem) if place == TEXT else _explain(place, problem, table)
         sorted_mistakes[place] = (*sorted_mistakes.get(place, ()), words)
     return sorted_mistakes

@@ -102,7 +102,9 @@ def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
     return f"--metrics: {format_value(address.host)} is not an address of this machine; leave it out to use 127.0.0.1"
 
 
-def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
+def serve(
+    app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]
+) -> int:
     """Serve an app on a socket that listens already."""
     # Fewer connections than there may be open files, since the database needs some as well.
     total = max(1, min(connections.MAX_CONNECTIONS, _raise_file_limit() - _OTHER_FILES))
@@ -128,7 +130,9 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
     app.state.notifier = Notifier.from_environment()
     if app.state.notifier.watchdog_seconds is not None:
         # The log shows where the server was stuck when systemd ends it (SIGABRT), even in C code.
-        with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
+        with suppress(
+            OSError, ValueError, AttributeError, RuntimeError
+        ):  # there may be no standard error
             faulthandler.enable()
     try:
         server.run([listener])
@@ -154,25 +158,31 @@ def open_listener(host: str, port: int | None) -> socket.socket:
     ports = range(PORT, PORT + MAX_PORTS_TRIED) if port is None else [port]
     for each in ports:
         try:
-            listener = socket.create_server((str(address), each), family=family, backlog=2048, dualstack_ipv6=both)
+            listener = socket.create_server(
+                (str(address), each), family=family, backlog=2048, dualstack_ipv6=both
+            )
         except OSError as trouble:
             if trouble.errno != errno.EADDRINUSE:
                 raise ServerStartError(_explain_listen_failure(trouble, host, each)) from None
         else:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)  # its connections inherit it
+            listener.setsockopt(
+                socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER
+            )  # its connections inherit it
             return listener
     if port is None:
         last = PORT + MAX_PORTS_TRIED - 1
-        raise ServerStartError(f"all ports from {PORT} to {last} are in use; choose another, as in --port {last + 1}")
-    raise ServerStartError(f"port {port} is in use by another program; choose another, or leave out --port")
+        raise ServerStartError(
+            f"all ports from {PORT} to {last} are in use; choose another, as in --port {last + 1}"
+        )
+    raise ServerStartError(
+        f"port {port} is in use by another program; choose another, or leave out --port"
+    )
 
 
 def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
     match trouble.errno:
         case errno.EACCES:
-            return (
-                f"port {port} needs special rights; choose one from 1024 up, and let a reverse proxy listen at {port}"
-            )
+            return f"port {port} needs special rights; choose one from 1024 up, and let a reverse proxy listen at {port}"
         case errno.EADDRNOTAVAIL:
             text = format_value(host)
             return f"--host: {text} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses"
@@ -184,7 +194,9 @@ def format_addresses(settings: Settings, port: int) -> str:
     """Say where people find the server."""
     host = "127.0.0.1" if settings.listens_everywhere else settings.host
     own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    said = f"Number Tower is at {settings.public_url or own}  (Ctrl-C stops it; every game is saved)"
+    said = (
+        f"Number Tower is at {settings.public_url or own}  (Ctrl-C stops it; every game is saved)"
+    )
     if settings.port is None and port != PORT:
         said = f"Port {PORT} is in use, so this is the next free one.\n{said}"
     if settings.public_url is not None:
@@ -197,10 +209,17 @@ def format_addresses(settings: Settings, port: int) -> str:
 def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> None:
     say(format_addresses(settings, port))
     if settings.proxy and not settings.host_names:
-        say("Requests from the proxy may name any host; --host-name NAME accepts only the names you give.")
+        say(
+            "Requests from the proxy may name any host; --host-name NAME accepts only the names you give."
+        )
     fields = {} if settings.metrics is None else {"metrics": settings.metrics.port}
     access_log.log_event(
-        "started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.workers, **fields
+        "started",
+        host=settings.host,
+        port=port,
+        database=settings.place.name,
+        thinkers=settings.workers,
+        **fields,
     )
 
 
@@ -234,7 +253,9 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         self.stopped_by = sig
         self._stopping.set()
-        for each in HANDLED_SIGNALS:  # the system itself ends the process on a second one, even if Python hangs
+        for each in (
+            HANDLED_SIGNALS
+        ):  # the system itself ends the process on a second one, even if Python hangs
             signal.signal(each, signal.SIG_DFL)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -255,7 +276,10 @@ class _Server(uvicorn.Server):
     def _limit_stop(self) -> None:
         self._stopping.wait()
         time.sleep(STOP_LIMIT)
-        _log.warning("the stop took more than %g seconds, so it was cut short; every move is saved", STOP_LIMIT)
+        _log.warning(
+            "the stop took more than %g seconds, so it was cut short; every move is saved",
+            STOP_LIMIT,
+        )
         logging.shutdown()
         os._exit(1)
 
@@ -265,7 +289,9 @@ def find_machine_names() -> tuple[str, ...]:
     name = socket.gethostname().lower().removesuffix(".")
     short = name.partition(".")[0]
     found: list[str] = []
-    lookup = threading.Thread(target=lambda: found.append(socket.getfqdn().lower().removesuffix(".")), daemon=True)
+    lookup = threading.Thread(
+        target=lambda: found.append(socket.getfqdn().lower().removesuffix(".")), daemon=True
+    )
     lookup.start()
     lookup.join(_FQDN_TIMEOUT)
     return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))

@@ -85,7 +85,12 @@ class Settings:
     @property
     def known_hosts(self) -> frozenset[str]:
         """The names that the Host header may have, besides IP addresses."""
-        given = {"localhost", self.host.lower().removesuffix("."), *self.machine_names, *self.host_names}
+        given = {
+            "localhost",
+            self.host.lower().removesuffix("."),
+            *self.machine_names,
+            *self.host_names,
+        }
         if self.public_url is not None:
             given.add((urlsplit(self.public_url).hostname or "").removesuffix("."))
         return frozenset(given - {""})
@@ -148,10 +153,14 @@ def parse_proxies(given: str) -> tuple[str, ...]:
 
 def parse_host_names(given: list[str]) -> tuple[str, ...]:
     """Read the names of a server, with commas between; the option may be given several times."""
-    names = tuple(part.strip().lower().removesuffix(".") for each in given for part in each.split(","))
+    names = tuple(
+        part.strip().lower().removesuffix(".") for each in given for part in each.split(",")
+    )
     for name in names:
         if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-            raise SettingError(f"expected names such as tower.example.org, without port; got {format_value(name)}")
+            raise SettingError(
+                f"expected names such as tower.example.org, without port; got {format_value(name)}"
+            )
     return names
 
 
@@ -159,13 +168,21 @@ def parse_public_url(given: str) -> str:
     """Read the address by which people know the server."""
     try:
         parts = urlsplit(given)
-        right = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+        right = (
+            parts.scheme in {"http", "https"}
+            and parts.hostname
+            and (parts.port is None or parts.port > 0)
+        )
     except ValueError:
         right = False
     else:
-        right = right and not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+        right = right and not (
+            parts.path.strip("/") or parts.query or parts.fragment or parts.username
+        )
     if not right or not given.isascii() or not given.isprintable() or " " in given:
-        raise SettingError(f"expected an address such as https://tower.example.org; got {format_value(given)}")
+        raise SettingError(
+            f"expected an address such as https://tower.example.org; got {format_value(given)}"
+        )
     return given.rstrip("/").lower()
 
 
@@ -197,9 +214,13 @@ def parse_size(given: str) -> int | None:
     if given.lower() == "none":
         return None
     found = _SIZE.fullmatch(given)
-    size = 0 if found is None else int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
+    size = (
+        0 if found is None else int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
+    )
     if size < 1024**2:
-        raise SettingError(f"expected a size of 1M or more, such as 500M or 4G, or none; got {format_value(given)}")
+        raise SettingError(
+            f"expected a size of 1M or more, such as 500M or 4G, or none; got {format_value(given)}"
+        )
     return size
 
 

@@ -39,7 +39,11 @@ class HashedStaticFiles(StaticFiles):
             path = str(Path(*rest))
         response = await super().get_response(path, scope)
         headers = response.headers
-        if response.status_code == 200 and _accepts_gzip(scope) and Path(path).suffix in _TEXT_SUFFIXES:
+        if (
+            response.status_code == 200
+            and _accepts_gzip(scope)
+            and Path(path).suffix in _TEXT_SUFFIXES
+        ):
             kept = {name: headers[name] for name in ("content-type", "etag", "last-modified")}
             response = Response(_compress(path), headers=kept | {"content-encoding": "gzip"})
         if Path(path).suffix in _TEXT_SUFFIXES:
@@ -54,7 +58,9 @@ def hash_files() -> str:
     hashed = sha256()
     for path in sorted(path for path in STATIC_DIRECTORY.rglob("*") if path.is_file()):
         content = path.read_bytes()
-        hashed.update(f"{path.relative_to(STATIC_DIRECTORY).as_posix()} {len(content)}\n".encode() + content)
+        hashed.update(
+            f"{path.relative_to(STATIC_DIRECTORY).as_posix()} {len(content)}\n".encode() + content
+        )
     return hashed.hexdigest()[:12]
 
 
@@ -72,4 +78,6 @@ def _compress(path: str) -> bytes:
 
 
 def _accepts_gzip(scope: Scope) -> bool:
-    return "gzip" in Headers(scope=scope).get("accept-encoding", "") and "range" not in Headers(scope=scope)
+    return "gzip" in Headers(scope=scope).get("accept-encoding", "") and "range" not in Headers(
+        scope=scope
+    )

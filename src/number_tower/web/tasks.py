@@ -38,7 +38,9 @@ def parse_record(line: str) -> Table:
     line = line.strip()
     if len(line) > limits.MAX_RECORD_LENGTH:
         most = f"{limits.MAX_RECORD_LENGTH:,}"
-        raise RecordError("", f"A line may have at most {most} characters; this one has {len(line):,}.")
+        raise RecordError(
+            "", f"A line may have at most {most} characters; this one has {len(line):,}."
+        )
     head, colon, _ = line.rpartition(":")
     if not colon and not line.startswith("{"):
         raise RecordError("", f"That is not the line of a game, {EXAMPLE}.")
@@ -60,6 +62,10 @@ def _parse_document(text: str) -> Table:
     return read_document(document)
 
 
-def review_table(table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS) -> GameReview:
+def review_table(
+    table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS
+) -> GameReview:
     """Review a game move by move."""
-    return review(table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY)
+    return review(
+        table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY
+    )

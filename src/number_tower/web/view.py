@@ -37,7 +37,9 @@ MOST_LISTED_BLOCKS = 200
 class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
-    def __init__(self, cached: CachedRoom, held: frozenset[int], presence: RoomPresence | None = None) -> None:
+    def __init__(
+        self, cached: CachedRoom, held: frozenset[int], presence: RoomPresence | None = None
+    ) -> None:
         self.cached, self.held, self.presence = cached, held, presence
         self.room, self.table = cached.room, cached.room.table
         self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
@@ -75,7 +77,9 @@ class RoomView:
     def has_next_game(self) -> bool:
         """Whether this visitor has another game in the class, and this one is over."""
         link = self.cached.class_link
-        return link is not None and self.room.over and any(link.moved_on[seat] for seat in self.held)
+        return (
+            link is not None and self.room.over and any(link.moved_on[seat] for seat in self.held)
+        )
 
     # Words ------------------------------------------------------------------------------------------------------------
 
@@ -106,7 +110,11 @@ class RoomView:
         if self._is_stopped:
             how = " as a draw" if self._ruling == "draw" else ". It does not count"
             return f"{self._teacher} ended this game{how}."
-        return "Waiting for the other player" if self.room.waiting else self._status_lines[0].removesuffix(":")
+        return (
+            "Waiting for the other player"
+            if self.room.waiting
+            else self._status_lines[0].removesuffix(":")
+        )
 
     @property
     def _ruling(self) -> Ruling | None:
@@ -142,14 +150,20 @@ class RoomView:
             return [f"The game starts when the other player {how} the free seat."]
         if self._is_stopped:
             return []
-        ruled = [f"{self._teacher} decided: {self._tell_ruling(self._ruling)}."] if self._ruling else []
+        ruled = (
+            [f"{self._teacher} decided: {self._tell_ruling(self._ruling)}."] if self._ruling else []
+        )
         return [*(line.removeprefix("- ") for line in self._status_lines[1:]), *ruled]
 
     @property
     def summary(self) -> str:
         """The rules in one sentence: the rulebook's own, which tells of its own target and blocks, or a plain one."""
         book, rules = self.table.book, self.table.game.rules
-        return book.summary if book.summary and rules == book.rules else summarize_rules(rules, self.voice.noun)
+        return (
+            book.summary
+            if book.summary and rules == book.rules
+            else summarize_rules(rules, self.voice.noun)
+        )
 
     @property
     def guide(self) -> str:
@@ -163,7 +177,11 @@ class RoomView:
             player = Reader(self.seat) if self.held else SPECTATOR
             reminder = get_voice(self.table.book, player).remind_of_hidden(self.table)
             return reminder or f"Which {self.voice.noun}s are left is not shown."
-        then = " Then it is your turn." if self.held and not self.holds_both and not self.is_my_turn else ""
+        then = (
+            " Then it is your turn."
+            if self.held and not self.holds_both and not self.is_my_turn
+            else ""
+        )
         return f"{mover} can place {summarize_numbers(self.table.legal, ', ')}.{then}"
 
     @property
@@ -185,20 +203,29 @@ class RoomView:
         messages = [self.voice.tell_match("score", self.table, standing)]
         if room.series_over:
             drawn = room.score[0] == room.score[1]
-            messages.append(self.voice.tell_match("drawn" if drawn else "won", self.table, standing))
+            messages.append(
+                self.voice.tell_match("drawn" if drawn else "won", self.table, standing)
+            )
         return messages
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
         """The last changes, and the hints taken between them, in words for this visitor."""
-        ends = (each._replace(text=join_messages(each), version=self.table.version) for each in self._match_end)
+        ends = (
+            each._replace(text=join_messages(each), version=self.table.version)
+            for each in self._match_end
+        )
         lines = [*build_log(self.table, self.reader), *ends]
         first = lines[0].version if lines else 0
-        hints = (self._tell_hint(taken) for taken in self.room.hints_taken if taken.version >= first - 1)
+        hints = (
+            self._tell_hint(taken) for taken in self.room.hints_taken if taken.version >= first - 1
+        )
         return tuple(sorted((*lines, *hints), key=lambda line: line.version))
 
     def _tell_hint(self, taken: HintTaken) -> Message:
-        text = f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
+        text = (
+            f"{self.voice.address(self.table, taken.seat)} took a hint: {HINT_STEPS[taken.step]}."
+        )
         return Message("advice", taken.seat, text, version=taken.version)
 
     def count_hints(self, seat: int) -> int:
@@ -281,7 +308,9 @@ def _get_turn(line: str, name: str) -> str:
     return line if end < 0 else line[: end + 1]
 
 
-def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES) -> tuple[Message, ...]:
+def build_log(
+    table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES
+) -> tuple[Message, ...]:
     """Return the last changes at a table in words for a reader, oldest first, without whose turn it is."""
     told = narrate(table, max(0, table.version - most + 1), reader=reader, turns=False)
     lines = [message._replace(text=text) for message in told if (text := join_messages(message))]
@@ -322,7 +351,10 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
         "legal": table.legal if _lists_blocks(table) else None,
         "refused": _list_refusals(table),
         "result": outcome
-        and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
+        and {
+            "winner": None if outcome.winner is None else outcome.winner + 1,
+            "reason": outcome.reason,
+        },
         "remark": remark,
         "offer": _describe_offer(room.offer),
         "declined": _describe_offer(room.declined),
@@ -341,7 +373,11 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
 def tell_last_change(table: Table, reader: Reader) -> list[str]:
     """Return what is said of the last change at a table and of the turn or the end, in words for a reader."""
     was_undone = table.log and table.log[-1].kind == "undo"
-    told = narrate(table, table.version, reader=reader) if was_undone else get_voice(table.book, reader).tell(table)
+    told = (
+        narrate(table, table.version, reader=reader)
+        if was_undone
+        else get_voice(table.book, reader).tell(table)
+    )
     return [message.text.strip("\n") for message in told]
 
 
@@ -374,4 +410,8 @@ def _list_refusals(table: Table) -> dict[str, str] | None:
     if table.outcome is not None:
         return dict.fromkeys(map(str, table.game.rules.blocks), "over")
     numbers = table.game.rules.numbers
-    return {str(block): reason for reason, mask in table.game.position.refusals() for block in numbers(mask)}
+    return {
+        str(block): reason
+        for reason, mask in table.game.position.refusals()
+        for block in numbers(mask)
+    }

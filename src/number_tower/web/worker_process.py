@@ -97,7 +97,12 @@ class WorkerProcess:
     @property
     def ready(self) -> bool:
         """Whether the process runs."""
-        return self._child is not None and self._child.is_alive() and self._pool is not None and self._pool.active
+        return (
+            self._child is not None
+            and self._child.is_alive()
+            and self._pool is not None
+            and self._pool.active
+        )
 
     async def start(self) -> None:
         """Start the process, unless it runs already, and wait until it is ready; this must not be cancelled."""
@@ -115,7 +120,9 @@ class WorkerProcess:
         if found == _RESULT_TOO_LONG:
             raise GaveUpError(f"the answer is longer than {_MAX_RESULT // _MIB} MiB")
         load = pickle.loads  # from our own process
-        result: TaskResult = load(found) if len(found) <= _MAX_INLINE_RESULT else await self._in_thread(load, found)
+        result: TaskResult = (
+            load(found) if len(found) <= _MAX_INLINE_RESULT else await self._in_thread(load, found)
+        )
         return result
 
     async def close(self) -> None:
@@ -130,9 +137,13 @@ class WorkerProcess:
         if self._closed:
             raise GaveUpError(_PROCESS_ENDED)
         limits = (self._memory, self._prepare)
-        pool = ProcessPool(1, initializer=_initialize, initargs=limits, context=get_context("spawn"))
+        pool = ProcessPool(
+            1, initializer=_initialize, initargs=limits, context=get_context("spawn")
+        )
         try:
-            first = await self._in_thread(pool.schedule, os.getpid)  # the first call starts the process
+            first = await self._in_thread(
+                pool.schedule, os.getpid
+            )  # the first call starts the process
         except BrokenProcessPool as error:
             await self._in_thread(_stop, pool)
             raise GaveUpError("no process could be started to work on it") from error
@@ -160,7 +171,9 @@ class WorkerProcess:
             if ended.exitcode == _OUT_OF_MEMORY:
                 raise GaveUpError(f"it took more than {self._memory:,} MiB of memory") from None
             raise (
-                _make_timeout_error(seconds) if clock() - began > seconds + _GRACE else GaveUpError(_PROCESS_ENDED)
+                _make_timeout_error(seconds)
+                if clock() - began > seconds + _GRACE
+                else GaveUpError(_PROCESS_ENDED)
             ) from None
         except RuntimeError:  # what Pebble raises where a process ended while it was idle
             return None

@@ -19,7 +19,13 @@ from enum import StrEnum
 from itertools import count
 from typing import NamedTuple, TypeVar
 
-from number_tower.web.worker_process import GaveUpError, Prepare, TaskResult, WorkerProcess, block_interrupts
+from number_tower.web.worker_process import (
+    GaveUpError,
+    Prepare,
+    TaskResult,
+    WorkerProcess,
+    block_interrupts,
+)
 
 Path = tuple[Hashable, ...]
 """A requester: an address, or an address and a seat."""
@@ -197,7 +203,9 @@ class Workers:
             if dropped is not None:
                 self._refuse(dropped, BusyError())
             seconds = self._limits[job.lane].seconds
-            ticket.timer = asyncio.get_running_loop().call_later(seconds, self._refuse, ticket, BusyError())
+            ticket.timer = asyncio.get_running_loop().call_later(
+                seconds, self._refuse, ticket, BusyError()
+            )
         job.tickets.append(ticket)
         self._open_jobs[job.key] = job
         self._begin_next()
@@ -299,9 +307,14 @@ class FairQueue:
         The ticket is refused with `BusyError` if its requester has the most that one may have, or if the queue is
         full and no other has more than the requester would have then.
         """
-        if sum(each.requester == ticket.requester for each in self.tickets) >= self._limits.waiting_per_requester:
+        if (
+            sum(each.requester == ticket.requester for each in self.tickets)
+            >= self._limits.waiting_per_requester
+        ):
             raise BusyError
-        dropped = self._drop(ticket.requester) if len(self.tickets) >= self._limits.waiting else None
+        dropped = (
+            self._drop(ticket.requester) if len(self.tickets) >= self._limits.waiting else None
+        )
         self.tickets.append(ticket)
         return dropped
 
@@ -333,7 +346,9 @@ class FairQueue:
             rivals = [each for each in counts if len(each) == len(part) and each[:-1] == part[:-1]]
             largest = max(rivals, key=counts.__getitem__, default=part)
             if counts[largest] > counts[part] + 1:
-                members = [each for each in self.tickets if each.requester[: len(largest)] == largest]
+                members = [
+                    each for each in self.tickets if each.requester[: len(largest)] == largest
+                ]
                 dropped = max(reversed(members), key=lambda each: sizes[each.requester])
                 self.tickets.remove(dropped)
                 return dropped

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from number_tower.charts import Chart
-from number_tower.charts.bars import IntervalRow, ShareRow, draw_intervals, draw_shares, format_percent
+from number_tower.charts.bars import (
+    IntervalRow,
+    ShareRow,
+    draw_intervals,
+    draw_shares,
+    format_percent,
+)
 from number_tower.charts.lines import LinePoint, Series, draw_panels
 from number_tower.charts.maps import Cell, Panel, draw_map
 from number_tower.evaluation import BASELINES
@@ -54,7 +60,9 @@ def sort_baselines_last(named: Named) -> Named:
 def label_games(scores: Scores) -> list[str]:
     """Return the labels of the games; new games have their number in the list."""
     games = scores.suite.games
-    return [str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)]
+    return [
+        str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)
+    ]
 
 
 # Charts ---------------------------------------------------------------------------------------------------------------
@@ -82,7 +90,9 @@ def _chart_regret(named: Named) -> Chart | None:
         "Points lost per decision that counts; less is better. The dot is the mean, the line its 95% interval. The "
         "tick is what a blind guess among the legal blocks would lose at the very same decisions.",
         _describe_rows(rows),
-        lambda width: draw_intervals(rows, "points lost per decision (a win is worth 1)", width, beside=_GUESS),
+        lambda width: draw_intervals(
+            rows, "points lost per decision (a win is worth 1)", width, beside=_GUESS
+        ),
     )
 
 
@@ -100,7 +110,9 @@ def _chart_illegal(named: Named) -> Chart | None:
     )
 
 
-def _make_row(name: str, estimate: Estimate, beside: float | None = None, *, percent: bool = False) -> IntervalRow:
+def _make_row(
+    name: str, estimate: Estimate, beside: float | None = None, *, percent: bool = False
+) -> IntervalRow:
     text = format_share(estimate) if percent else format_points(estimate)
     return IntervalRow(name, text, estimate.mean, estimate.low, estimate.high, beside)
 
@@ -133,7 +145,9 @@ def _chart_games(scores: Scores, named: Named) -> Chart | None:
     if len(games) < 2 or not any(score.overall.regret.number for _, score in named):
         return None
     shown = sort_baselines_last(named)[:_MAX_COLUMNS]
-    left_out = "" if len(shown) == len(named) else f" {len(shown)} of the players; the table has them all."
+    left_out = (
+        "" if len(shown) == len(named) else f" {len(shown)} of the players; the table has them all."
+    )
     numbers = " Games have the numbers of the list below." if scores.suite.fresh else ""
     ranges = (f"{name}: {_describe_range(score)}" for name, score in shown)
     labels = label_games(scores)
@@ -156,11 +170,17 @@ def _chart_games(scores: Scores, named: Named) -> Chart | None:
 def _make_cell(place: str, loss: Estimate) -> Cell:
     if loss.mean is None:
         return Cell("-", f"{place}: no decision that counts", None)
-    return Cell(f"{loss.mean:.2f}", f"{place}: {format_points(loss)} points lost per decision", 1 - loss.mean)
+    return Cell(
+        f"{loss.mean:.2f}",
+        f"{place}: {format_points(loss)} points lost per decision",
+        1 - loss.mean,
+    )
 
 
 def _describe_range(score: PlayerScore) -> str:
-    means = [figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None]
+    means = [
+        figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None
+    ]
     return f"from {min(means):.3f} to {max(means):.3f}" if means else "no decision"
 
 
@@ -171,7 +191,8 @@ def _chart_plies(named: Named) -> Chart | None:
     if not shown:
         return None
     told_all = (
-        f"{line.name}: " + ", ".join(f"{point.y:.3f} after {point.x}" for point in line.points) for line in shown
+        f"{line.name}: " + ", ".join(f"{point.y:.3f} after {point.x}" for point in line.points)
+        for line in shown
     )
     return Chart(
         "plies",

@@ -24,7 +24,13 @@ from number_tower.document import (
     Words,
 )
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
-from number_tower.evaluation.report.charts import MAX_NAME, MAX_SPEC, Named, label_games, sort_baselines_last
+from number_tower.evaluation.report.charts import (
+    MAX_NAME,
+    MAX_SPEC,
+    Named,
+    label_games,
+    sort_baselines_last,
+)
 from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, Scores
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
@@ -62,7 +68,9 @@ _MAX_BLUNDERS_EACH = 2
 """The number of examples, in all and of one player."""
 
 
-def build_pieces(scores: Scores, named: Named, charts: Sequence[Chart], command: str | None) -> Iterator[DocumentPiece]:
+def build_pieces(
+    scores: Scores, named: Named, charts: Sequence[Chart], command: str | None
+) -> Iterator[DocumentPiece]:
     """Yield the whole report, piece by piece."""
     shown = {chart.name: chart for chart in charts}
 
@@ -118,14 +126,23 @@ def _summarize(named: Named) -> Words:
     if not known:
         return "No player met a decision that counts, so nothing can be said about the value lost."
     name, best = known[0]
-    first: tuple[str, ...] = (CodeText(name), f" lost {_format_loss(best.regret)} per decision that counts")
+    first: tuple[str, ...] = (
+        CodeText(name),
+        f" lost {_format_loss(best.regret)} per decision that counts",
+    )
     if len(known) == 1:
         return (*first, f"; a blind guess at the same decisions loses {best.guessing or 0.0:.3f}.")
     last, worst = known[-1]
     least = "" if known[1][1].regret.mean == best.regret.mean else ", the least"
     most = "" if known[-2][1].regret.mean == worst.regret.mean else ", the most"
     guess = f" (a blind guess at the same decisions loses {worst.guessing or 0.0:.3f})."
-    return (*first, f"{least}; ", CodeText(last), f" lost {_format_loss(worst.regret)}{most}", guess)
+    return (
+        *first,
+        f"{least}; ",
+        CodeText(last),
+        f" lost {_format_loss(worst.regret)}{most}",
+        guess,
+    )
 
 
 def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
@@ -139,7 +156,9 @@ def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
         items = []
         for name, score in failing:
             times = format_count(score.reasons["failed"], "time")
-            items.append((CodeText(name), f": {times}; ", CodeText(format_text(score.failure or ""))))
+            items.append(
+                (CodeText(name), f": {times}; ", CodeText(format_text(score.failure or "")))
+            )
         yield Items(tuple(items))
 
 
@@ -188,7 +207,11 @@ def _describe_answer(found: Blunder, solution: Solution | None, best: float) -> 
     decision = found.decision
     if decision.block is None:
         last = decision.attempts[-1].answer if decision.attempts else ""
-        said = ("said nothing", "") if not last.strip() else ("said ", CodeText(format_text(last.strip(), _MAX_ANSWER)))
+        said = (
+            ("said nothing", "")
+            if not last.strip()
+            else ("said ", CodeText(format_text(last.strip(), _MAX_ANSWER)))
+        )
         return (*said, f" and gave no legal answer, which lost the {_POINTS[best]}.")
     value = (decision.values or {})[decision.block]
     became = f"turned a {_POINTS[best]} into a {_POINTS[value]}"
@@ -208,7 +231,9 @@ def _explain_best(solution: Solution | None) -> str:
 
 
 def _format_sentence(reason: Reason) -> str:
-    return format_sentence(reason, f"Player {2 - reason.mover}", "block", player=f"Player {reason.mover + 1}")
+    return format_sentence(
+        reason, f"Player {2 - reason.mover}", "block", player=f"Player {reason.mover + 1}"
+    )
 
 
 # How it was made ------------------------------------------------------------------------------------------------------
@@ -298,10 +323,13 @@ def describe_limits(scores: Scores) -> Iterator[str]:
         "Every decision weighs the same, and so does a mistake that the opponent did not punish. Points per game "
         "depend on the opponent; the value lost in single positions does not."
     )
-    yield "Do not compare this with evaluations that have another seed, other games, tries or prompts." + (
-        " These games follow from the seed alone: choose another seed for a player that may have seen them."
-        if fresh
-        else ""
+    yield (
+        "Do not compare this with evaluations that have another seed, other games, tries or prompts."
+        + (
+            " These games follow from the seed alone: choose another seed for a player that may have seen them."
+            if fresh
+            else ""
+        )
     )
 
 
@@ -321,27 +349,54 @@ def _make_overview(named: Named) -> Grid:
     for name, score in named:
         found = score.overall
         guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
-        row = (CodeText(name), format_points(found.regret), guess, format_share(found.kept), f"{found.regret.number:,}")
+        row = (
+            CodeText(name),
+            format_points(found.regret),
+            guess,
+            format_share(found.kept),
+            f"{found.regret.number:,}",
+        )
         rows.append((*row, format_points(found.points), f"{found.games:,}"))
-    return Grid("All players, the best first", (*head, "points per game (95%)", "games"), tuple(rows))
+    return Grid(
+        "All players, the best first", (*head, "points per game (95%)", "games"), tuple(rows)
+    )
 
 
 def _make_illegal_table(named: Named) -> Grid:
     """Return how often answers were illegal."""
-    head = ("player", "illegal answers (95%)", "answers", "decisions with one (95%)", "decisions", "forfeits (95%)")
+    head = (
+        "player",
+        "illegal answers (95%)",
+        "answers",
+        "decisions with one (95%)",
+        "decisions",
+        "forfeits (95%)",
+    )
     rows = []
     for name, score in named:
         found = score.overall
-        row = (CodeText(name), format_share(found.illegal), f"{found.illegal.number:,}", format_share(found.troubled))
-        rows.append((*row, f"{found.decisions:,}", format_share(found.forfeits), f"{found.tasks:,}"))
+        row = (
+            CodeText(name),
+            format_share(found.illegal),
+            f"{found.illegal.number:,}",
+            format_share(found.troubled),
+        )
+        rows.append(
+            (*row, f"{found.decisions:,}", format_share(found.forfeits), f"{found.tasks:,}")
+        )
     return Grid("Illegal answers and forfeits", (*head, "games and positions"), tuple(rows))
 
 
 def _make_reason_table(named: Named) -> Grid:
     """Return why answers were illegal."""
     found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
-    rows = [(CodeText(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found)) for name, score in named]
-    return Grid("Why answers were illegal", ("player", *map(REASON_WORDS.__getitem__, found)), tuple(rows))
+    rows = [
+        (CodeText(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found))
+        for name, score in named
+    ]
+    return Grid(
+        "Why answers were illegal", ("player", *map(REASON_WORDS.__getitem__, found)), tuple(rows)
+    )
 
 
 def _make_game_table(scores: Scores, named: Named) -> Grid:
@@ -351,7 +406,11 @@ def _make_game_table(scores: Scores, named: Named) -> Grid:
     for label, entry in zip(label_games(scores), scores.suite.games, strict=True):
         means = (score.by_game[entry.text].regret.mean for _, score in shown)
         rows.append((CodeText(label), *("-" if mean is None else f"{mean:.3f}" for mean in means)))
-    return Grid("Points lost per decision in every game", ("game", *(name for name, _ in shown)), tuple(rows))
+    return Grid(
+        "Points lost per decision in every game",
+        ("game", *(name for name, _ in shown)),
+        tuple(rows),
+    )
 
 
 def _make_kind_table(named: Named) -> Grid:
@@ -360,14 +419,25 @@ def _make_kind_table(named: Named) -> Grid:
     rows = []
     for name, score in named:
         parts = [score.by_kind[kind].regret for kind in KINDS]
-        rows.append((CodeText(name), *(cell for part in parts for cell in (format_points(part), f"{part.number:,}"))))
-    return Grid("Points lost per decision, in whole games and in single positions", head, tuple(rows))
+        rows.append(
+            (
+                CodeText(name),
+                *(cell for part in parts for cell in (format_points(part), f"{part.number:,}")),
+            )
+        )
+    return Grid(
+        "Points lost per decision, in whole games and in single positions", head, tuple(rows)
+    )
 
 
 def _make_seat_table(named: Named) -> Grid:
     """Compare the seats of each player."""
     seats = ("seat 1 (95%)", "seat 2 (95%)")
-    head = ("player", *(f"lost in {seat}" for seat in seats), *(f"points in {seat}" for seat in seats))
+    head = (
+        "player",
+        *(f"lost in {seat}" for seat in seats),
+        *(f"points in {seat}" for seat in seats),
+    )
     rows = [
         (
             CodeText(name),
@@ -376,7 +446,9 @@ def _make_seat_table(named: Named) -> Grid:
         )
         for name, score in named
     ]
-    return Grid("By seat; seat 1 starts: points lost per decision, and points per game", head, tuple(rows))
+    return Grid(
+        "By seat; seat 1 starts: points lost per decision, and points per game", head, tuple(rows)
+    )
 
 
 def _make_comparison(scores: Scores, named: Named) -> Grid:

@@ -61,10 +61,16 @@ def build_report(
         True
     """
     recommended = ranking.rows[:RECOMMENDED]
-    plays = [make_play_command(each.row, place, folder) for place, each in enumerate(recommended, 1)]
+    plays = [
+        make_play_command(each.row, place, folder) for place, each in enumerate(recommended, 1)
+    ]
     best = recommended[0].row if recommended else (results.measured or results.rows)[0]
     found = choose_axes(results, best, axes)
-    maps = list(make_maps(results, found, best, {each.row.index for each in recommended})) if results.values else []
+    maps = (
+        list(make_maps(results, found, best, {each.row.index for each in recommended}))
+        if results.values
+        else []
+    )
     pieces = [
         *_introduce(results, ranking),
         *_recommend(results, ranking, recommended, plays),
@@ -76,41 +82,64 @@ def build_report(
     files = {play.file: play.content for play in plays if play.file is not None}
     table = io.StringIO()
     write_table(results.rows, table)
-    return {PAGE: render_html(f"Number Tower lab: {results.game}", pieces), TABLE: table.getvalue(), **files}
+    return {
+        PAGE: render_html(f"Number Tower lab: {results.game}", pieces),
+        TABLE: table.getvalue(),
+        **files,
+    }
 
 
 def _introduce(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece]:
     yield describe_counts(results, ranking)
     if results.values:
         yield Items(
-            tuple((StrongText(key), f": {_summarize_values(key, values)}") for key, values in results.values.items())
+            tuple(
+                (StrongText(key), f": {_summarize_values(key, values)}")
+                for key, values in results.values.items()
+            )
         )
 
 
 def _summarize_values(key: str, values: Sequence[RuleValue]) -> str:
     texts = [format_rule_value(key, value) for value in values]
-    return ", ".join(texts) if len(texts) <= 6 else f"{texts[0]}, {texts[1]}, ... {texts[-1]} ({len(texts)} values)"
+    return (
+        ", ".join(texts)
+        if len(texts) <= 6
+        else f"{texts[0]}, {texts[1]}, ... {texts[-1]} ({len(texts)} values)"
+    )
 
 
 def _recommend(
-    results: LabResults, ranking: Ranking, recommended: Sequence[RankedRow], plays: Sequence[PlayCommand]
+    results: LabResults,
+    ranking: Ranking,
+    recommended: Sequence[RankedRow],
+    plays: Sequence[PlayCommand],
 ) -> Iterator[DocumentPiece]:
     yield Heading("Recommended settings")
     if not recommended:
         yield "No setting passes the guards. Look at the maps, or make the guards weaker."
     for place, (ranked, play) in enumerate(zip(recommended, plays, strict=True), 1):
-        front = f", and no other setting is ahead in all of {format_list(ranking.front)}" if ranked.on_front else ""
+        front = (
+            f", and no other setting is ahead in all of {format_list(ranking.front)}"
+            if ranked.on_front
+            else ""
+        )
         yield Heading(f"{place}. {label_setting(ranked.row, results.values)}", 3)
         yield f"{tell_story(ranked.row)} Its score is {format_score(ranked)}{front}."
         yield ShellCommand(play.text)
 
 
-def _show_front(results: LabResults, ranking: Ranking, recommended: Sequence[RankedRow]) -> Iterator[DocumentPiece]:
+def _show_front(
+    results: LabResults, ranking: Ranking, recommended: Sequence[RankedRow]
+) -> Iterator[DocumentPiece]:
     if not ranking.rows:
         return
     x, y = ranking.front[:2]
     numbers = {each.row.index: str(place) for place, each in enumerate(recommended, 1)}
-    shown = sorted(ranking.rows, key=lambda each: (not each.on_front, each.row.index not in numbers, -each.score))
+    shown = sorted(
+        ranking.rows,
+        key=lambda each: (not each.on_front, each.row.index not in numbers, -each.score),
+    )
     points = [
         ScatterPoint(
             (GOALS[x](each.row) or 0.0) * SCALES.get(x, 1),
@@ -135,13 +164,27 @@ def _show_front(results: LabResults, ranking: Ranking, recommended: Sequence[Ran
     )
 
 
-def _show_maps(results: LabResults, maps: Sequence[Chart], axes: MapAxes) -> Iterator[DocumentPiece]:
+def _show_maps(
+    results: LabResults, maps: Sequence[Chart], axes: MapAxes
+) -> Iterator[DocumentPiece]:
     if not maps:
         return
     yield Heading("Maps")
-    directions = ((axes.x, "goes across"), (axes.y, "goes down"), (axes.by, "changes from map to map"))
-    missing = [(f"{text} is ", words) for status, (text, words) in MISSING.items() if results.statuses[status]]
-    blank = f" A cell without colour has no figures: {format_list(map(''.join, missing))}." if missing else ""
+    directions = (
+        (axes.x, "goes across"),
+        (axes.y, "goes down"),
+        (axes.by, "changes from map to map"),
+    )
+    missing = [
+        (f"{text} is ", words)
+        for status, (text, words) in MISSING.items()
+        if results.statuses[status]
+    ]
+    blank = (
+        f" A cell without colour has no figures: {format_list(map(''.join, missing))}."
+        if missing
+        else ""
+    )
     estimates = f" {ESTIMATE} marks an estimate." if results.statuses["estimated"] else ""
     yield (
         f"In each map, {format_list(f'{key} {words}' for key, words in directions if key)}. Rest the pointer on a cell "
@@ -156,7 +199,11 @@ def _show_table(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece
     if not ranking.rows:
         return
     shown = ranking.rows[:MAX_TABLE_ROWS]
-    more = "" if len(shown) == len(ranking.rows) else f"; the first {len(shown)} of {len(ranking.rows):,}"
+    more = (
+        ""
+        if len(shown) == len(ranking.rows)
+        else f"; the first {len(shown)} of {len(ranking.rows):,}"
+    )
     yield Heading("The best settings")
     yield Grid(
         f"Settings that pass the guards, by their score{more}. A star is on the front.",
@@ -176,7 +223,9 @@ def _show_table(results: LabResults, ranking: Ranking) -> Iterator[DocumentPiece
 
 def _explain(ranking: Ranking, command: str | None) -> Iterator[DocumentPiece]:
     yield Heading("How to read it")
-    yield Items(tuple((StrongText(name), f": {figure.meaning}.") for name, figure in FIGURES.items()))
+    yield Items(
+        tuple((StrongText(name), f": {figure.meaning}.") for name, figure in FIGURES.items())
+    )
     yield (
         f"The score is a weighted mean of measures from 0 to 1; the weights are {describe_weights(ranking)}. Reach "
         "does not count where there is no target; what is not known of an estimate counts as 0. Drama counts fully "

@@ -11,7 +11,14 @@ from number_tower.charts.maps import Cell, Panel, draw_map
 from number_tower.lab.ranking import STEPS
 from number_tower.lab.results import LabFileError, LabResults
 from number_tower.lab.rows import LabRow, RuleValue
-from number_tower.lab.stories import FIGURES, MISSING, describe_figures, format_rule_value, label_setting, label_value
+from number_tower.lab.stories import (
+    FIGURES,
+    MISSING,
+    describe_figures,
+    format_rule_value,
+    label_setting,
+    label_value,
+)
 from number_tower.text import format_list, format_value
 
 MAX_COLUMNS, MAX_ROWS, MAX_PANELS = 40, 80, 12
@@ -49,7 +56,9 @@ class MapRange:
     left_out: str
 
 
-def choose_axes(results: LabResults, best: LabRow, chosen: Sequence[str | None] = (None, None, None)) -> MapAxes:
+def choose_axes(
+    results: LabResults, best: LabRow, chosen: Sequence[str | None] = (None, None, None)
+) -> MapAxes:
     """Choose the rules that go across, down, and from map to map, where they are not `chosen`.
 
     The rule with the most values goes down, where there is most room, the next across, and a third from map to map.
@@ -59,10 +68,15 @@ def choose_axes(results: LabResults, best: LabRow, chosen: Sequence[str | None] 
     for name in names:
         if name not in results.values:
             known = ", ".join(results.values) or "none"
-            raise LabFileError(f"{results.name} does not vary {format_value(name)}; the rules that vary are {known}")
+            raise LabFileError(
+                f"{results.name} does not vary {format_value(name)}; the rules that vary are {known}"
+            )
     if len(set(names)) < len(names):
         raise LabFileError("expected three different rules for --x, --y and --by")
-    left = sorted((key for key in results.values if key not in names), key=lambda key: -len(results.values[key]))
+    left = sorted(
+        (key for key in results.values if key not in names),
+        key=lambda key: -len(results.values[key]),
+    )
     x, y, by = chosen
     y = y or (left.pop(0) if left else None)
     x = x or (left.pop(0) if left else None)
@@ -70,7 +84,9 @@ def choose_axes(results: LabResults, best: LabRow, chosen: Sequence[str | None] 
     return MapAxes(x, y, by, {key: best.rules.get(key) for key in left})
 
 
-def make_maps(results: LabResults, axes: MapAxes, best: LabRow, recommended: Collection[int]) -> Iterator[Chart]:
+def make_maps(
+    results: LabResults, axes: MapAxes, best: LabRow, recommended: Collection[int]
+) -> Iterator[Chart]:
     """Yield a map for each measure that is known; the recommended settings, by their index, are outlined."""
     shown = _choose_range(results, axes, best)
     rows = {
@@ -90,7 +106,9 @@ def make_maps(results: LabResults, axes: MapAxes, best: LabRow, recommended: Col
             place: _make_cell(results, row, name, figure, outlined=row.index in recommended)
             for place, row in places.items()
         }
-        yield _make_chart(name, figure, axes, shown, cells, _describe(results, name, list(places.values())))
+        yield _make_chart(
+            name, figure, axes, shown, cells, _describe(results, name, list(places.values()))
+        )
 
 
 def _list_figures(rows: Sequence[LabRow]) -> Iterator[tuple[str, _MapFigure]]:
@@ -112,11 +130,15 @@ def _list_figures(rows: Sequence[LabRow]) -> Iterator[tuple[str, _MapFigure]]:
         "reach": _MapFigure("Reach", "no game ends on the target", "every game does", lambda row: row.reach),
     }  # fmt: skip
     return (
-        (name, figure) for name, figure in figures.items() if any(figure.find_level(row) is not None for row in rows)
+        (name, figure)
+        for name, figure in figures.items()
+        if any(figure.find_level(row) is not None for row in rows)
     )
 
 
-def _make_cell(results: LabResults, row: LabRow, name: str, figure: _MapFigure, *, outlined: bool) -> Cell:
+def _make_cell(
+    results: LabResults, row: LabRow, name: str, figure: _MapFigure, *, outlined: bool
+) -> Cell:
     text = FIGURES[name].write(row) if row.has_measures else MISSING[row.status][0]
     tooltip = f"{label_setting(row, results.values)}: {describe_figures(row)}"
     return Cell(text, tooltip, figure.find_level(row), outlined=outlined)
@@ -135,7 +157,11 @@ def _make_chart(
             "" if axes.by is None else label_value(axes.by, value),
             _label_values(axes.x, shown.columns),
             _label_values(axes.y, shown.rows),
-            {(column, line): cell for (place, column, line), cell in cells.items() if place == panel},
+            {
+                (column, line): cell
+                for (place, column, line), cell in cells.items()
+                if place == panel
+            },
         )
         for panel, value in enumerate(shown.panels)
     ]
@@ -155,10 +181,14 @@ def _make_chart(
 def _describe(results: LabResults, name: str, rows: Sequence[LabRow]) -> str:
     """Say in words what a map shows: the range, or how often each player wins."""
     if name == "wins":
-        counts = [(sum(row.value == value for row in rows), words) for value, words in _WINNER_WORDS.items()]
+        counts = [
+            (sum(row.value == value for row in rows), words)
+            for value, words in _WINNER_WORDS.items()
+        ]
         return f"Of {len(rows):,} settings, {format_list(f'{count:,} {words}' for count, words in counts)}."
     known = sorted(
-        (row for row in rows if getattr(row, name) is not None), key=lambda row: (getattr(row, name), row.index)
+        (row for row in rows if getattr(row, name) is not None),
+        key=lambda row: (getattr(row, name), row.index),
     )
     low, high = known[0], known[-1]
     return (

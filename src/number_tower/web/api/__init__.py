@@ -9,5 +9,13 @@ from number_tower.web.api import analysis, games, moves, puzzles
 
 def install_api(app: FastAPI) -> None:
     """Add the routes to an app; the most used come first, since they are matched in this order."""
-    for router in (moves.router, games.router, games.catalogue_router, analysis.router, puzzles.router):
-        app.include_router(router, prefix="/api", generate_unique_id_function=lambda route: route.name)
+    for router in (
+        moves.router,
+        games.router,
+        games.catalogue_router,
+        analysis.router,
+        puzzles.router,
+    ):
+        app.include_router(
+            router, prefix="/api", generate_unique_id_function=lambda route: route.name
+        )

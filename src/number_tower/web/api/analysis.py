@@ -23,7 +23,9 @@ class MoveValueResponse(ResponseModel):
 
     block: int
     value: Value | None
-    plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
+    plies: int | None = Field(
+        description="The number of blocks until the end, with this one, if both play their best."
+    )
     reason: str = Field(description="Why, in sentences; empty if no reason was found.")
 
 
@@ -48,7 +50,9 @@ class ReviewedMoveResponse(ResponseModel):
     block: int
     before: Value | None
     after: Value | None
-    mark: str = Field(description="`?` for a mistake, `??` for one that turned a win into a loss; otherwise empty.")
+    mark: str = Field(
+        description="`?` for a mistake, `??` for one that turned a win into a loss; otherwise empty."
+    )
     remarks: list[str]
 
 
@@ -58,7 +62,9 @@ class ReviewResponse(ResponseModel):
     record: str
     headline: str
     standing: str | None
-    values: list[int | None] = Field(description="Before the first move and after each: 1 if seat 1 wins, 0, or -1.")
+    values: list[int | None] = Field(
+        description="Before the first move and after each: 1 if seat 1 wins, 0, or -1."
+    )
     moves: list[ReviewedMoveResponse]
     turning: int | None = Field(description="The ply of the turning point.")
     turning_point: str | None
@@ -86,7 +92,11 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
         too_long = f"Games of more than {MAX_REVIEWED_MOVES:,} moves are not reviewed here."
         raise ProblemError(422, "too_large", too_long)
-    review, words, introduced = await ask_review(request, table), ReviewText.for_table(table), set[str]()
+    review, words, introduced = (
+        await ask_review(request, table),
+        ReviewText.for_table(table),
+        set[str](),
+    )
     return ReviewResponse(
         record=record.to_line(table),
         headline=words.format_headline(review),
@@ -100,11 +110,19 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     )
 
 
-def _describe_move(move: JudgedMove, words: ReviewText, introduced: set[str]) -> ReviewedMoveResponse:
+def _describe_move(
+    move: JudgedMove, words: ReviewText, introduced: set[str]
+) -> ReviewedMoveResponse:
     before, after = (None if worth is None else worth.value for worth in (move.before, move.after))
     seat, remarks = number_seat(move.player), list(words.list_remarks(move, introduced))
     return ReviewedMoveResponse(
-        ply=move.ply, seat=seat, block=move.block, before=before, after=after, mark=move.mark, remarks=remarks
+        ply=move.ply,
+        seat=seat,
+        block=move.block,
+        before=before,
+        after=after,
+        mark=move.mark,
+        remarks=remarks,
     )
 
 
@@ -112,5 +130,7 @@ async def _read_open_record(request: Request, line: str) -> Table:
     """Read a game that may be analysed: not one whose blocks are still hidden from its players."""
     table = await read_record(request, line)
     if table.secret:
-        raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; analyse it then.")
+        raise ProblemError(
+            422, "hidden", "The blocks of this game are hidden until it is over; analyse it then."
+        )
     return table

@@ -27,7 +27,10 @@ _bearer = HTTPBearer(
 
 Address = Annotated[
     str,
-    Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="A game's address; to watch, its watch address works as well."),
+    Path(
+        pattern=r"^[A-Za-z0-9_-]{1,64}$",
+        description="A game's address; to watch, its watch address works as well.",
+    ),
 ]
 
 
@@ -50,7 +53,9 @@ async def _require_json(request: Request) -> None:
     given = request.headers.get("content-type")
     if request.method != "POST" or (given is None and not await request.body()):
         return
-    if not re.fullmatch(r"application/(.*\+)?json", (given or "").partition(";")[0].strip().lower()):
+    if not re.fullmatch(
+        r"application/(.*\+)?json", (given or "").partition(";")[0].strip().lower()
+    ):
         raise ProblemError(415, "not_json")
 
 
@@ -90,7 +95,9 @@ async def _read_credentials(request: Request, given: BearerDep) -> Credentials |
     """Return the token of a request, or else the browser's cookies; None if neither can hold a seat."""
     credentials = None
     if given is None:
-        credentials = get_browser_session(request).get_credentials(request.path_params["address"]) or None
+        credentials = (
+            get_browser_session(request).get_credentials(request.path_params["address"]) or None
+        )
     elif _TOKEN.fullmatch(given.credentials):
         credentials = Credentials(given.credentials)
     request.state.credentials = credentials  # for a refusal that shows the game
@@ -105,7 +112,9 @@ async def require_credentials(request: Request, given: BearerDep) -> Credentials
     credentials = await _read_credentials(request, given)
     if credentials is not None and credentials.token is not None:
         return credentials
-    cached = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
+    cached = await request.app.state.lobby.find_room_for(
+        request.path_params["address"], credentials
+    )
     if credentials is None or not cached.find_seats(credentials):
         raise ProblemError(401, "no_token")
     return credentials

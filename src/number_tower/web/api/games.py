@@ -46,20 +46,33 @@ _EXPORTS: dict[str, Any] = {
     "application/json": {"schema": {"type": "object"}},
 }
 _EVENT = {key: {"type": "string"} for key in ("event", "id", "data")}
-_EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}}
+_EVENTS: dict[str, Any] = {
+    "text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}
+}
 _READ_REFUSALS = describe_refusals(404, 409, 422, 503)
 _SEAT_REFUSALS = describe_refusals(404, 409, 503, body=True)
 _get_as_reader = partial(router.get, openapi_extra={"security": [{}]})
 """Declares an operation for everyone that tells the holder of a token more."""
 
-Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="The number of events after which the stream ends.")]
-Since = Annotated[int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version to include.")]
-Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="The largest number of changes to include.")]
+Limit = Annotated[
+    int,
+    Query(ge=1, le=MOST_EVENTS, description="The number of events after which the stream ends."),
+]
+Since = Annotated[
+    int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version to include.")
+]
+Changes = Annotated[
+    int, Query(ge=1, le=MOST_CHANGES, description="The largest number of changes to include.")
+]
 LastEvent = Annotated[
     str | None,
-    Header(description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."),
+    Header(
+        description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."
+    ),
 ]
-Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one line, or as a document.")]
+Form = Annotated[
+    Literal["line", "json"], Query(alias="as", description="On one line, or as a document.")
+]
 
 
 # The catalogue --------------------------------------------------------------------------------------------------------
@@ -68,22 +81,30 @@ Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one 
 @catalogue_router.get("/rulebooks", responses=describe_refusals())
 async def list_rulebooks() -> schemas.RulebookList:
     """List the games of the catalogue, with their rules and options."""
-    return schemas.RulebookList(rulebooks=[_describe_rulebook(book) for book in catalogue.load_all()])
+    return schemas.RulebookList(
+        rulebooks=[_describe_rulebook(book) for book in catalogue.load_all()]
+    )
 
 
 @catalogue_router.get("/rulebooks/{name}", responses=describe_refusals(404))
-async def show_rulebook(name: str = Path(examples=list(catalogue.list_names()[:1]))) -> schemas.RulebookResponse:
+async def show_rulebook(
+    name: str = Path(examples=list(catalogue.list_names()[:1])),
+) -> schemas.RulebookResponse:
     """Show one game of the catalogue."""
     if name not in catalogue.list_names():
         games = ", ".join(catalogue.list_names())
-        raise ProblemError(404, "no_such_rulebook", f"There is no such game; the games are {games}.")
+        raise ProblemError(
+            404, "no_such_rulebook", f"There is no such game; the games are {games}."
+        )
     return _describe_rulebook(catalogue.load_named(name))
 
 
 @catalogue_router.get("/levels", responses=describe_refusals())
 async def list_levels() -> schemas.LevelList:
     """List the computer's levels, the weakest first."""
-    levels = [schemas.LevelResponse(name=level.name, about=level.about) for level in LEVELS.values()]
+    levels = [
+        schemas.LevelResponse(name=level.name, about=level.about) for level in LEVELS.values()
+    ]
     return schemas.LevelList(levels=levels)
 
 
@@ -97,7 +118,10 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
         noun=voice.noun,
         players=list(voice.players),
         options=list(book.options),
-        presets=[schemas.PresetResponse.model_validate(each, from_attributes=True) for each in book.presets.values()],
+        presets=[
+            schemas.PresetResponse.model_validate(each, from_attributes=True)
+            for each in book.presets.values()
+        ],
         rules=book.rules.written(),
         how=list(describe_rules(book.rules, voice.noun)),
     )
@@ -107,7 +131,9 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 
 
 @_get_as_reader("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
-async def show_game(cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials) -> Response:
+async def show_game(
+    cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
+) -> Response:
     """Show the state of a game, by its address or its watch address.
 
     With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
@@ -118,7 +144,10 @@ async def show_game(cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: dep
 
 @_get_as_reader("/games/{address}/seat", responses=_READ_REFUSALS)
 async def show_seat(
-    address: deps.Address, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials, seen: deps.SeenRevision
+    address: deps.Address,
+    lobby: deps.LobbyDep,
+    credentials: deps.OptionalCredentials,
+    seen: deps.SeenRevision,
 ) -> schemas.SeatStatus:
     """List the seats that you hold, and what you may do now."""
     cached = await lobby.find_room_for(address, credentials, seen)
@@ -146,7 +175,9 @@ async def show_presence(
 
 
 @_get_as_reader(
-    "/games/{address}/events", response_class=Response, responses={200: {"content": _EVENTS}, **_READ_REFUSALS}
+    "/games/{address}/events",
+    response_class=Response,
+    responses={200: {"content": _EVENTS}, **_READ_REFUSALS},
 )
 async def follow_game(
     address: deps.Address,
@@ -161,14 +192,19 @@ async def follow_game(
     Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
     """
     seen = pick_newest_moment(seen, last_event_id)
-    cached = await lobby.find_room(address, seen)  # a game that does not exist is refused before the stream begins
+    cached = await lobby.find_room(
+        address, seen
+    )  # a game that does not exist is refused before the stream begins
     stream = stream_room(lobby, address, credentials, limit=limit, seen=seen)
     return attend_stream(stream, lobby.attend(cached, credentials))
 
 
 @_get_as_reader("/games/{address}/log", responses=_READ_REFUSALS)
 async def show_log(
-    cached: deps.RoomDep, credentials: deps.OptionalCredentials, since: Since = 0, limit: Changes = MOST_CHANGES
+    cached: deps.RoomDep,
+    credentials: deps.OptionalCredentials,
+    since: Since = 0,
+    limit: Changes = MOST_CHANGES,
 ) -> schemas.DialogueLog:
     """Show the dialogue of the current game: for the player whose token you send, or else for spectators.
 
@@ -191,11 +227,15 @@ async def show_log(
                 text=message.text.strip("\n"),
             )
         )
-    return schemas.DialogueLog(game=cached.room.number, said=lines, next=last + 1 if last < table.version else None)
+    return schemas.DialogueLog(
+        game=cached.room.number, said=lines, next=last + 1 if last < table.version else None
+    )
 
 
 @router.get(
-    "/games/{address}/export", response_class=Response, responses={200: {"content": _EXPORTS}, **_READ_REFUSALS}
+    "/games/{address}/export",
+    response_class=Response,
+    responses={200: {"content": _EXPORTS}, **_READ_REFUSALS},
 )
 async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
     """Export a game: as one line of text, or as a JSON document that `tower` and this API can read."""
@@ -204,7 +244,9 @@ async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
     return Response(record.to_json(cached.room.table), media_type="application/json")
 
 
-def _list_actions(room: Room, held: Collection[int], presence: RoomPresence | None) -> list[schemas.ActionName]:
+def _list_actions(
+    room: Room, held: Collection[int], presence: RoomPresence | None
+) -> list[schemas.ActionName]:
     allowed: dict[schemas.ActionName, bool] = {
         "join": room.waiting and not held,
         "move": room.may_move(held),
@@ -225,7 +267,10 @@ def _list_actions(room: Room, held: Collection[int], presence: RoomPresence | No
 
 
 @router.post(
-    "/games", status_code=201, response_model=schemas.CreatedGame, responses=describe_refusals(503, 507, body=True)
+    "/games",
+    status_code=201,
+    response_model=schemas.CreatedGame,
+    responses=describe_refusals(503, 507, body=True),
 )
 async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.LobbyDep) -> Response:
     """Start a game, at one table, against the computer, or with the person who opens the link.
@@ -236,7 +281,12 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.Lob
     room = await read_new_room(request, wanted)
     cached, token = await lobby.open_room(room)
     here = f"/api/games/{cached.address}"
-    links = {"play": f"/g/{cached.address}", "watch": f"/w/{cached.watch}", "api": here, "events": f"{here}/events"}
+    links = {
+        "play": f"/g/{cached.address}",
+        "watch": f"/w/{cached.watch}",
+        "api": here,
+        "events": f"{here}/events",
+    }
     about = {"address": cached.address, "watch": cached.watch, "code": cached.code, "links": links}
     response = _respond_with_seat(cached, token, 201, **about)
     response.headers["Location"] = here
@@ -244,7 +294,9 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.Lob
 
 
 @router.post("/games/{address}/join", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
-async def join_game(address: deps.Address, lobby: deps.LobbyDep, who: schemas.JoinRequest | None = None) -> Response:
+async def join_game(
+    address: deps.Address, lobby: deps.LobbyDep, who: schemas.JoinRequest | None = None
+) -> Response:
     """Take the free seat of a game; the answer holds its token."""
     return _respond_with_seat(*await lobby.join(address, None if who is None else who.name))
 
@@ -260,7 +312,9 @@ async def hand_over(
 
 
 @router.post("/games/{address}/take", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
-async def take_seat(address: deps.Address, taking: schemas.TakeSeatRequest, lobby: deps.LobbyDep) -> Response:
+async def take_seat(
+    address: deps.Address, taking: schemas.TakeSeatRequest, lobby: deps.LobbyDep
+) -> Response:
     """Take over a seat by its code; the answer holds its new token, and the old one no longer works."""
     return _respond_with_seat(*await lobby.take_over(address, taking.code))
 
@@ -276,16 +330,29 @@ async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
         level = level or schemas.DEFAULT_LEVEL
     elif level is not None:
         raise ProblemError(
-            422, "bad_request", 'Only a computer has a level. To play one, set opponent.kind to "computer".'
+            422,
+            "bad_request",
+            'Only a computer has a level. To play one, set opponent.kind to "computer".',
         )
     first, second = (*wanted.names, None, None)[:2]
-    return NewRoom(table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints)
+    return NewRoom(
+        table,
+        wanted.opponent.kind,
+        level,
+        (first, second),
+        best_of=wanted.best_of,
+        hints=wanted.hints,
+    )
 
 
 async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
     sources = (wanted.game, wanted.rules, wanted.rulefile, wanted.record)
     if sum(source is not None for source in sources) != 1:
-        raise ProblemError(422, "bad_request", "Choose the game with exactly one of game, rules, rulefile and record.")
+        raise ProblemError(
+            422,
+            "bad_request",
+            "Choose the game with exactly one of game, rules, rulefile and record.",
+        )
     options = wanted.options.model_dump(exclude_none=True)
     limits.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
@@ -296,7 +363,9 @@ async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
         return await read_record(request, wanted.record)
     first: First = "random" if wanted.first == "toss" else wanted.first
     book = _read_rulebook(wanted)
-    return Table.start(catalogue.choose(book, options, preset=wanted.preset, hidden=wanted.hidden, first=first))
+    return Table.start(
+        catalogue.choose(book, options, preset=wanted.preset, hidden=wanted.hidden, first=first)
+    )
 
 
 def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:
@@ -309,7 +378,9 @@ def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:
     return replace(own, source=UNNAMED)
 
 
-def _respond_with_seat(cached: CachedRoom, token: str, status: int = 200, **more: object) -> Response:
+def _respond_with_seat(
+    cached: CachedRoom, token: str, status: int = 200, **more: object
+) -> Response:
     """Answer with a seat's token, and the game as it stands."""
     seats = [seat + 1 for seat in sorted(cached.find_seats(token))]
     about = json.dumps({"token": token, "seats": seats, **more}).encode()

@@ -8,7 +8,18 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.room import (
+    Accept,
+    Action,
+    Claim,
+    Decline,
+    MakeOffer,
+    Move,
+    Rematch,
+    Resign,
+    RoomError,
+    Undo,
+)
 from number_tower.store.rooms import Credentials
 from number_tower.web.api import schemas
 from number_tower.web.api.deps import (
@@ -39,7 +50,9 @@ class ActingPlayer(NamedTuple):
 
     async def act(self, action: Action) -> Response:
         """Perform an action, and answer with the game as it stands then."""
-        return respond_with_state(await self.lobby.act(self.address, self.credentials, action), self.credentials)
+        return respond_with_state(
+            await self.lobby.act(self.address, self.credentials, action), self.credentials
+        )
 
 
 async def _get_player(request: Request, address: Address, given: BearerDep) -> ActingPlayer:
@@ -115,7 +128,9 @@ async def give_hint(
     if not held:
         raise RoomError("not_yours", "you are watching this game, so there are no hints for you")
     if not cached.room.may_hint(held):
-        raise RoomError("not_now", "there is no hint now: this game has none, or it is not your turn")
+        raise RoomError(
+            "not_now", "there is no hint now: this game has none, or it is not your turn"
+        )
     step = 1 if asked is None else asked.step
     hint = await ask_for_hint(request, cached, step)
     await player.lobby.take_hint(cached, player.credentials, step)

@@ -40,15 +40,28 @@ Day = Annotated[
 ]
 Seed = Annotated[
     Text,
-    Field(max_length=40, description="The random seed of a series of puzzles; the same seed gives the same puzzles."),
+    Field(
+        max_length=40,
+        description="The random seed of a series of puzzles; the same seed gives the same puzzles.",
+    ),
 ]
-PuzzleNumber = Annotated[int, Field(ge=1, le=1_000_000, description="The number of the puzzle in the series.")]
+PuzzleNumber = Annotated[
+    int, Field(ge=1, le=1_000_000, description="The number of the puzzle in the series.")
+]
 Grade = Annotated[
-    int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard the puzzle is; without it, the grades take turns.")
+    int,
+    Field(
+        ge=GRADES[0],
+        le=GRADES[-1],
+        description="How hard the puzzle is; without it, the grades take turns.",
+    ),
 ]
 GameName = Annotated[
     str,
-    Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only puzzles of this game."),
+    Field(
+        json_schema_extra={"enum": list(catalogue.list_names())},
+        description="Only puzzles of this game.",
+    ),
     expect_one_of(catalogue.list_names()),
 ]
 
@@ -59,7 +72,9 @@ class PuzzleResponse(ResponseModel):
     game: str
     record: str = Field(description="The game up to this position, on one line.")
     grade: int | None
-    plies: int | None = Field(description="The number of blocks until the end if both play their best.")
+    plies: int | None = Field(
+        description="The number of blocks until the end if both play their best."
+    )
     nudge: str = Field(description="What kind of move to look for.")
     choices: list[int]
     day: str | None = None
@@ -96,7 +111,9 @@ class PuzzleVerdict(ResponseModel):
 
 
 @router.get("/daily", responses=describe_refusals(404, 422, 503))
-async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
+async def puzzle_of_the_day(
+    request: Request, day: Annotated[Day | None, Query()] = None
+) -> PuzzleResponse:
     """Show a day's puzzle, the same for everyone; the grade rises from Monday to Sunday."""
     day = day or get_today().isoformat()
     return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
@@ -121,13 +138,21 @@ async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdic
     if attempt.seed is None or attempt.number is None:
         puzzle = await _find_daily_puzzle(request, attempt.day or get_today().isoformat())
     else:
-        puzzle = await _find_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
+        puzzle = await _find_numbered_puzzle(
+            request, attempt.seed, attempt.number, attempt.grade, attempt.game
+        )
     if attempt.block is None:
         return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
     choice = next((choice for choice in puzzle.choices if choice.block == attempt.block), None)
     if choice is None:
-        return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
-    return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=puzzle.answer if choice.is_right else None)
+        return PuzzleVerdict(
+            right=False, said=f"{attempt.block} cannot be placed here.", answer=None
+        )
+    return PuzzleVerdict(
+        right=choice.is_right,
+        said=choice.feedback,
+        answer=puzzle.answer if choice.is_right else None,
+    )
 
 
 async def _find_daily_puzzle(request: Request, day: str) -> PuzzleQuestion:

@@ -42,10 +42,17 @@ Name = Annotated[
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
 ]
 Line = Annotated[Text, Field(max_length=MAX_RECORD_LENGTH, examples=["rules(target=15):9,4"])]
-LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), expect_one_of(LEVELS)]
+LevelName = Annotated[
+    str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), expect_one_of(LEVELS)
+]
 Blocks = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[0-9 ,-]*$", examples=["1-9", "1,3,5"]),
+    Field(
+        min_length=1,
+        max_length=MAX_RECORD_LENGTH,
+        pattern=r"^[0-9 ,-]*$",
+        examples=["1-9", "1,3,5"],
+    ),
 ]
 
 
@@ -63,7 +70,9 @@ class GameOptions(RequestModel):
 
     target: Number | None = None
     blocks: Blocks | None = None
-    opening: Blocks | None = Field(default=None, description="The blocks that may lie on the ground.")
+    opening: Blocks | None = Field(
+        default=None, description="The blocks that may lie on the ground."
+    )
 
 
 class CustomRules(GameOptions):
@@ -90,38 +99,56 @@ class Opponent(RequestModel):
 class NewGame(RequestModel):
     """A new game; exactly one of `game`, `rules`, `rulefile` and `record` says which."""
 
-    game: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-z0-9_-]*$")] | None = Field(
-        None, description="A game of the catalogue, by its name.", examples=list(games()[:1])
+    game: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-z0-9_-]*$")] | None = (
+        Field(None, description="A game of the catalogue, by its name.", examples=list(games()[:1]))
     )
     rules: CustomRules | None = None
     rulefile: Annotated[Text, Field(max_length=LARGEST_FILE)] | None = Field(
         None, description="The text of your own rule file, in TOML."
     )
     record: Line | None = Field(None, description="A game on one line, to continue from there.")
-    preset: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9-]*$")] | None = Field(
-        None, description="Recommended settings of the game, by their name; `options` count before them."
+    preset: (
+        Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9-]*$")] | None
+    ) = Field(
+        None,
+        description="Recommended settings of the game, by their name; `options` count before them.",
     )
     options: GameOptions = GameOptions()
     hidden: bool = Field(
-        default=False, strict=True, description="Whether the remaining blocks are hidden from both players."
+        default=False,
+        strict=True,
+        description="Whether the remaining blocks are hidden from both players.",
     )
     names: Annotated[list[Name | None], Field(max_length=2, examples=[["Ann", "Ben"]])] = Field(
         [],
         description="The names of the players in seats 1 and 2; the player who joins by the link chooses a name then.",
     )
-    first: Literal[1, 2, "toss"] = Field(1, description="Which seat starts; a record says it already.")
+    first: Literal[1, 2, "toss"] = Field(
+        1, description="Which seat starts; a record says it already."
+    )
     opponent: Opponent = Opponent()
     best_of: Annotated[int, Field(strict=True, ge=1, le=MOST_GAMES)] | None = Field(
         None, description="The number of games in the match; without it there is no match."
     )
-    hints: bool = Field(default=True, strict=True, description="Whether players may ask for hints; never in a match.")
+    hints: bool = Field(
+        default=True,
+        strict=True,
+        description="Whether players may ask for hints; never in a match.",
+    )
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"game": games()[0], "names": ["Ann"], "opponent": {"kind": "link"}},
-                {"game": games()[0], "opponent": {"kind": "computer", "level": "fair"}, "first": "toss"},
-                {"rules": {"blocks": "1-12", "fit": "descending", "target": 21}, "opponent": {"kind": "table"}},
+                {
+                    "game": games()[0],
+                    "opponent": {"kind": "computer", "level": "fair"},
+                    "first": "toss",
+                },
+                {
+                    "rules": {"blocks": "1-12", "fit": "descending", "target": 21},
+                    "opponent": {"kind": "table"},
+                },
             ]
         }
     )
@@ -137,7 +164,9 @@ class GameReference(RequestModel):
     """The game in the room that is meant, so that nothing happens in the next one by mistake."""
 
     game: Annotated[int, Field(strict=True, ge=1, le=MOST_VERSIONS)] | None = Field(
-        None, description="The number of the game in the room; the current one if left out.", examples=[1]
+        None,
+        description="The number of the game in the room; the current one if left out.",
+        examples=[1],
     )
 
 
@@ -145,7 +174,9 @@ class MoveRequest(GameReference):
     """A move: the block, and the version of the game that it answers."""
 
     block: Annotated[int, Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[9])]
-    version: Version = Field(examples=[0], description="The version of the game that this move answers.")
+    version: Version = Field(
+        examples=[0], description="The version of the game that this move answers."
+    )
 
 
 class UndoRequest(GameReference):
@@ -163,7 +194,9 @@ class OfferRequest(GameReference):
 class TakeSeatRequest(RequestModel):
     """The code that moves a seat to this device."""
 
-    code: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9_-]*$", examples=["CODE"])]
+    code: Annotated[
+        str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9_-]*$", examples=["CODE"])
+    ]
 
 
 class HintRequest(RequestModel):
@@ -221,7 +254,9 @@ class RulebookResponse(RulebookSummary):
     about: str
     players: Pair[str] = Field(description="The default names of the players.")
     options: list[str] = Field(description="The options that players may choose.")
-    presets: list[PresetResponse] = Field(description="Recommended settings, for `preset` of a new game.")
+    presets: list[PresetResponse] = Field(
+        description="Recommended settings, for `preset` of a new game."
+    )
     rules: dict[str, str | int] = Field(description="The rules as in a rule file.")
     how: list[str] = Field(description="The rules in a few plain sentences.")
 
@@ -293,7 +328,9 @@ class StateResponse(ResponseModel):
     """What players and spectators alike may see of a game."""
 
     game: int = Field(description="The number of the game in this room, from 1.")
-    version: int = Field(description="Rises with every change of the game; a move names the version that it answers.")
+    version: int = Field(
+        description="Rises with every change of the game; a move names the version that it answers."
+    )
     mark: str = Field(description="Changes with everything that happens; also the id of the event.")
     rulebook: RulebookSummary
     rules: dict[str, str | int]
@@ -303,16 +340,24 @@ class StateResponse(ResponseModel):
     players: Pair[PlayerState]
     moves: list[int]
     to_move: SeatNumber | None
-    legal: list[int] | None = Field(description="The blocks that can be placed now; null if the blocks are hidden.")
-    refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
+    legal: list[int] | None = Field(
+        description="The blocks that can be placed now; null if the blocks are hidden."
+    )
+    refused: dict[str, Refusal] | None = Field(
+        description="Why each of the other blocks cannot be placed."
+    )
     result: ResultResponse | None
-    said: list[str] = Field(description="The last events, told to the player whose token was sent, or to spectators.")
+    said: list[str] = Field(
+        description="The last events, told to the player whose token was sent, or to spectators."
+    )
     remark: str
     offer: OfferState | None
     declined: OfferState | None
     waiting: bool = Field(description="Whether a seat is still free.")
     hints: bool
-    hints_taken: list[HintState] = Field(description="The hints of this game; none at one table or against a computer.")
+    hints_taken: list[HintState] = Field(
+        description="The hints of this game; none at one table or against a computer."
+    )
     series: SeriesState
 
 
@@ -338,7 +383,9 @@ class CreatedGame(SeatToken):
 
     address: str
     watch: str = Field(description="The address for spectators.")
-    code: str | None = Field(description="The short code of the free seat, typed at `/join`; null if none is free.")
+    code: str | None = Field(
+        description="The short code of the free seat, typed at `/join`; null if none is free."
+    )
     links: GameLinks
 
 
@@ -371,8 +418,12 @@ class PresenceResponse(ResponseModel):
         description="Whether each player is here, away (not seen for 10 seconds) or gone; null unless two people play"
         " at different devices."
     )
-    gone_for: int = Field(description="The seconds for which the player to move has not been seen in this turn.")
-    claim_after: int | None = Field(description="The seconds after which the game can be claimed; null if it cannot.")
+    gone_for: int = Field(
+        description="The seconds for which the player to move has not been seen in this turn."
+    )
+    claim_after: int | None = Field(
+        description="The seconds after which the game can be claimed; null if it cannot."
+    )
 
 
 class HandoverCode(ResponseModel):
@@ -396,7 +447,9 @@ class DialogueLog(ResponseModel):
 
     game: int
     said: list[DialogueLine]
-    next: int | None = Field(description="The version from which the dialogue continues, for `since`; null at its end.")
+    next: int | None = Field(
+        description="The version from which the dialogue continues, for `since`; null at its end."
+    )
 
 
 class HintResponse(ResponseModel):
@@ -421,7 +474,15 @@ class ProblemDetails(ResponseModel):
     type: str
     title: str
     status: int
-    reason: str = Field(description="Such as fit, target, used, opening, over, stale, not_yours or no_such_game.")
-    detail: str = Field(description="What was wrong and what would be right; for a move, in the game's own words.")
-    errors: list[FieldProblem] | None = Field(None, description="Every field that was not as expected.")
-    state: StateResponse | None = Field(None, description="With 409: the current state of the game.")
+    reason: str = Field(
+        description="Such as fit, target, used, opening, over, stale, not_yours or no_such_game."
+    )
+    detail: str = Field(
+        description="What was wrong and what would be right; for a move, in the game's own words."
+    )
+    errors: list[FieldProblem] | None = Field(
+        None, description="Every field that was not as expected."
+    )
+    state: StateResponse | None = Field(
+        None, description="With 409: the current state of the game."
+    )

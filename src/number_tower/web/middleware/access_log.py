@@ -49,11 +49,17 @@ def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
     """Send all log records to one stream, in one format."""
     stream = stream or sys.stderr
     form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
-    handler: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
+    handler: logging.Handler = (
+        logging.NullHandler() if stream is None else logging.StreamHandler(stream)
+    )
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
-    logging.basicConfig(handlers=[handler], level=logging.WARNING if settings.quiet else logging.INFO, force=True)
+    logging.basicConfig(
+        handlers=[handler], level=logging.WARNING if settings.quiet else logging.INFO, force=True
+    )
     logging.captureWarnings(capture=True)
-    logging.raiseExceptions = logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging.raiseExceptions = logging.logThreads = logging.logProcesses = (
+        logging.logMultiprocessing
+    ) = False
     for talkative in ("uvicorn", "asyncio", "httpx", "httpx2", "sqlalchemy", "alembic"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
 
@@ -89,9 +95,16 @@ class TextFormatter(logging.Formatter):
         if {"method", "route", "status", "ms"} <= fields.keys():
             said = "{method:<4} {route}  {status}  {ms} ms".format_map(fields)
         else:
-            said = " ".join([remove_secrets(record.getMessage()), *(f"{key}={value}" for key, value in fields.items())])
+            said = " ".join(
+                [
+                    remove_secrets(record.getMessage()),
+                    *(f"{key}={value}" for key, value in fields.items()),
+                ]
+            )
         grave = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
-        trouble = "\n" + remove_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        trouble = (
+            "\n" + remove_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        )
         return f"{at}  {grave}{said}{trouble}"
 
 
@@ -155,7 +168,9 @@ class AccessLogMiddleware(HttpMiddleware):
 
         try:
             await self._app(scope, track_receive, track_send)
-        except ClientDisconnect:  # the client closed the connection before it had sent the whole request
+        except (
+            ClientDisconnect
+        ):  # the client closed the connection before it had sent the whole request
             client_left = client_left or not status
         except asyncio.CancelledError:
             if not ("app" in scope and getattr(scope["app"].state, "draining", False)):
@@ -170,7 +185,9 @@ class AccessLogMiddleware(HttpMiddleware):
             final_status = CLIENT_GONE if client_left else status
             seconds = perf_counter() - began
             if self._metrics is not None:
-                self._metrics.count_request(scope["method"], get_route(scope), final_status, seconds)
+                self._metrics.count_request(
+                    scope["method"], get_route(scope), final_status, seconds
+                )
             _log_request(request_id, scope, final_status, size, seconds)
 
 

@@ -51,7 +51,9 @@ def list_accounts(scope: Scope, *, by_seat: bool = True) -> tuple[Account, ...]:
 
 def identify_seat(scope: Scope) -> str | None:
     """Return the digest of the secret by which the sender of a request holds a seat; None if it shows none."""
-    checks: list[SeatCheck] = getattr(scope["app"].state, "seat_checks", []) if "app" in scope else []
+    checks: list[SeatCheck] = (
+        getattr(scope["app"].state, "seat_checks", []) if "app" in scope else []
+    )
     if not checks:
         return None
     digests = (digest_secret(secret) for secret in islice(_list_secrets(scope), _MAX_SECRETS))

@@ -25,7 +25,9 @@ class BodyLimitMiddleware(HttpMiddleware):
             if name == b"transfer-encoding":
                 await self._limit_chunks(scope, receive, send)
                 return
-            if name == b"content-length" and not (value.isdigit() and len(value) < 20 and int(value) <= MAX_BODY):
+            if name == b"content-length" and not (
+                value.isdigit() and len(value) < 20 and int(value) <= MAX_BODY
+            ):
                 await send_problem(_TOO_LARGE, scope, receive, send)
                 return
         await self._app(scope, receive, send)

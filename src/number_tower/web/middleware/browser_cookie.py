@@ -70,7 +70,9 @@ class BrowserSession:
             for name, secret in request.cookies.items()
             if _BROWSER.fullmatch(name) and _SECRET.fullmatch(secret)
         ]
-        self.cookies = sorted(found, key=lambda cookie: (not cookie.is_host_only, cookie.name))[:MAX_BROWSERS]
+        self.cookies = sorted(found, key=lambda cookie: (not cookie.is_host_only, cookie.name))[
+            :MAX_BROWSERS
+        ]
         """What the browser has sent; in every request the same one is the first of them."""
 
         seats = ((_SEAT.fullmatch(name), token) for name, token in request.cookies.items())
@@ -102,7 +104,11 @@ class BrowserSession:
     @property
     def secrets(self) -> tuple[str, ...]:
         """All secrets that hold this browser's seats."""
-        new = [self._current] if self._current is not None and self._current not in self.cookies else []
+        new = (
+            [self._current]
+            if self._current is not None and self._current not in self.cookies
+            else []
+        )
         return tuple(cookie.secret for cookie in (*new, *self.cookies))
 
     def get_credentials(self, address: str) -> Credentials:
@@ -130,7 +136,11 @@ class BrowserSession:
         if found.by_token or found.by_browser or found.class_holders:
             self.renew()
         useless = [f"seat-{address}" for address in self.tokens if address in found.useless_tokens]
-        useless += [cookie.name for cookie in self.others if cookie.secret in {current.secret, *found.useless_browsers}]
+        useless += [
+            cookie.name
+            for cookie in self.others
+            if cookie.secret in {current.secret, *found.useless_browsers}
+        ]
         self._deleted = useless[:MAX_DELETED]
 
     def list_headers(self) -> Iterator[tuple[bytes, bytes]]:
@@ -155,7 +165,9 @@ def set_cookie(
 ) -> None:
     """Let the device remember something that is not secret."""
     secure: bool = request.app.state.settings.uses_secure_cookies(request.url.scheme)
-    response.set_cookie(name, value, max_age=max_age, path="/", samesite="lax", httponly=httponly, secure=secure)
+    response.set_cookie(
+        name, value, max_age=max_age, path="/", samesite="lax", httponly=httponly, secure=secure
+    )
 
 
 def get_browser_session(request: HTTPConnection) -> BrowserSession:
@@ -200,6 +212,11 @@ def _drop_cookies_with_escapes(scope: Scope) -> None:
     """
     if any(name == b"cookie" and b"\\" in value for name, value in scope["headers"]):
         scope["headers"] = [
-            (name, b";".join(pair for pair in value.split(b";") if b"\\" not in pair) if name == b"cookie" else value)
+            (
+                name,
+                b";".join(pair for pair in value.split(b";") if b"\\" not in pair)
+                if name == b"cookie"
+                else value,
+            )
             for name, value in scope["headers"]
         ]

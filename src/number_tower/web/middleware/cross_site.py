@@ -12,7 +12,9 @@ from number_tower.web.middleware import HttpMiddleware
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _ORIGIN = re.compile(r"(https?)://([^/?#@\\]+)")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-_CROSS_SITE = Problem(403, "cross_site", "This request came from another site. Open the game here and try again.")
+_CROSS_SITE = Problem(
+    403, "cross_site", "This request came from another site. Open the game here and try again."
+)
 
 
 class CrossSiteMiddleware(HttpMiddleware):
@@ -41,7 +43,9 @@ class CrossSiteMiddleware(HttpMiddleware):
         if origin is None or origin == self._public_origin:
             return origin is not None
         host = headers.get(b"host")
-        return host is not None and origin[1] == _strip_default_port(host.decode("latin-1"), origin[0])
+        return host is not None and origin[1] == _strip_default_port(
+            host.decode("latin-1"), origin[0]
+        )
 
 
 def _parse_origin(origin: str) -> tuple[str, str] | None:

@@ -54,34 +54,67 @@ class RateLimit(NamedTuple):
 
     def multiply(self, share: int) -> RateLimit:
         """Return the limit for several clients together."""
-        return self if share == 1 else self._replace(rate=self.rate * share, burst=self.burst * share)
+        return (
+            self if share == 1 else self._replace(rate=self.rate * share, burst=self.burst * share)
+        )
 
 
 READ_LIMIT = RateLimit(
-    "looking", 200, 2000, "Too many requests at once.", "looking at games by the API, streams, files"
+    "looking",
+    200,
+    2000,
+    "Too many requests at once.",
+    "looking at games by the API, streams, files",
 )
 PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.", "pages")
 ACTION_LIMIT = RateLimit(
-    "acting", 50, 200, "Too many moves at once.", "moves, answers, offers, taking a free seat, checks of your own rules"
+    "acting",
+    50,
+    200,
+    "Too many moves at once.",
+    "moves, answers, offers, taking a free seat, checks of your own rules",
 )
 COMPUTE_LIMIT = RateLimit(
-    "thinking", 5, 60, "Too many questions at once.", "analysis, reviews, hints, puzzles, lessons, pictures, own rules"
+    "thinking",
+    5,
+    60,
+    "Too many questions at once.",
+    "analysis, reviews, hints, puzzles, lessons, pictures, own rules",
 )
-CREATE_LIMIT = RateLimit("creating", 2, 60, "Too many new games at once.", "new games", by_seat=False)
+CREATE_LIMIT = RateLimit(
+    "creating", 2, 60, "Too many new games at once.", "new games", by_seat=False
+)
 HANDOVER_LIMIT = RateLimit(
     "taking", 1, 10, "Too many tries to move a seat.", "moving a seat by its code", by_seat=False
 )
 CODE_LIMIT = RateLimit(
-    "codes", 20 / 60, 20, "Too many wrong codes.", "wrong short codes; a right one always works", by_seat=False
+    "codes",
+    20 / 60,
+    20,
+    "Too many wrong codes.",
+    "wrong short codes; a right one always works",
+    by_seat=False,
 )
-RATE_LIMITS = (READ_LIMIT, PAGE_LIMIT, ACTION_LIMIT, COMPUTE_LIMIT, CREATE_LIMIT, HANDOVER_LIMIT, CODE_LIMIT)
+RATE_LIMITS = (
+    READ_LIMIT,
+    PAGE_LIMIT,
+    ACTION_LIMIT,
+    COMPUTE_LIMIT,
+    CREATE_LIMIT,
+    HANDOVER_LIMIT,
+    CODE_LIMIT,
+)
 
 _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("*", r"/health(?:/live|/ready)?", None),
     ("*", r"/(?:g|api/games)/[^/]+/take(?:/.*)?", HANDOVER_LIMIT),
     ("*", r"/(?:g|api/games)/[^/]+/hint", COMPUTE_LIMIT),
     ("POST", r"/new|/class/new|/analysis/play|/api/games", CREATE_LIMIT),
-    ("POST", r"/puzzles?|/learn/[^/]+", ACTION_LIMIT),  # the page that follows is computed, not the answer
+    (
+        "POST",
+        r"/puzzles?|/learn/[^/]+",
+        ACTION_LIMIT,
+    ),  # the page that follows is computed, not the answer
     (
         "*",
         r"/(?:analysis|share(?:\.[a-z]+)?|puzzles?|learn/[^/]+|games/[^/]+|api/(?:analyse|review|puzzles(?:/.*)?))",
@@ -95,7 +128,9 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
 )
 """The limits by method and path; the first that fits counts."""
 
-_MATCHERS = tuple((method, re.compile(path, re.DOTALL).fullmatch, limit) for method, path, limit in _ROUTES)
+_MATCHERS = tuple(
+    (method, re.compile(path, re.DOTALL).fullmatch, limit) for method, path, limit in _ROUTES
+)
 
 
 def find_limit(method: str, path: str) -> RateLimit | None:
@@ -107,7 +142,9 @@ def find_limit(method: str, path: str) -> RateLimit | None:
 class RateLimiter:
     """The buckets of all clients; those of the least recent client are forgotten first."""
 
-    def __init__(self, max_buckets: int = MAX_CLIENTS, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, max_buckets: int = MAX_CLIENTS, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._max_buckets = max_buckets
         self._clock = clock
         self._full: dict[tuple[str, str], float] = {}
@@ -159,10 +196,14 @@ class RateLimitMiddleware(HttpMiddleware):
             return
         accounts = list_accounts(scope, by_seat=limit.by_seat)
         computing = accounts if limit is COMPUTE_LIMIT else ()
-        is_crowded = any(self._computing[each.name] >= MAX_CONCURRENT * each.share for each in computing)
+        is_crowded = any(
+            self._computing[each.name] >= MAX_CONCURRENT * each.share for each in computing
+        )
         wait = _CONCURRENT_RETRY if is_crowded else self._rates.take_all(accounts, limit)
         if wait:
-            await send_problem(make_rate_problem(limit.words, wait, limit.name), scope, receive, send)
+            await send_problem(
+                make_rate_problem(limit.words, wait, limit.name), scope, receive, send
+            )
             return
         status = 0
 

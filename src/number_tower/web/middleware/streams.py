@@ -24,7 +24,11 @@ _RECONNECT = (1000, 3000)
 
 _LIMIT = "streams"
 _STOPPING = Problem(
-    503, "stopping", "The server is stopping. Every game is saved.", headers={"Retry-After": "5"}, limit=_LIMIT
+    503,
+    "stopping",
+    "The server is stopping. Every game is saved.",
+    headers={"Retry-After": "5"},
+    limit=_LIMIT,
 )
 _ALL_IN_USE = Problem(
     503,
@@ -51,7 +55,9 @@ class StreamRegistry:
         """Return why a client may not have another stream; None if it may."""
         if self.ended:
             return _STOPPING
-        is_over = any(self._counts[each.name] >= MAX_STREAMS_PER_CLIENT * each.share for each in accounts)
+        is_over = any(
+            self._counts[each.name] >= MAX_STREAMS_PER_CLIENT * each.share for each in accounts
+        )
         if self._limited and is_over:
             words = "Too many of your pages are following games."
             return make_rate_problem(words, RETRY_SECONDS, _LIMIT)
@@ -96,7 +102,9 @@ class StreamLimitMiddleware(HttpMiddleware):
         async def track_send(message: Message) -> None:
             nonlocal has_begun, is_complete
             has_begun = True
-            is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+            is_complete = message["type"] == "http.response.body" and not message.get(
+                "more_body", False
+            )
             await send(message)
 
         self._streams.begin(accounts, task)

@@ -52,7 +52,9 @@ class TrustedHostMiddleware(HttpMiddleware):
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if not hosts:  # only programs leave it out: a browser always sends one
             return None
-        name = parse_host(hosts[0]) if len(hosts) == 1 and len(hosts[0]) <= _MAX_HOST_LENGTH else None
+        name = (
+            parse_host(hosts[0]) if len(hosts) == 1 and len(hosts[0]) <= _MAX_HOST_LENGTH else None
+        )
         if name is None:
             return _MALFORMED
         if name in self._names or parse_address(name.strip("[]")) or self._is_forwarded(scope):

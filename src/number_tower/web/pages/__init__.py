@@ -53,13 +53,21 @@ templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 
-def render_page(request: Request, name: str, /, *, status: int = 200, **context: object) -> Response:
+def render_page(
+    request: Request, name: str, /, *, status: int = 200, **context: object
+) -> Response:
     """Answer with a page, or with its main part alone if that is what the page's script asked for."""
     layout = "fragment.html" if is_fragment(request) else "base.html"
     theme = request.cookies.get("theme")
-    given = {"layout": layout, "theme": theme if theme in THEMES else "auto", "here": _find_return_path(request)}
+    given = {
+        "layout": layout,
+        "theme": theme if theme in THEMES else "auto",
+        "here": _find_return_path(request),
+    }
     headers = RETRY_HEADER if status == 503 else None
-    return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
+    return templates.TemplateResponse(
+        request, name, given | context, status_code=status, headers=headers
+    )
 
 
 def set_preference(request: Request, response: Response, name: str, chosen: str) -> None:
@@ -94,7 +102,10 @@ async def read_form(request: Request) -> FormData:
     form = await request.form(max_files=1, max_fields=MOST_FIELDS)
     for name, value in form.multi_items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
-            raise HTTPException(413, f"The field {format_value(name)} may have at most {LONGEST_FIELD:,} characters.")
+            raise HTTPException(
+                413,
+                f"The field {format_value(name)} may have at most {LONGEST_FIELD:,} characters.",
+            )
     return form
 
 
@@ -108,7 +119,9 @@ def _find_return_path(request: Request) -> str:
 
 def wrap_ranges(text: str) -> Markup:
     """Keep ranges such as 17-30 in one piece, and let a long list of them break after its commas."""
-    written = re.sub(r"(?<!\d)\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
+    written = re.sub(
+        r"(?<!\d)\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII
+    )
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
@@ -123,7 +136,9 @@ def shorten_names(text: str, *names: str) -> Markup:
         return escape(text)
     parts = re.split(f"({'|'.join(sorted(long, key=len, reverse=True))})", text)
     cut = Markup('<bdi class="cut" title="{0}">{0}</bdi>')
-    return Markup("").join(cut.format(part) if index % 2 else part for index, part in enumerate(parts))
+    return Markup("").join(
+        cut.format(part) if index % 2 else part for index, part in enumerate(parts)
+    )
 
 
 templates.env.globals |= {

@@ -40,7 +40,9 @@ _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
 
 @router.get("/analysis")
-async def show_analysis(request: Request, game: str = "", ply: str = "", room: str = "") -> Response:
+async def show_analysis(
+    request: Request, game: str = "", ply: str = "", room: str = ""
+) -> Response:
     """Show a position of a game, the value of every move there, and a review of the game.
 
     `room` is the watch address of the room that the game comes from: there is a way back to it.
@@ -117,7 +119,9 @@ async def play_on(request: Request) -> Response:
         return _render_form(request, game, over, 400)
     if level not in LEVELS:
         return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
-    return await open_room(request, NewRoom(arrange_seats(table, second=seat == "2"), "computer", level))
+    return await open_room(
+        request, NewRoom(arrange_seats(table, second=seat == "2"), "computer", level)
+    )
 
 
 def build_analysis_url(line: str, ply: int | None = None, room: str = "") -> str:
@@ -150,7 +154,13 @@ def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iter
     for value, run in groupby(values):
         last = ply + len(list(run)) - 1
         began, ended = ("the start" if each == 0 else f"move {each}" for each in (ply, last))
-        when = f"at {began}" if ply == last == 0 else f"after {began}" if ply == last else f"from {began} to {ended}"
+        when = (
+            f"at {began}"
+            if ply == last == 0
+            else f"after {began}"
+            if ply == last
+            else f"from {began} to {ended}"
+        )
         yield f"{when[0].upper()}{when[1:]}: {_format_leader(value, names)}."
         ply = last + 1
 

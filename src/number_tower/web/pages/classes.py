@@ -17,7 +17,13 @@ from number_tower.store.classrooms import ClassroomNotFoundError, StoredClassroo
 from number_tower.store.rooms import Credentials
 from number_tower.text import make_sentence
 from number_tower.web.choices import read_choices, remember_choices
-from number_tower.web.class_view import ClassView, export_results, export_standings, stream_rounds, stream_wall
+from number_tower.web.class_view import (
+    ClassView,
+    export_results,
+    export_standings,
+    stream_rounds,
+    stream_wall,
+)
 from number_tower.web.classes import Classes, ClassState, Visitor
 from number_tower.web.live import EventStream
 from number_tower.web.middleware.browser_cookie import get_browser_session
@@ -82,7 +88,9 @@ async def stream_events(request: Request, code: str) -> Response:
         events = stream_rounds(classes, stored.code, visitor.pupil.number)
     else:
         visitor.require("wall")
-        events = stream_wall(classes, stored.code, None if visitor.role == "spectator" else _get_credentials(request))
+        events = stream_wall(
+            classes, stored.code, None if visitor.role == "spectator" else _get_credentials(request)
+        )
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
@@ -95,14 +103,18 @@ async def review_game(request: Request, code: str, number: str) -> Response:
     room = await _get_classes(request).find_room(state.stored, parse_number(number) or 0)
     if not room.room.over:
         raise ClassroomError("not_now", "this game is not over yet; it can be reviewed then")
-    return RedirectResponse(build_analysis_url(record.to_line(room.room.table), room=room.watch), 303)
+    return RedirectResponse(
+        build_analysis_url(record.to_line(room.room.table), room=room.watch), 303
+    )
 
 
 @router.get("/class/{code}/standings.csv")
 async def download_standings(request: Request, code: str) -> Response:
     """Export the standings."""
     stored = await _read_for_export(request, code)
-    return _download(export_standings(stored.classroom), f"class-{stored.code}-standings.csv", "text/csv")
+    return _download(
+        export_standings(stored.classroom), f"class-{stored.code}-standings.csv", "text/csv"
+    )
 
 
 @router.get("/class/{code}/results.csv")
@@ -189,7 +201,9 @@ async def become_teacher(request: Request, code: str, token: str) -> Response:
     except ClassroomError as error:
         count_failure(request, CODE_LIMIT)
         text = make_sentence(f"{error}")
-        return render_page(request, "error.html", status=403, heading="This link does not work", text=text)
+        return render_page(
+            request, "error.html", status=403, heading="This link does not work", text=text
+        )
     session.renew()
     return RedirectResponse(f"/class/{state.stored.code}", 303)
 
@@ -245,7 +259,9 @@ async def perform_action(request: Request, code: str, action: str) -> Response:
 def _parse_action(name: str, form: FormData, visitor: Visitor) -> Action:
     """Return the action that a form asks for, if the visitor has the right to it; pupils act for themselves."""
     if name not in ACTIONS:
-        raise ClassroomError("not_found", "that is not possible here; please use the buttons on this page")
+        raise ClassroomError(
+            "not_found", "that is not possible here; please use the buttons on this page"
+        )
     visitor.require(name)
     numbers = ("pupil", "pairing", "round", "first", "second")
     given: dict[str, Any] = {field: _parse_int(form, field) for field in numbers}
@@ -253,7 +269,12 @@ def _parse_action(name: str, form: FormData, visitor: Visitor) -> Action:
     if visitor.pupil is not None:
         given["pupil"] = visitor.pupil.number
     kind = ACTIONS[name]
-    return kind(**{field: given[field] or kind._field_defaults.get(field, given[field]) for field in kind._fields})
+    return kind(
+        **{
+            field: given[field] or kind._field_defaults.get(field, given[field])
+            for field in kind._fields
+        }
+    )
 
 
 def _parse_int(form: FormData, field: str) -> int:
@@ -318,7 +339,9 @@ async def _answer(request: Request, code: str) -> Response:
     return _render_class(request, state, visitor)
 
 
-async def _render_refused(request: Request, code: str, error: ClassroomError, **context: object) -> Response:
+async def _render_refused(
+    request: Request, code: str, error: ClassroomError, **context: object
+) -> Response:
     """Show a class as it is now, and why something was refused."""
     state, visitor = await _find_state(request, code)
     notice, status = make_sentence(f"{error}"), _STATUSES.get(error.reason, 409)
@@ -326,17 +349,26 @@ async def _render_refused(request: Request, code: str, error: ClassroomError, **
 
 
 def _render_class(
-    request: Request, state: ClassState, visitor: Visitor, notice: str = "", status: int = 200, **context: object
+    request: Request,
+    state: ClassState,
+    visitor: Visitor,
+    notice: str = "",
+    status: int = 200,
+    **context: object,
 ) -> Response:
     names = {"teacher": "class.html", "pupil": "class_pupil.html"}
     view = ClassView(state, visitor, f"/class/{state.stored.code}")
     game = _find_game_path(state, visitor)
     context |= {"view": view, "notice": notice, "game": game, **_describe_origin(request)}
     context |= {"remembered_name": read_choices(request).get("name_1", "")}
-    return render_page(request, names.get(visitor.role, "class_join.html"), status=status, **context)
+    return render_page(
+        request, names.get(visitor.role, "class_join.html"), status=status, **context
+    )
 
 
-async def _render_wall(request: Request, code: str, right: str, number: str | None = None) -> Response:
+async def _render_wall(
+    request: Request, code: str, right: str, number: str | None = None
+) -> Response:
     state, visitor = await _find_state(request, code)
     visitor.require(right)
     only = None if number is None else state.classroom.get_pairing(parse_number(number) or 0).number
@@ -346,11 +378,17 @@ async def _render_wall(request: Request, code: str, right: str, number: str | No
     path = request.url.path.removesuffix("/table")
     base = "/".join(path.split("/")[:3])
     return render_page(
-        request, "wall.html", view=ClassView(state, visitor, base, only=only), path=path, **_describe_origin(request)
+        request,
+        "wall.html",
+        view=ClassView(state, visitor, base, only=only),
+        path=path,
+        **_describe_origin(request),
     )
 
 
-async def _render_pupil_code(request: Request, state: ClassState, number: int, *, own: bool = False) -> Response:
+async def _render_pupil_code(
+    request: Request, state: ClassState, number: int, *, own: bool = False
+) -> Response:
     pupil = state.classroom.get_pupil(number)
     personal = await _get_classes(request).make_pupil_code(state.stored.code, number)
     return _render_link(request, state, "code", pupil=pupil, personal=personal, own=own)
@@ -358,10 +396,18 @@ async def _render_pupil_code(request: Request, state: ClassState, number: int, *
 
 def _render_link(request: Request, state: ClassState, kind: str, **context: Any) -> Response:
     return render_page(
-        request, "class_link.html", stored=state.stored, kind=kind, **_describe_origin(request), **context
+        request,
+        "class_link.html",
+        stored=state.stored,
+        kind=kind,
+        **_describe_origin(request),
+        **context,
     )
 
 
 def _describe_origin(request: Request) -> dict[str, Any]:
     settings, url = request.app.state.settings, request.url
-    return {"origin": settings.get_origin(url.scheme, url.netloc), "only_here": settings.is_local_only(url.netloc)}
+    return {
+        "origin": settings.get_origin(url.scheme, url.netloc),
+        "only_here": settings.is_local_only(url.netloc),
+    }

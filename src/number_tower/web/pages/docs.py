@@ -28,8 +28,14 @@ ABOUT = (
 TAGS = [
     {"name": "catalogue", "description": "The games that can be played."},
     {"name": "games", "description": "Start a game, join it, look at it, and export it."},
-    {"name": "playing", "description": "The actions of the players; every response is the new state of the game."},
-    {"name": "analysis", "description": "The exact values of positions and games, explained in words."},
+    {
+        "name": "playing",
+        "description": "The actions of the players; every response is the new state of the game.",
+    },
+    {
+        "name": "analysis",
+        "description": "The exact values of positions and games, explained in words.",
+    },
     {"name": "puzzles", "description": "Positions in which exactly one move wins."},
 ]
 
@@ -51,17 +57,26 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    for operation in (operation for item in schema["paths"].values() for operation in item.values()):
+    for operation in (
+        operation for item in schema["paths"].values() for operation in item.values()
+    ):
         operation["summary"] = operation["summary"].capitalize()
         operation["responses"] = {
-            status: {**reply, "description": reply["description"].replace("Successful Response", "Success.")}
+            status: {
+                **reply,
+                "description": reply["description"].replace("Successful Response", "Success."),
+            }
             for status, reply in operation["responses"].items()
-            if not reply["description"].startswith("Validation Error")  # a wrong path is answered with 404
+            if not reply["description"].startswith(
+                "Validation Error"
+            )  # a wrong path is answered with 404
         }
     problem = ProblemDetails.model_json_schema(ref_template=_REF + "{model}", mode="serialization")
     models = {**problem.pop("$defs"), "ProblemDetails": problem, **schema["components"]["schemas"]}
     unused = {"HTTPValidationError", "ValidationError"}
-    schema["components"]["schemas"] = {name: models[name] for name in sorted(models) if name not in unused}
+    schema["components"]["schemas"] = {
+        name: models[name] for name in sorted(models) if name not in unused
+    }
     return schema
 
 
@@ -93,8 +108,15 @@ def _list_operations(schema: Schema, tag: str) -> Iterator[tuple[str, str, Schem
     for path, item in schema["paths"].items():
         for method, operation in item.items():
             if tag in operation["tags"]:
-                body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-                yield method.upper(), path, operation, _resolve_model(schema, body.get("schema", {}))
+                body = (
+                    operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+                )
+                yield (
+                    method.upper(),
+                    path,
+                    operation,
+                    _resolve_model(schema, body.get("schema", {})),
+                )
 
 
 def _resolve_model(schema: Schema, given: Schema) -> Schema:
@@ -151,7 +173,9 @@ def _make_sample(model: Schema) -> object:
         return model["examples"][0]
     required, fields = model.get("required", ()), model.get("properties", {})
     return {
-        name: field["examples"][0] if "examples" in field else field.get("enum", [field.get("default", "…")])[0]
+        name: field["examples"][0]
+        if "examples" in field
+        else field.get("enum", [field.get("default", "…")])[0]
         for name, field in fields.items()
         if name in required or "examples" in field
     }

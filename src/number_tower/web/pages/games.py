@@ -80,12 +80,16 @@ def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
 def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:
     """Return up to two of the best first moves, whose reasons differ in more than numbers."""
     good = [move for move in analysis.moves if move.value == analysis.value and move.reason]
-    return list({re.sub(r"\d+", "", move.reason): move for move in reversed(good)}.values())[::-1][:2]
+    return list({re.sub(r"\d+", "", move.reason): move for move in reversed(good)}.values())[::-1][
+        :2
+    ]
 
 
 def render_unknown_game(request: Request, name: str) -> Response:
     """Answer that there is no such game, and list those there are."""
-    return _render_games(request, f"There is no game called “{name[:40]}” here. These are the games.", 404)
+    return _render_games(
+        request, f"There is no game called “{name[:40]}” here. These are the games.", 404
+    )
 
 
 def _render_games(request: Request, wrong: str = "", status: int = 200) -> Response:

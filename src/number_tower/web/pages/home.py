@@ -12,7 +12,13 @@ from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import PREFERENCES, is_watch_address, read_form, render_page, set_preference
+from number_tower.web.pages import (
+    PREFERENCES,
+    is_watch_address,
+    read_form,
+    render_page,
+    set_preference,
+)
 from number_tower.web.pages.puzzles import read_daily_record
 from number_tower.web.view import RoomView
 
@@ -73,7 +79,11 @@ async def set_preferences(request: Request) -> Response:
 
 def _read_dismissed(request: Request) -> list[str]:
     """Return the watch addresses of the games that were dismissed in this browser, the last one first."""
-    return [each for each in request.cookies.get(DISMISSED, "").split(".")[:MOST_LISTED] if is_watch_address(each)]
+    return [
+        each
+        for each in request.cookies.get(DISMISSED, "").split(".")[:MOST_LISTED]
+        if is_watch_address(each)
+    ]
 
 
 async def _list_classes(request: Request) -> list[str]:
@@ -92,7 +102,9 @@ async def _list_games(request: Request) -> list[RoomView]:
     session = get_browser_session(request)
     views: list[RoomView] = []
     with suppress(StoreError):
-        for address in await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []:
+        for address in (
+            await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
+        ):
             credentials = session.get_credentials(address)
             with suppress(RoomNotFoundError):
                 cached = await lobby.find_room_for(address, credentials)

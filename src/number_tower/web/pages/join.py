@@ -66,8 +66,14 @@ async def _find_path(lobby: Lobby, code: str) -> str | None:
 
 
 def _render_form(
-    request: Request, given: str, wrong: str = "", status: int = 200, headers: Mapping[str, str] | None = None
+    request: Request,
+    given: str,
+    wrong: str = "",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    page = render_page(request, "code.html", status=status, given=format_text(given, _LONGEST_GIVEN), wrong=wrong)
+    page = render_page(
+        request, "code.html", status=status, given=format_text(given, _LONGEST_GIVEN), wrong=wrong
+    )
     page.headers.update(headers or {})
     return page

@@ -52,7 +52,9 @@ async def show_map(request: Request, name: str, measure: str = "") -> Response:
         return render_unknown_game(request, name)
     book, lab_map = catalogue.load_named(name), await asyncio.to_thread(load_map, name)
     if measure and lab_map is not None and not _has_measure(lab_map, measure):
-        wrong = f"There is nothing called “{format_text(measure, 40)}” on this map. Choose what to see."
+        wrong = (
+            f"There is nothing called “{format_text(measure, 40)}” on this map. Choose what to see."
+        )
         return await _render_map(request, book, lab_map, wrong=wrong, status=400)
     return await _render_map(request, book, lab_map, measure)
 
@@ -78,7 +80,8 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
         "missing": MISSING.get(setting.status, ""),
         "figures": list_figures(setting),
         "note": list_notes(book).get(setting.rules),
-        "map_url": f"/lab/{name}" + (f"?measure={measure}" if _has_measure(lab_map, measure) else ""),
+        "map_url": f"/lab/{name}"
+        + (f"?measure={measure}" if _has_measure(lab_map, measure) else ""),
         "play_url": build_play_url(book, lab_map, setting),
         "analysis_url": build_analysis_url(record.to_line(table)),
     }
@@ -88,7 +91,9 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
 def build_play_url(book: Rulebook, lab_map: LabMap, setting: MeasuredSetting) -> str:
     """Return the address of the form for a new game with exactly these rules."""
     place = describe_place(lab_map.keys, setting.place)
-    return build_new_game_url(book, setting.rules, f"{book.short_title}: {place[:1].lower()}{place[1:]}")
+    return build_new_game_url(
+        book, setting.rules, f"{book.short_title}: {place[:1].lower()}{place[1:]}"
+    )
 
 
 @lru_cache(MOST_DRAWN)
@@ -110,16 +115,30 @@ def _has_measure(lab_map: LabMap, name: str) -> bool:
 
 
 async def _render_map(
-    request: Request, book: Rulebook, lab_map: LabMap | None, measure: str = "", *, wrong: str = "", status: int = 200
+    request: Request,
+    book: Rulebook,
+    lab_map: LabMap | None,
+    measure: str = "",
+    *,
+    wrong: str = "",
+    status: int = 200,
 ) -> Response:
     """Show a map with a measure, by default the first that it has; or say that there is no map of this game."""
     context: dict[str, Any] = {"book": book, "wrong": wrong}
     if lab_map is not None:
         measures = {each.name: each for each in list_measures(lab_map)}
         chosen = measures.get(measure) or next(iter(measures.values()), None)
-        context |= {"measures": measures.values(), "chosen": chosen, "summary": summarize_map(lab_map)}
+        context |= {
+            "measures": measures.values(),
+            "chosen": chosen,
+            "summary": summarize_map(lab_map),
+        }
         context["drawing"] = chosen and await asyncio.to_thread(render_drawing, lab_map, chosen)
-        context["edges"] = {note.edge for rules, note in list_notes(book).items() if rules in lab_map.by_rules}
+        context["edges"] = {
+            note.edge for rules, note in list_notes(book).items() if rules in lab_map.by_rules
+        }
         context["find_setting_url"] = partial(_find_setting_url, book, lab_map)
-        context["has_gaps"] = any(setting.status in MISSING for setting in lab_map.settings.values())
+        context["has_gaps"] = any(
+            setting.status in MISSING for setting in lab_map.settings.values()
+        )
     return render_page(request, "lab_game.html", status=status, **context)

@@ -15,7 +15,13 @@ from number_tower.voice import get_voice
 from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, render_page
 from number_tower.web.pages.games import render_unknown_game
-from number_tower.web.pages.puzzles import Answers, build_question, read_answer, read_answers, redirect_with_answers
+from number_tower.web.pages.puzzles import (
+    Answers,
+    build_question,
+    read_answer,
+    read_answers,
+    redirect_with_answers,
+)
 from number_tower.web.questions import ask_cached
 
 router = APIRouter(include_in_schema=False)
@@ -25,7 +31,9 @@ LESSON_TRIES = 3
 
 
 @router.get("/learn/{name}")
-async def show_lesson(request: Request, name: str, at: str = "1", answers: Answers = None) -> Response:
+async def show_lesson(
+    request: Request, name: str, at: str = "1", answers: Answers = None
+) -> Response:
     """Show a step of a game's first lesson: a position with something to find, or the game at its end."""
     if name not in catalogue.list_names():
         return render_unknown_game(request, name)

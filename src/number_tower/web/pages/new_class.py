@@ -37,7 +37,11 @@ async def make_class(request: Request) -> Response:
         settings = await _read_settings(form, given, chosen)
     except FormError as error:
         wrong = error
-    except (catalogue.UnknownGameError, catalogue.UnknownPresetError, catalogue.OptionError) as error:
+    except (
+        catalogue.UnknownGameError,
+        catalogue.UnknownPresetError,
+        catalogue.OptionError,
+    ) as error:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     else:
         session = get_browser_session(request)
@@ -50,11 +54,19 @@ async def make_class(request: Request) -> Response:
 def _render_form(
     request: Request, given: Mapping[str, str], chosen: list[str], wrong: FormError | None = None
 ) -> Response:
-    context = {"given": given, "chosen": chosen, "wrong": wrong, "best_of": BEST_OF, "minutes": CLAIM_MINUTES}
+    context = {
+        "given": given,
+        "chosen": chosen,
+        "wrong": wrong,
+        "best_of": BEST_OF,
+        "minutes": CLAIM_MINUTES,
+    }
     return render_page(request, "class_new.html", status=422 if wrong else 200, **context)
 
 
-async def _read_settings(form: FormData, given: Mapping[str, str], chosen: list[str]) -> ClassSettings:
+async def _read_settings(
+    form: FormData, given: Mapping[str, str], chosen: list[str]
+) -> ClassSettings:
     level = given.get("level", "easy") if given.get("odd") == "computer" else None
     if level is not None and level not in LEVELS:
         raise FormError("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
@@ -76,12 +88,18 @@ async def _read_settings(form: FormData, given: Mapping[str, str], chosen: list[
     )
 
 
-async def _read_games(form: FormData, given: Mapping[str, str], chosen: list[str]) -> tuple[GameChoice, ...]:
+async def _read_games(
+    form: FormData, given: Mapping[str, str], chosen: list[str]
+) -> tuple[GameChoice, ...]:
     if not chosen:
         raise FormError("games", "Choose at least one game.")
-    games = [{"game": name, "preset": given.get(f"preset-{name}", "")} for name in dict.fromkeys(chosen)]
+    games = [
+        {"game": name, "preset": given.get(f"preset-{name}", "")} for name in dict.fromkeys(chosen)
+    ]
     if len(games) == 1:
         return (await read_choice(form, {**given, **games[0], "first": ""}),)
     if any(given.get(option, "").strip() for option in (*catalogue.OPTIONS, "rules_text")):
-        raise FormError("games", "Options are for one game. Choose just one game, or leave the options empty.")
+        raise FormError(
+            "games", "Options are for one game. Choose just one game, or leave the options empty."
+        )
     return tuple([await read_choice(form, game) for game in games])

@@ -56,7 +56,11 @@ async def show_form(request: Request) -> Response:
 
     An address with a preset means the whole preset, so options that were chosen before do not count then.
     """
-    given = {name: value for name, value in request.query_params.items() if len(value) <= _find_limit(name)}
+    given = {
+        name: value
+        for name, value in request.query_params.items()
+        if len(value) <= _find_limit(name)
+    }
     before = read_choices(request, given.get("game"))
     if "preset" in given:
         before = {field: value for field, value in before.items() if field not in GAME_FIELDS}
@@ -67,12 +71,22 @@ async def show_form(request: Request) -> Response:
 async def change_game(request: Request) -> Response:
     """Show the form for another game, with everything else as it was filled in."""
     form = await read_form(request)
-    given = {key: value for key, value in form.items() if isinstance(value, str) and len(value) <= _find_limit(key)}
+    given = {
+        key: value
+        for key, value in form.items()
+        if isinstance(value, str) and len(value) <= _find_limit(key)
+    }
     for field in GAME_FIELDS:  # a field that the game before did not have was only carried along
         given[field] = given.get(field) or given.pop(f"{CARRIED}{field}", "")
     given["game"] = given.pop("change", "")
-    query = urlencode({key: value for key, value in given.items() if value or key != rule_form.TEXT})
-    return RedirectResponse(f"/new?{query}", 303) if len(query) <= LONGEST_QUERY else render_form(request, given)
+    query = urlencode(
+        {key: value for key, value in given.items() if value or key != rule_form.TEXT}
+    )
+    return (
+        RedirectResponse(f"/new?{query}", 303)
+        if len(query) <= LONGEST_QUERY
+        else render_form(request, given)
+    )
 
 
 @router.post("/new")
@@ -84,7 +98,11 @@ async def start_game(request: Request) -> Response:
         return await _open_and_remember(request, await _read_room(form, given), given)
     except FormError as error:
         wrong = error
-    except (catalogue.UnknownGameError, catalogue.UnknownPresetError, catalogue.OptionError) as error:
+    except (
+        catalogue.UnknownGameError,
+        catalogue.UnknownPresetError,
+        catalogue.OptionError,
+    ) as error:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     except TableError:
         wrong = FormError("name_1", "The other player has that name. Choose another one.")
@@ -130,7 +148,11 @@ def build_new_game_url(book: Rulebook, rules: Rules, title: str) -> str:
 def pick_default_game() -> Rulebook:
     """Return the game that is played if none is chosen: the first that cannot end with its first block."""
     starts = ((book, Position.start(book.rules)) for book in catalogue.load_all())
-    return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
+    return next(
+        book
+        for book, start in starts
+        if all(start.place(each).outcome is None for each in start.legal)
+    )
 
 
 class OpeningChoice(NamedTuple):
@@ -151,7 +173,9 @@ def _suggest_opening(name: str) -> OpeningChoice | None:
     return OpeningChoice(format_runs(rules.blocks[: rules.step]), summarize_numbers(ends, ", "))
 
 
-def render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
+def render_form(
+    request: Request, given: Mapping[str, str], wrong: FormError | None = None
+) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
     book = catalogue.load_named(name) if name in catalogue.list_names() else pick_default_game()
@@ -167,8 +191,14 @@ def render_form(request: Request, given: Mapping[str, str], wrong: FormError | N
         "all_options": catalogue.OPTIONS,
     }
     if name == OWN_RULES:
-        context |= {"book": None, "example": rule_form.make_text(), "own_book": rule_form.check_text(text).book}
-    return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
+        context |= {
+            "book": None,
+            "example": rule_form.make_text(),
+            "own_book": rule_form.check_text(text).book,
+        }
+    return render_page(
+        request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context
+    )
 
 
 def _find_chosen_rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
@@ -217,7 +247,9 @@ async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
     try:
         limits.check_text(",".join(map(str, options.values())))
         first = starters.get(given.get("first", ""), 1)
-        choice = catalogue.choose(book, options, preset=given.get("preset") or None, hidden=hidden, first=first)
+        choice = catalogue.choose(
+            book, options, preset=given.get("preset") or None, hidden=hidden, first=first
+        )
         limits.check_rules(choice.rules)
     except RulesError as error:
         raise FormError(error.key, make_sentence(error.problem)) from None

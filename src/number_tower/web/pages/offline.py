@@ -33,5 +33,7 @@ async def send_service_worker() -> Response:
     """Send the script that shows the page; it changes with every version, and browsers look for a new one."""
     files = [OFFLINE, *map(build_static_url, _FILES)]
     version = f"{__version__}-{hash_files()}"
-    script = templates.get_template("service_worker.js").render(version=version, files=files, offline=OFFLINE)
+    script = templates.get_template("service_worker.js").render(
+        version=version, files=files, offline=OFFLINE
+    )
     return Response(script, media_type="text/javascript", headers={"Cache-Control": "no-cache"})

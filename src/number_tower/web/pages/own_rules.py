@@ -67,14 +67,20 @@ async def check_form(request: Request) -> Response:
         return await _render_sheet(request, sheet)
     carried = {"game": OWN_RULES, TEXT: sheet.text}
     address = f"/new?{urlencode(carried)}"
-    return RedirectResponse(address, 303) if len(address) <= LONGEST_ADDRESS else render_form(request, carried)
+    return (
+        RedirectResponse(address, 303)
+        if len(address) <= LONGEST_ADDRESS
+        else render_form(request, carried)
+    )
 
 
 @router.post("/rules/live")
 async def check_live(request: Request) -> Response:
     """Check the form while it is filled in; the solver is not asked."""
     sheet, problem = await _read_sheet(request, await _read_given(request))
-    return await _render_sheet(request, sheet, problem=problem, status=503 if problem else 200, solve=False)
+    return await _render_sheet(
+        request, sheet, problem=problem, status=503 if problem else 200, solve=False
+    )
 
 
 @router.get("/rules/verdict")
@@ -92,13 +98,18 @@ async def show_verdict(request: Request, game: str = "") -> Response:
 
 def _send_file(sheet: RuleSheet) -> Response:
     """Return the rule file for the visitor to save, right or not, under the game's title."""
-    title = re.sub(r"[^a-z0-9]+", "-", sheet.fields["title"].lower()[:_LONGEST_NAME]).strip("-") or "my-game"
+    title = (
+        re.sub(r"[^a-z0-9]+", "-", sheet.fields["title"].lower()[:_LONGEST_NAME]).strip("-")
+        or "my-game"
+    )
     headers = {"Content-Disposition": f'attachment; filename="{title}.toml"'}
     return Response(sheet.text, media_type="application/toml", headers=headers)
 
 
 async def _read_given(request: Request) -> dict[str, str]:
-    return {key: value for key, value in (await read_form(request)).items() if isinstance(value, str)}
+    return {
+        key: value for key, value in (await read_form(request)).items() if isinstance(value, str)
+    }
 
 
 def _clean_text(text: str) -> str:
@@ -113,7 +124,9 @@ async def _read_sheet(request: Request, given: Mapping[str, str]) -> tuple[RuleS
     except RuleFileError as error:
         return rule_form.refuse_text(text, given, error), ""
     except GaveUpError:
-        return rule_form.refuse_text(text, given, RuleFileError(rule_form.NAME, "", rule_form.UNCHANGEABLE)), ""
+        return rule_form.refuse_text(
+            text, given, RuleFileError(rule_form.NAME, "", rule_form.UNCHANGEABLE)
+        ), ""
     except BusyError as busy:
         return rule_form.refuse_text(text, given), str(busy)
     return rule_form.check_text(text, given), ""
@@ -132,7 +145,9 @@ async def _render_sheet(
             "table": table,
             "names": names,
             "trays": draw_supply(table, names),
-            "unreachable": next((said.text for said in narrate(table) if said.moment == "unreachable"), ""),
+            "unreachable": next(
+                (said.text for said in narrate(table) if said.moment == "unreachable"), ""
+            ),
             "verdict_url": f"/rules/verdict?{urlencode({'game': record.to_line(table)})}",
         }
         if solve:

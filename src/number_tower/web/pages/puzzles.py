@@ -58,7 +58,9 @@ ABOUT_GRADES = {
 Answers = Annotated[list[str] | None, Query(alias="answer")]
 
 
-def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf) -> dict[str, Any]:
+def build_question(
+    puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf
+) -> dict[str, Any]:
     """Make a question of a puzzle and the answers so far; answers that are no legal move are ignored."""
     table = tasks.parse_record(puzzle.line)
     voice, seat = get_voice(table.book), table.game.to_move
@@ -127,7 +129,9 @@ async def answer_daily_puzzle(request: Request) -> Response:
     """Accept an answer to the puzzle of a day."""
     fields, answers = await read_answer(request)
     try:
-        return await _store_answer(request, _find_daily_page(request, fields.get("day", "")), answers)
+        return await _store_answer(
+            request, _find_daily_page(request, fields.get("day", "")), answers
+        )
     except PuzzleAddressError as error:
         return error.page
 
@@ -152,7 +156,9 @@ def _find_daily_page(request: Request, day: str) -> PuzzlePage:
             if late
             else f"That is not a day with a puzzle. Write it like {today.isoformat()}."
         )
-        raise PuzzleAddressError(render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle"))
+        raise PuzzleAddressError(
+            render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
+        )
     written = f"{when.day} {when:%B} {when.year}"
     context: dict[str, Any] = {
         "heading": written if when == today else f"Puzzle of {written}",
@@ -173,14 +179,21 @@ def _find_daily_page(request: Request, day: str) -> PuzzlePage:
 
 @router.get("/puzzles")
 async def show_puzzle(
-    request: Request, grade: str = "", game: str = "", seed: str = "", number: str = "1", answers: Answers = None
+    request: Request,
+    grade: str = "",
+    game: str = "",
+    seed: str = "",
+    number: str = "1",
+    answers: Answers = None,
 ) -> Response:
     """Show a puzzle of an endless row, or the form that chooses one."""
     chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
     if not seed and chosen and not _find_mistake(grade, game, number):
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
     try:
-        return await _show_puzzle(request, _find_numbered_page(request, chosen, seed, number), answers)
+        return await _show_puzzle(
+            request, _find_numbered_page(request, chosen, seed, number), answers
+        )
     except PuzzleAddressError as error:
         return error.page
 
@@ -191,18 +204,24 @@ async def answer_puzzle(request: Request) -> Response:
     fields, answers = await read_answer(request)
     chosen = {key: fields[key] for key in ("grade", "game") if fields.get(key)}
     try:
-        page = _find_numbered_page(request, chosen, fields.get("seed", ""), fields.get("number", "1"))
+        page = _find_numbered_page(
+            request, chosen, fields.get("seed", ""), fields.get("number", "1")
+        )
         return await _store_answer(request, page, answers)
     except PuzzleAddressError as error:
         return error.page
 
 
-def _find_numbered_page(request: Request, chosen: dict[str, str], seed: str, number: str) -> PuzzlePage:
+def _find_numbered_page(
+    request: Request, chosen: dict[str, str], seed: str, number: str
+) -> PuzzlePage:
     grade, game = chosen.get("grade", ""), chosen.get("game", "")
     wrong = _find_mistake(grade, game, number)
     if wrong or not seed:
         status = 404 if wrong else 200
-        raise PuzzleAddressError(render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong))
+        raise PuzzleAddressError(
+            render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong)
+        )
     seed, place = seed[:40], int(number)
     context: dict[str, Any] = {
         "heading": f"Puzzle {place}",
@@ -212,19 +231,25 @@ def _find_numbered_page(request: Request, chosen: dict[str, str], seed: str, num
         "before": None if place == 1 else _build_puzzle_url(chosen, seed, place - 1),
         "onward": _build_puzzle_url(chosen, seed, min(place + 1, _MOST_NUMBER)),
     }
-    asking = partial(ask_numbered_puzzle, request, seed, place, int(grade) if grade else None, game or None)
+    asking = partial(
+        ask_numbered_puzzle, request, seed, place, int(grade) if grade else None, game or None
+    )
     return PuzzlePage(_build_puzzle_url(chosen, seed, place), asking, context)
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-async def _show_puzzle(request: Request, page: PuzzlePage, answers: Sequence[str] | None) -> Response:
+async def _show_puzzle(
+    request: Request, page: PuzzlePage, answers: Sequence[str] | None
+) -> Response:
     """Show a puzzle with the answers in the address, or else those that the device remembers."""
     puzzle, wrong, status = await _await_puzzle(page)
     record = read_daily_record(request)
     if answers is None:
-        answers = _list_daily_answers(record) if page.is_today else read_answers(request, page.address)
+        answers = (
+            _list_daily_answers(record) if page.is_today else read_answers(request, page.address)
+        )
     context = page.context | {
         "grades": ABOUT_GRADES,
         "question": None if puzzle is None else build_question(puzzle, answers),
@@ -295,7 +320,11 @@ def _list_daily_answers(record: DailyRecord) -> list[str]:
 
 def _format_share_text(request: Request, record: DailyRecord) -> str:
     origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
-    return format_share_text(record, f"{origin}/puzzle?day={record.day}") if record.result == "solved" else ""
+    return (
+        format_share_text(record, f"{origin}/puzzle?day={record.day}")
+        if record.result == "solved"
+        else ""
+    )
 
 
 # Addresses ------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,19 @@ from number_tower import record
 from number_tower.blocks import classify_misread, parse_number
 from number_tower.coach.analysis import AnalysedMove
 from number_tower.position import MoveError
-from number_tower.room import Accept, Action, Claim, Decline, MakeOffer, Move, Rematch, Resign, Room, RoomError, Undo
+from number_tower.room import (
+    Accept,
+    Action,
+    Claim,
+    Decline,
+    MakeOffer,
+    Move,
+    Rematch,
+    Resign,
+    Room,
+    RoomError,
+    Undo,
+)
 from number_tower.store.rooms import Revision, RoomNotFoundError, parse_tag
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
@@ -82,7 +94,9 @@ async def stream_events(request: Request, address: str) -> Response:
     stream = stream_page(lobby, address, _parse_seen(request))
     if cached.address != address:
         return stream
-    return attend_stream(stream, lobby.attend(cached, get_browser_session(request).get_credentials(address)))
+    return attend_stream(
+        stream, lobby.attend(cached, get_browser_session(request).get_credentials(address))
+    )
 
 
 @router.get("/g/{address}/games/{number}")
@@ -91,7 +105,9 @@ async def show_earlier_game(request: Request, address: str, number: str) -> Resp
     """Redirect to the analysis of a game that was played in the room before."""
     cached = await _find_room(request, address)
     stored = await _get_lobby(request).load_earlier_game(address, parse_number(number) or 0)
-    return RedirectResponse(build_analysis_url(record.to_line(stored.table), room=cached.watch), 303)
+    return RedirectResponse(
+        build_analysis_url(record.to_line(stored.table), room=cached.watch), 303
+    )
 
 
 @router.get("/w/{watch}/play")
@@ -110,10 +126,14 @@ async def export_record(request: Request, address: str, form: str) -> Response:
     if form not in {"txt", "json"}:
         raise RoomNotFoundError(address)
     table = cached.room.table
-    name = {"Content-Disposition": f'attachment; filename="tower-{cached.watch[:8]}-{cached.room.number}.{form}"'}
+    name = {
+        "Content-Disposition": f'attachment; filename="tower-{cached.watch[:8]}-{cached.room.number}.{form}"'
+    }
     if form == "json":
         return Response(record.to_json(table) + "\n", media_type="application/json", headers=name)
-    return Response(record.to_line(table) + "\n", media_type="text/plain; charset=utf-8", headers=name)
+    return Response(
+        record.to_line(table) + "\n", media_type="text/plain; charset=utf-8", headers=name
+    )
 
 
 # Acting in a room -----------------------------------------------------------------------------------------------------
@@ -125,7 +145,9 @@ async def join_room(request: Request, address: str) -> Response:
     form = await read_form(request)
     name = str(form.get("name", "")).strip()
     try:
-        cached, _ = await _get_lobby(request).join(address, name or None, get_browser_session(request).current.secret)
+        cached, _ = await _get_lobby(request).join(
+            address, name or None, get_browser_session(request).current.secret
+        )
     except (RoomError, TableError) as error:
         return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
     response = await _welcome_player(request, cached)
@@ -147,7 +169,9 @@ async def give_hint(request: Request, address: str) -> Response:
     except BusyError as busy:
         return await _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
-        return await _render_room(request, cached, held, "This position is too hard to work out here.")
+        return await _render_room(
+            request, cached, held, "This position is too hard to work out here."
+        )
     except (StaleError, RoomError):
         return await _render_again(request, address, _CHANGED, 409)
     return await _render_room(request, cached, held, hint=hint, step=step)
@@ -170,17 +194,23 @@ async def hand_over_seat(request: Request, address: str) -> Response:
 async def confirm_take_over(request: Request, address: str, code: str) -> Response:
     """Ask before a seat moves to this device: opening the link alone moves nothing."""
     cached = await _find_room(request, address)
-    return render_page(request, "take.html", view=RoomView(cached, frozenset()), address=address, code=code)
+    return render_page(
+        request, "take.html", view=RoomView(cached, frozenset()), address=address, code=code
+    )
 
 
 @router.post("/g/{address}/take/{code}")
 async def take_over_seat(request: Request, address: str, code: str) -> Response:
     """Move a seat to this device."""
     try:
-        cached, _ = await _get_lobby(request).take_over(address, code, get_browser_session(request).current.secret)
+        cached, _ = await _get_lobby(request).take_over(
+            address, code, get_browser_session(request).current.secret
+        )
     except RoomError as error:
         text = make_sentence(f"{error}")
-        return render_page(request, "error.html", status=410, heading="This link has been used", text=text)
+        return render_page(
+            request, "error.html", status=410, heading="This link has been used", text=text
+        )
     return await _welcome_player(request, cached)
 
 
@@ -233,7 +263,9 @@ def parse_action(name: str, form: FormData, cached: CachedRoom) -> Action:
         case _ if name in _SIMPLE_ACTIONS:
             return _SIMPLE_ACTIONS[name](game)
         case _:
-            raise InvalidAnswerError("That is not possible here. Please use the buttons on this page.")
+            raise InvalidAnswerError(
+                "That is not possible here. Please use the buttons on this page."
+            )
 
 
 def _parse_block(form: FormData, cached: CachedRoom) -> int:
@@ -273,19 +305,28 @@ async def _find_room_and_seats(request: Request, address: str) -> tuple[CachedRo
     if request.method == "POST" and cached.address != address:
         raise RoomNotFoundError(address)
     if cached.address == address:
-        hidden = request.headers.get("x-hidden") == "1"  # says the script of a page in a tab that nobody sees
+        hidden = (
+            request.headers.get("x-hidden") == "1"
+        )  # says the script of a page in a tab that nobody sees
         _get_lobby(request).note_player(cached, credentials, hidden=hidden)
     return cached, cached.find_seats(credentials)
 
 
-async def _render_again(request: Request, address: str, notice: str, status: int, **context: Any) -> Response:
+async def _render_again(
+    request: Request, address: str, notice: str, status: int, **context: Any
+) -> Response:
     """Show a room as it is now, with a notice about what was tried."""
     cached, held = await _find_room_and_seats(request, address)
     return await _render_room(request, cached, held, notice, status, **context)
 
 
 async def _render_room(
-    request: Request, cached: CachedRoom, held: frozenset[int], notice: str = "", status: int = 200, **context: object
+    request: Request,
+    cached: CachedRoom,
+    held: frozenset[int],
+    notice: str = "",
+    status: int = 200,
+    **context: object,
 ) -> Response:
     """Show a room; who holds no seat may join it, unless at its watch address."""
     settings, url = request.app.state.settings, request.url
@@ -307,7 +348,9 @@ async def _render_room(
     return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 
 
-async def _find_values(request: Request, room: Room, held: frozenset[int]) -> dict[int, AnalysedMove] | None:
+async def _find_values(
+    request: Request, room: Room, held: frozenset[int]
+) -> dict[int, AnalysedMove] | None:
     """Return the values of the moves, if this visitor wants and may see them; none of them if they are not known."""
     if request.cookies.get("values") != "on" or not room.may_see_values(held):
         return None
@@ -326,5 +369,7 @@ async def _welcome_player(request: Request, cached: CachedRoom) -> Response:
     session = get_browser_session(request)
     session.renew()
     if is_fragment(request):
-        return await _render_room(request, cached, cached.find_seats(session.get_credentials(cached.address)))
+        return await _render_room(
+            request, cached, cached.find_seats(session.get_credentials(cached.address))
+        )
     return RedirectResponse(f"/g/{cached.address}", 303)

@@ -14,7 +14,14 @@ from number_tower.voice import SPECTATOR, get_voice
 from number_tower.web.limits import PICTURE_TIMEOUT
 from number_tower.web.middleware.security_headers import ANY_SITE
 from number_tower.web.pages import render_page, templates
-from number_tower.web.picture import HEIGHT, MEDIA_TYPES, WIDTH, PictureForm, describe_picture, draw_picture
+from number_tower.web.picture import (
+    HEIGHT,
+    MEDIA_TYPES,
+    WIDTH,
+    PictureForm,
+    describe_picture,
+    draw_picture,
+)
 from number_tower.web.questions import ask_cached, read_record
 from number_tower.web.view import tell_end
 
@@ -53,7 +60,9 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
 async def show_picture(request: Request, form: str, game: str = "") -> Response:
     """Draw the picture of a finished game, as PNG or SVG."""
     if form not in MEDIA_TYPES:
-        return _render_error(request, 404, "No picture", "A game has its picture as share.png and as share.svg.")
+        return _render_error(
+            request, 404, "No picture", "A game has its picture as share.png and as share.svg."
+        )
     table = await _read_finished(request, game)
     if isinstance(table, Response):
         return table

@@ -51,7 +51,9 @@ def upgrade() -> None:
     )  # fmt: skip
     op.create_table(
         "changes",
-        sa.Column("game", sa.Integer, sa.ForeignKey("games.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "game", sa.Integer, sa.ForeignKey("games.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("version", sa.Integer, primary_key=True),
         sa.Column("change", sa.Text, nullable=False),
         sa.Column("at", sa.Text, nullable=False),

@@ -31,6 +31,8 @@ def upgrade() -> None:
     op.create_index(
         "matches_unfinished", "matches", ["changed"], sqlite_where=unfinished, postgresql_where=unfinished
     )  # fmt: skip
-    op.add_column("games", sa.Column("match", sa.Integer, sa.ForeignKey("matches.id")), inline_references=True)
+    op.add_column(
+        "games", sa.Column("match", sa.Integer, sa.ForeignKey("matches.id")), inline_references=True
+    )
     op.add_column("games", sa.Column("number", sa.Integer))
     op.create_index("games_match", "games", ["match", "number"], unique=True)

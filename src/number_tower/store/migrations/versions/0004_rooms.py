@@ -25,7 +25,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "seats",
-        sa.Column("room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("seat", sa.SmallInteger, primary_key=True),
         sa.Column("token", sa.Text, nullable=False),
         sa.Column("code", sa.Text),
@@ -33,7 +35,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "rounds",
-        sa.Column("room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("game", sa.Integer, sa.ForeignKey("games.id", ondelete="CASCADE"), nullable=False, unique=True),
+        sa.Column(
+            "game",
+            sa.Integer,
+            sa.ForeignKey("games.id", ondelete="CASCADE"),
+            nullable=False,
+            unique=True,
+        ),
     )

@@ -9,4 +9,6 @@ down_revision = "0005"
 
 def upgrade() -> None:
     """Add the mark to games; earlier programs did not show values during a game."""
-    op.add_column("games", sa.Column("with_values", sa.Boolean, nullable=False, server_default=sa.false()))
+    op.add_column(
+        "games", sa.Column("with_values", sa.Boolean, nullable=False, server_default=sa.false())
+    )

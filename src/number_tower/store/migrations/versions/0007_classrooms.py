@@ -24,13 +24,23 @@ def upgrade() -> None:
     )
     op.create_table(
         "teachers",
-        sa.Column("classroom", sa.Integer, sa.ForeignKey("classrooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "classroom",
+            sa.Integer,
+            sa.ForeignKey("classrooms.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("browser", sa.Text, primary_key=True),
     )
     op.create_index("teachers_browser", "teachers", ["browser"])
     op.create_table(
         "pupils",
-        sa.Column("classroom", sa.Integer, sa.ForeignKey("classrooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "classroom",
+            sa.Integer,
+            sa.ForeignKey("classrooms.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("number", sa.Integer, primary_key=True),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
@@ -41,7 +51,12 @@ def upgrade() -> None:
     op.create_index("pupils_browser", "pupils", ["browser"])
     op.create_table(
         "pairings",
-        sa.Column("classroom", sa.Integer, sa.ForeignKey("classrooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "classroom",
+            sa.Integer,
+            sa.ForeignKey("classrooms.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("number", sa.Integer, primary_key=True),
         sa.Column("round", sa.Integer, nullable=False),
         sa.Column("first", sa.Integer, nullable=False),

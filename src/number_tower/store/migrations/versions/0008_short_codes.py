@@ -17,14 +17,18 @@ def upgrade() -> None:
     )
     op.create_table(
         "hints",
-        sa.Column("game", sa.Integer, sa.ForeignKey("games.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "game", sa.Integer, sa.ForeignKey("games.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("version", sa.Integer, primary_key=True),
         sa.Column("seat", sa.SmallInteger, primary_key=True),
         sa.Column("step", sa.SmallInteger, primary_key=True),
     )
     op.create_table(
         "presence",
-        sa.Column("room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "room", sa.Integer, sa.ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("seat", sa.SmallInteger, primary_key=True),
         sa.Column("seen", sa.Text, nullable=False),
         sa.Column("hidden", sa.Boolean, nullable=False),
