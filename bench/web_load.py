@@ -180,8 +180,10 @@ async def opened(task: Task, number: int) -> Game:
     for seat in (0, 1):
         following = request("GET", f"{path}/events", tokens[seat])
         await loop.create_connection(
-            lambda: Stream(following, game.seen, seat), "127.0.0.1", task.port
-        )  # noqa: B023 - at once
+            lambda: Stream(following, game.seen, seat),  # noqa: B023 - at once
+            "127.0.0.1",
+            task.port,
+        )
         await game.seen.until(seat, 0)
     return game
 

@@ -79,7 +79,10 @@ def move(game: dict[str, Any], model: Model) -> int:
         if number in legal:
             return number
         wrong = "That names no block." if number is None else f"{number} cannot be placed now."
-        again = f"{wrong} You can place: {listed(legal)}. Choose one of these, and end with the line MOVE: and its number."
+        again = (
+            f"{wrong} You can place: {listed(legal)}. "
+            "Choose one of these, and end with the line MOVE: and its number."
+        )
         talk += [{"role": "assistant", "content": reply}, {"role": "user", "content": again}]
     raise ModelError(
         f"twice it named no block that can be placed; its last words were {talk[-2]['content'][-80:]!a}"

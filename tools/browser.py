@@ -84,9 +84,9 @@ def starts(path: str) -> bool:
             "about:blank",
         )
         try:
-            shown = subprocess.run(
+            shown = subprocess.run(  # noqa: S603 - it is run to see whether it runs
                 call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
-            )  # noqa: S603 - it is run to see whether it runs
+            )
         except (OSError, subprocess.TimeoutExpired):
             return False
     return shown.returncode == 0 and b"<body" in shown.stdout
@@ -100,9 +100,9 @@ def _on_the_system() -> Iterator[str]:
 def _downloaded() -> Iterator[str]:
     """Find what Playwright has downloaded before: it tells where it would put it."""
     try:
-        told = subprocess.run(
+        told = subprocess.run(  # noqa: S603 - its own installer
             (*_PLAYWRIGHT, "--dry-run", _BUILD), capture_output=True, text=True, check=False
-        ).stdout  # noqa: S603 - its own installer
+        ).stdout
     except OSError:
         return
     for folder in re.findall(r"Install location: *(.+)", told):

@@ -61,9 +61,9 @@ def _play_in_the_browser(copy: Path, environment: dict[str, str]) -> None:
 
 def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
     """Start a server with a command, make a game in it, and stop it; fail if any of it does not work."""
-    serving = subprocess.Popen(
+    serving = subprocess.Popen(  # noqa: S603 - our own make or command
         call, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
-    )  # noqa: S603 - our own make or command
+    )
     name = " ".join(call)
     try:
         if serving.stdout is None:
@@ -90,9 +90,9 @@ def _get(address: str, form: bytes | None = None) -> str:
 
 
 def _run(*call: str, cwd: Path, env: dict[str, str] | None = None, typed: str | None = None) -> str:
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - git and make
         call, cwd=cwd, env=env, input=typed, stdout=subprocess.PIPE, text=True, check=True
-    )  # noqa: S603 - git and make
+    )
     return done.stdout
 
 

@@ -54,9 +54,9 @@ def _update_lists() -> tuple[str, ...] | None:
 def run_command(*call: str, folder: str | None = None) -> bool:
     """Run a command that tells of its progress, on stderr; say whether it went well."""
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - a call of ours
             call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False, cwd=folder
-        )  # noqa: S603 - a call of ours
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

@@ -46,9 +46,9 @@ def get(name: str) -> str | None:
 
 def _starts(path: str, option: str) -> bool:
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - it is run to see whether it runs
             (path, option), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
-        )  # noqa: S603 - it is run to see whether it runs
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

@@ -139,15 +139,19 @@ def plan_checks(
     for name in LOCKS:
         for version in PYTHONS:
             yield Step(
-                f"{name}.txt", version, lambda name=name, version=version: try_lock(name, version)
-            )  # type: ignore[misc]
+                f"{name}.txt",
+                version,
+                lambda name=name, version=version: try_lock(name, version),  # type: ignore[misc]
+            )
     for extra in EXTRAS:
         for column, python in pythons.items():
             yield Step(
                 extra,
                 column,
-                lambda python=python, extra=extra: try_package(wheel, place, python, extra),
-            )  # type: ignore[misc]
+                lambda python=python, extra=extra: try_package(  # type: ignore[misc]
+                    wheel, place, python, extra
+                ),
+            )
 
 
 def try_package(wheel: Path, place: Path, python: str, extra: str | None = None) -> None:

@@ -250,7 +250,8 @@ def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> s
         case "not_a_block":
             return f"{REFUSALS[refusal].clause}; the blocks are {summarize_numbers(rules.blocks)}"
         case "fit":
-            return f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top, literal=True)}"
+            fit = describe_fit(rules, top, literal=True)
+            return f"{REFUSALS[refusal].clause} on {top}, where a block must be {fit}"
         case "target":
             return (
                 f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"

@@ -18,8 +18,8 @@ def allow_claims(site: Server, page: Page) -> None:
     address = page.url.rpartition("/")[2]
     by_hand(
         site.database,
-        f"UPDATE rooms SET claim_after = 1, version = version + 1 WHERE address = '{address}'",
-    )  # noqa: S608 - our own
+        f"UPDATE rooms SET claim_after = 1, version = version + 1 WHERE address = '{address}'",  # noqa: S608 - our own
+    )
 
 
 @pytest.mark.parametrize(

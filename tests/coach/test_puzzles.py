@@ -95,8 +95,9 @@ def asked(position: Position) -> object:
     """A position as whoever is to move sees it, without what cannot matter any more."""
     left, heights, tops, mover = key(position)
     return tuple(
-        part if mover == 0 or part is None else part[::-1] for part in (left, heights, tops)
-    )  # type: ignore[index]  # pairs
+        part if mover == 0 or part is None else part[::-1]  # type: ignore[index]  # pairs
+        for part in (left, heights, tops)
+    )
 
 
 # What puzzles are -----------------------------------------------------------------------------------------------------

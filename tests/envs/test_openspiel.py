@@ -176,8 +176,8 @@ def test_states_and_games_can_be_kept_and_sent(rules: Rules) -> None:
         for copy in (
             same,
             played.deserialize_state(state.serialize()),
-            pickle.loads(pickle.dumps(state)),
-        ):  # noqa: S301 - our own
+            pickle.loads(pickle.dumps(state)),  # noqa: S301 - our own
+        ):
             assert copy.position == state.position
             assert copy.history() == state.history()
             assert copy.serialize() == state.serialize()

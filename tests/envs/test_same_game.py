@@ -188,8 +188,10 @@ def test_one_agents_part_of_a_game_goes_the_same_way(rules: Rules, seat: int) ->
     for seed in range(5):
         game = random_game(rules, seed)
         env = NumberTowerEnv(
-            rules, opponent=lambda now, game=game: game.moves[len(now.moves)], seat=seat
-        )  # type: ignore[misc]
+            rules,
+            opponent=lambda now, game=game: game.moves[len(now.moves)],  # type: ignore[misc]
+            seat=seat,
+        )
         seen, info = env.reset(seed=seed)
         moments, score = through_the_engine(game)
         reward = 0.0

@@ -45,9 +45,9 @@ CALL = re.compile(r"^(?:ExecStart=)?\S*?tower ((?:serve|db)\b[^#\n]*)", re.MULTI
 def options_of(command: str) -> set[str]:
     [sub] = [
         action
-        for action in create_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    ]  # noqa: SLF001 - argparse has no public way
+        for action in create_parser()._actions  # noqa: SLF001 - argparse has no public way
+        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - likewise
+    ]
     return {name for action in sub.choices[command]._actions for name in action.option_strings}  # noqa: SLF001 - likewise
 
 

@@ -123,8 +123,8 @@ def test_there_is_a_database_of_every_form_to_try() -> None:
     assert (
         sorted(path.stem for path in FORMS.glob("*.sql"))
         == sorted(HELD)
-        == sorted(upgrade._VERSIONS)
-    )  # noqa: SLF001 - likewise
+        == sorted(upgrade._VERSIONS)  # noqa: SLF001 - likewise
+    )
 
 
 def is_compared(_: object, __: object, kind: str, *___: object) -> bool:

@@ -451,10 +451,10 @@ def test_a_server_that_may_show_old_games_is_not_ready(
     with opened(tmp_path) as client:
         wait_for(client, 200)
         setattr(
-            client.app.state,
+            client.app.state,  # type: ignore[attr-defined]  # it is one
             part,
             SimpleNamespace(quota=SimpleNamespace(full=False), **{attribute: value}),
-        )  # type: ignore[attr-defined]  # it is one
+        )
         checks = wait_for(client, 503)
     assert [key for key, said in checks.items() if said != "ok"] == [name]
 

@@ -97,11 +97,11 @@ def test_nothing_else_can_be_written(folders: tuple[Path, Path], place: Path) ->
 
 def test_a_server_plays_thinks_and_saves(server: Server) -> None:
     def post(path: str, content: dict[str, object]) -> Any:
-        sent = Request(
+        sent = Request(  # noqa: S310 - our own
             f"{server.url}{path}",
             json.dumps(content).encode(),
             {"Content-Type": "application/json"},
-        )  # noqa: S310 - our own
+        )
         with urlopen(sent, timeout=SLOW) as answer:  # noqa: S310 - likewise
             return json.load(answer)
 

@@ -140,8 +140,8 @@ def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) 
         game = (await first.lobby.find_room(bad)).game.id
         with first.store.write() as connection:
             connection.exec_driver_sql(
-                f"UPDATE changes SET change = 'nonsense' WHERE game = {game}"
-            )  # noqa: S608
+                f"UPDATE changes SET change = 'nonsense' WHERE game = {game}"  # noqa: S608
+            )
         await first.lobby.act(good, good_ann, Move(0, 8))
         second.lobby.note_change(None)
         assert await next_moves(good_states) == (8,)

@@ -56,9 +56,9 @@ def lose(name: str, level: str) -> Table:
     for seed in range(100):
         computer, rng, game = (
             Computer(LEVELS[level], seed),
-            Random(seed),
+            Random(seed),  # noqa: S311 - play, not secrets
             Game(book.rules, seed % 2),
-        )  # noqa: S311 - play, not secrets
+        )
         while game.outcome is None:
             game = game.play(computer.choose(game) if game.to_move else rng.choice(game.legal))
         if game.outcome.winner == 1:
@@ -175,8 +175,8 @@ def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
             assert not YOU.search(text), text
         assert (
             "your"
-            not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()
-        )  # noqa: SLF001
+            not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()  # noqa: SLF001
+        )
 
 
 def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> None:

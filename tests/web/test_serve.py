@@ -291,8 +291,9 @@ def test_what_is_announced_can_be_opened() -> None:
         "Number Tower is at http://127.0.0.1:8001 "
     )
     everywhere = format_addresses(
-        Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000
-    )  # noqa: S104 - a class
+        Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"),  # noqa: S104 - a class
+        8000,
+    )
     assert everywhere.splitlines()[0].startswith("Number Tower is at http://127.0.0.1:8000 ")
     assert (
         everywhere.splitlines()[1]

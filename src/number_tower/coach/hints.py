@@ -313,8 +313,9 @@ def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
         ['exact', 'made_up', 'answers']
     """
     found = sorted(
-        _search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty
-    )  # noqa: S311 - play
+        _search_positions(rules, Random(f"{seed} lesson")),  # noqa: S311 - play
+        key=lambda each: each.difficulty,
+    )
     chosen = found[:1]
     while len(chosen) < EXERCISE_COUNT:
         ideas = {each.kind for each in chosen}

@@ -322,8 +322,8 @@ def _restore_server(
 def _refuse_if_connected(connection: Connection, location: Location) -> None:
     ours = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     if connection.exec_driver_sql(
-        f"SELECT count(*) FROM pg_stat_activity WHERE {ours}"
-    ).scalar_one():  # noqa: S608 - constant
+        f"SELECT count(*) FROM pg_stat_activity WHERE {ours}"  # noqa: S608 - constant
+    ).scalar_one():
         problem = "is in use; stop all servers and games that use it, then try again"
         raise StoreError(f"the database {location.name} {problem}")
 

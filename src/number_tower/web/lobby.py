@@ -318,8 +318,8 @@ class Lobby:
         cutoffs = maintenance.compute_cutoffs(keep_days)
         last = 0
         while found := await self._read(
-            lambda connection: maintenance.find_expired(connection, cutoffs, last)
-        ):  # noqa: B023 - used at once
+            lambda connection: maintenance.find_expired(connection, cutoffs, last)  # noqa: B023 - used at once
+        ):
             last = found[-1]
             for room_id in await self._write(
                 partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)
@@ -489,8 +489,8 @@ class Lobby:
         while revisions:
             some = {each: revisions.pop(each) for each in list(revisions)[:_COMPARE_BATCH]}
             changes = await self._read(
-                lambda connection: rooms.read_changes(connection, some, followed)
-            )  # noqa: B023 - used at once
+                lambda connection: rooms.read_changes(connection, some, followed)  # noqa: B023 - used at once
+            )
             # A room that is changed here at this moment is announced with the computer's remark, which is not stored.
             busy |= {each for each in some if self._is_busy(each)}
             for stored in changes.changed:

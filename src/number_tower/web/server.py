@@ -182,7 +182,10 @@ def open_listener(host: str, port: int | None) -> socket.socket:
 def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
     match trouble.errno:
         case errno.EACCES:
-            return f"port {port} needs special rights; choose one from 1024 up, and let a reverse proxy listen at {port}"
+            return (
+                f"port {port} needs special rights; choose one from 1024 up, "
+                f"and let a reverse proxy listen at {port}"
+            )
         case errno.EADDRNOTAVAIL:
             text = format_value(host)
             return f"--host: {text} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses"
