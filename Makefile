@@ -40,14 +40,15 @@ proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 
 # JAX starts threads, beside which no process should be forked; the other tests fork many.
 JAX_TESTS := tests/envs/test_alphazero.py tests/envs/test_jax.py tests/envs/test_same_game.py
+WITHOUT_JAX := $(addprefix --ignore=,$(JAX_TESTS))
 unit: $(VENV)/.dev browser proxies ## the tests
-	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(addprefix --ignore=,$(JAX_TESTS))
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto $(WITHOUT_JAX)
 
 unit-jax: $(VENV)/.dev ## the tests of JAX; one process at a time is enough, as `unit` mostly waits
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q $(JAX_TESTS)
 
-quick: $(VENV)/.dev ## what to run between two edits: the tests that need no browser, no server and no second
-	$(BIN)/pytest -q -n auto -m 'not slow and not postgres' tests/arena tests/cli tests/coach tests/engine tests/players
+quick: $(VENV)/.dev ## what to run between two edits: tests of every layer, without browsers, PostgreSQL, JAX and what takes long
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q -n auto -m 'not slow and not browser and not postgres' $(WITHOUT_JAX)
 
 SOAK := 600
 SCRIPT := PYTHONPATH=tests $(BIN)/python

@@ -30,8 +30,17 @@ settings.load_profile("tower")
 
 gc.disable()  # until everything is loaded: what is loaded stays
 
-QUICK = {"arena", "cli", "coach", "engine", "players"}
-"""Directories whose tests start no server and take little time, apart from those that are marked as slow there."""
+SLOW = {
+    "batch/test_cluster.py", "envs/test_training.py", "evaluation/test_report.py",
+    "lab/test_executors.py", "project/test_api.py", "project/test_docs.py",
+    "project/test_loading.py", "project/test_make.py", "project/test_site.py",
+    "project/test_typing.py", "soak", "store/test_backup.py", "store/test_crowds.py",
+    "store/test_trouble.py", "tui/test_terminal.py", "web/test_api_fuzz.py",
+    "web/test_class_servers.py", "web/test_cost.py", "web/test_crowds.py", "web/test_health.py",
+    "web/test_proxies.py", "web/test_room_cache.py", "web/test_seat_limits.py",
+    "web/test_stop.py", "web/test_watchdog.py", "web/test_workers.py",
+}  # fmt: skip
+"""What `make quick` leaves out: folders and files that take long. Single tests are marked where they are."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -40,11 +49,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their directory and by the database that they use, and give each an id of its own."""
+    """Mark tests by their file and by the database that they use, and give each an id of its own."""
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder not in QUICK:
-            item.add_marker("browser" if folder == "browser" else "slow")
+        path = item.path.relative_to(Path(__file__).parent)
+        if path.parts[0] == "browser":
+            item.add_marker("browser")
+        if {path.parts[0], path.as_posix()} & SLOW:
+            item.add_marker("slow")
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
         if not item.nodeid.endswith(

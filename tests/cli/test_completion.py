@@ -64,6 +64,7 @@ def played_database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return database
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "offered", "others"),
     [

@@ -241,6 +241,7 @@ def test_the_end_of_the_input_is_an_answer_too(lost: Terminal) -> None:
 # The last game --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
     play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for command in ("review", "replay"):
@@ -256,6 +257,7 @@ def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
 # Widths ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80])
 def test_tables_fit_into_the_terminal(tmp_path: Path, columns: int) -> None:
     database = str(tmp_path / "games.db")
@@ -307,6 +309,7 @@ def test_rules_end_with_a_command_that_has_the_options() -> None:
     assert done.stdout.endswith("Play it with: tower play summit --target 30 --blocks 1,3,5-9\n")
 
 
+@pytest.mark.slow
 def test_a_page_that_does_not_exist_says_how_many_there_are(tmp_path: Path) -> None:
     play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for _ in range(3):

@@ -136,6 +136,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("name", GAMES)
 def test_no_idea_is_named_before_it_is_introduced(name: str, call: str) -> None:

@@ -164,6 +164,7 @@ def check_layout(root: ET.Element, paper: str) -> None:
 # Any rules ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(any_rules(most_blocks=30, largest=2000, highest=150), st.sampled_from([*PAPERS]))
 @settings(max_examples=examples(300))
 def test_a_sheet_of_any_rules_has_every_block_and_nothing_overlaps(
@@ -212,6 +213,7 @@ def test_the_same_rules_give_the_same_sheet_which_needs_nothing_else(rules: Rule
 # The games ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @papers
 @games
 def test_a_game_is_on_one_page_with_blocks_that_are_easy_to_hold(

@@ -91,6 +91,7 @@ def twenty() -> tuple[Rules, ...]:
     return make_variants(20, 1)
 
 
+@pytest.mark.slow
 def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> None:
     assert derive_seed([rules.written() for rules in twenty]) == DIGEST
     code = (
@@ -108,6 +109,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
     assert int(elsewhere.stdout) == derive_seed([rules.written() for rules in make_variants(3, 1)])
 
 
+@pytest.mark.slow
 def test_variants_are_balanced_by_the_solver(twenty: tuple[Rules, ...]) -> None:
     assert Counter(nt.solve(Game(rules).position).value for rules in twenty) == {
         "win": 8,
@@ -126,6 +128,7 @@ def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_num
     assert number // 5 <= wanted["draw"] <= number // 5 + 1
 
 
+@pytest.mark.slow
 def test_variants_are_all_different_and_none_is_in_the_catalogue(twenty: tuple[Rules, ...]) -> None:
     texts = [
         json.dumps(rules.written())
@@ -365,6 +368,7 @@ def no_block(done: CompletedTask, problem: str) -> None:
     assert decision.regret == (decision.best if decision.counts else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", replies.BAD)
 def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(
     name: str, named: dict[str, list[CompletedTask]]
@@ -391,6 +395,7 @@ def test_a_function_may_answer_in_many_ways(
         assert [each.decisions for each in here] == [each.decisions for each in named[name]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", replies.LOST)
 def test_a_named_function_that_hangs_or_dies_is_one_that_gives_no_answer(name: str) -> None:
     patience = 0.3 if "within" in replies.LOST[name] else SLOW
@@ -418,6 +423,7 @@ def test_a_named_function_that_died_is_started_anew(
     assert not any(each.decisions[0].illegal for each in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_answer_that_fails_to_come_may_stop_it_all_and_is_asked_for_again(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -506,6 +512,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", COMMANDS)
 def test_a_command_that_gives_no_block_is_asked_so_often_and_never_dropped(script: str) -> None:
     spec = SH.format(shlex.quote(script))
@@ -825,6 +832,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "points"), [(1, [1, 13]), (2, [7])])
 def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody_lives_on(
     jobs: int, points: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -44,6 +44,7 @@ def test_the_games_of_every_pair_are_those_of_a_brute_force_expectation(rules: R
     assert_equal_games(study(rules, compiled=False), PlainStudy(rules))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(any_rules(most_blocks=4, largest=10, highest=16, beyond=True))
 def test_they_are_where_the_target_is_out_of_reach(rules: Rules) -> None:
@@ -73,6 +74,7 @@ def test_equal_positions_are_counted_once_and_nothing_else_is_left_out(rules: Ru
     assert (found.decisions == 1) == (differ != [] and all(differ))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not jit.is_available(), reason="Numba is not installed")
 @settings(max_examples=examples(300))
 @given(any_rules(most_blocks=6, largest=12, highest=24))
@@ -125,6 +127,7 @@ def test_the_figures_of_the_prototype_are_reproduced(
     assert (round(found.fairness, 2), found.depth) == (fairness, depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_played_games_agree_with_the_expected_ones(name: str) -> None:
     rules = nt.rules(name) if name != "climb" else nt.rules(name, blocks=range(1, 13))

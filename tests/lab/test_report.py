@@ -296,6 +296,7 @@ def test_axes_that_cannot_be_are_refused(
     assert str(caught.value) == problem
 
 
+@pytest.mark.slow
 def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
     rows = make_grid(
         "race",

@@ -120,6 +120,7 @@ def test_rows_can_be_written_as_a_table(rows: list[LabRow], tmp_path: Path) -> N
     assert float(table[0]["fairness"]) == rows[0].fairness
 
 
+@pytest.mark.slow
 def test_estimates_are_marked_and_their_intervals_hold_the_exact_measures() -> None:
     rules = nt.rules("draft")
     space = make_space(rules, {"target": 15})
@@ -135,6 +136,7 @@ def test_estimates_are_marked_and_their_intervals_hold_the_exact_measures() -> N
     assert LabRow.from_document(json.loads(row.to_json())) == row
 
 
+@pytest.mark.slow
 def test_the_results_of_sampled_games_come_near_the_expected_ones() -> None:
     rules = nt.rules("factor")
     games = size(60, 600)

@@ -346,6 +346,7 @@ def test_no_flood_fills_the_memory(python: Bot) -> None:
 # Too late ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -396,6 +397,7 @@ def test_an_answer_counts_that_came_while_we_were_asleep(
     program.close()
 
 
+@pytest.mark.slow
 def test_every_question_has_its_own_time(shell: Bot) -> None:
     program = Program(shell("while read -r line; do sleep 0.4; echo 5; done"), patience=1.5)
     assert [program.choose(GAME) for _ in range(4)] == [5, 5, 5, 5]

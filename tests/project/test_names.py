@@ -96,6 +96,7 @@ def test_participles_are_recognized(name: str, *, participle: bool) -> None:
     assert is_participle(name) is participle
 
 
+@pytest.mark.slow
 def test_functions_are_named_by_verbs() -> None:
     names = [
         f"{path}: {node.name}"

@@ -361,6 +361,7 @@ def test_against_a_move_that_does_not_win_its_partner_does(
         position = position.place(data.draw(st.sampled_from(position.legal)))
 
 
+@pytest.mark.slow
 def test_the_openings_of_a_large_game_are_found_at_once() -> None:
     solution = nt.solve(Game(nt.rules("factor", blocks="1-20000")), plies=False)
     winning = {block for block, worth in solution.moves.items() if worth.value == "win"}
@@ -415,6 +416,7 @@ def test_endless_blocks_and_a_target_far_away() -> None:
     )  # 10, 10, 6, and 15 for the rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "blocks", "target", "value"),
     [
@@ -553,6 +555,7 @@ def test_a_full_table_forgets_and_the_result_stays_exact(
     assert tight.positions > roomy.positions
 
 
+@pytest.mark.slow
 def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
     little = MIB // 8
     monkeypatch.setattr(limits, "MIB", little)

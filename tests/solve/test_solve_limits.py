@@ -210,6 +210,7 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_levels_play_the_same_whatever_their_limit_lets_them_know(
     monkeypatch: pytest.MonkeyPatch,

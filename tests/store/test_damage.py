@@ -278,6 +278,7 @@ def seeds() -> range:
     return range(EACH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MUTATIONS)
 def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(
     tmp_path: Path, whole: Path, kind: str

@@ -147,6 +147,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
     sent = lines(many)
     other = store_in(tmp_path / "other.db")

@@ -33,6 +33,7 @@ async def open_game(at: Visit, game: str, opponent: str = "1") -> None:
     await at.press(opponent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_two_people_play_a_game_to_its_end_by_keyboard(game: str, tmp_path: Path) -> None:
     file = tmp_path / "games.db"
@@ -48,6 +49,7 @@ def test_two_people_play_a_game_to_its_end_by_keyboard(game: str, tmp_path: Path
     visit(play, file=file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_a_person_plays_the_computer_to_the_end_by_mouse(game: str, tmp_path: Path) -> None:
     file = tmp_path / "games.db"
@@ -93,6 +95,7 @@ def called_by_its_path(monkeypatch: pytest.MonkeyPatch) -> str:
     return ".venv/bin/tower"
 
 
+@pytest.mark.slow
 def test_a_game_that_was_left_goes_on_from_the_first_screen(tmp_path: Path, called: str) -> None:
     file = tmp_path / "games.db"
 
@@ -173,6 +176,7 @@ def test_a_hint_comes_in_steps_and_why_speaks_of_the_block_with_the_focus() -> N
     visit(play)
 
 
+@pytest.mark.slow
 def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 
@@ -193,6 +197,7 @@ def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key(tmp_pa
     visit(play, file=file)
 
 
+@pytest.mark.slow
 def test_a_game_in_which_values_were_shown_is_marked_in_the_history_at_once(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 
@@ -250,6 +255,7 @@ def test_an_undo_takes_back_the_move_and_the_answer_and_even_the_last_move_of_a_
     visit(play, file=tmp_path / "games.db")
 
 
+@pytest.mark.slow
 def test_giving_up_asks_once() -> None:
     async def play(at: Visit) -> None:
         await open_game(at, "race", "2")
@@ -265,6 +271,7 @@ def test_giving_up_asks_once() -> None:
     visit(play)
 
 
+@pytest.mark.slow
 def test_after_the_end_one_key_starts_a_rematch_with_sides_swapped() -> None:
     async def play(at: Visit) -> None:
         await open_game(at, "race")
@@ -278,6 +285,7 @@ def test_after_the_end_one_key_starts_a_rematch_with_sides_swapped() -> None:
     visit(play)
 
 
+@pytest.mark.slow
 def test_after_the_end_another_level_plays_the_same_game_and_the_person_keeps_the_name() -> None:
     async def play(at: Visit) -> None:
         choice = catalogue.choose("summit", {"target": 30}, hidden=True)
@@ -313,6 +321,7 @@ def test_a_game_that_is_recorded_in_a_file_has_its_key_there(tmp_path: Path) -> 
     visit(play, file=file)
 
 
+@pytest.mark.slow
 def test_a_game_that_was_changed_elsewhere_is_shown_as_it_stands_there(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 
@@ -330,6 +339,7 @@ def test_a_game_that_was_changed_elsewhere_is_shown_as_it_stands_there(tmp_path:
     visit(play, file=file)
 
 
+@pytest.mark.slow
 def test_a_match_goes_on_game_by_game_until_it_is_decided(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 
@@ -349,6 +359,7 @@ def test_a_match_goes_on_game_by_game_until_it_is_decided(tmp_path: Path) -> Non
     visit(play, file=file)
 
 
+@pytest.mark.slow
 def test_a_match_that_was_left_between_two_games_goes_on_with_the_next_one(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 
@@ -394,6 +405,7 @@ def test_the_computer_that_is_stopped_thinks_again_on_enter(
     visit(play, app=TowerApp(AppSettings(database="none")))
 
 
+@pytest.mark.slow
 def test_a_match_that_was_left_goes_on_as_a_match(tmp_path: Path, called: str) -> None:
     file = tmp_path / "games.db"
 

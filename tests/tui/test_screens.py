@@ -31,6 +31,7 @@ def save(file: Path, *lines: str) -> None:
     opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_the_first_screen_shows_the_five_games_at_every_size(size: tuple[int, int]) -> None:
     async def look(at: Visit) -> None:
@@ -197,6 +198,7 @@ def test_a_wrong_answer_is_explained_and_the_right_one_shown() -> None:
     visit(miss)
 
 
+@pytest.mark.slow
 def test_puzzles_end_with_the_score_or_with_what_there_is_instead(tmp_path: Path) -> None:
     async def solve(at: Visit) -> None:
         source = PuzzleSource(catalogue.choose("draft", {"target": 12}), seed=1)
@@ -228,6 +230,7 @@ def test_a_lesson_has_the_options_of_its_call() -> None:
     visit(learn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_a_lesson_asks_its_positions_and_then_a_game_begins(game: str) -> None:
     questions = quiz.make_lesson(catalogue.load_named(game))
@@ -264,6 +267,7 @@ def test_a_review_walks_through_the_moves_with_their_values_and_reasons(
     visit(walk, size=size)
 
 
+@pytest.mark.slow
 def test_the_history_resumes_an_unfinished_game_and_reviews_a_finished_one(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     save(file, "draft(names=Ann,Ben):9,8,6", "race(names=Cid,Dan):5,6")
@@ -283,6 +287,7 @@ def test_the_history_resumes_an_unfinished_game_and_reviews_a_finished_one(tmp_p
     visit(look, file=file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_the_history_and_the_stats_fit_every_size(size: tuple[int, int], tmp_path: Path) -> None:
     file = tmp_path / "games.db"
@@ -324,6 +329,7 @@ def test_the_stats_count_games_and_right_moves(tmp_path: Path) -> None:
     visit(look, file=file)
 
 
+@pytest.mark.slow
 def test_the_levels_and_the_rules_can_be_read() -> None:
     async def look(at: Visit) -> None:
         await at.press("v")
@@ -336,6 +342,7 @@ def test_the_levels_and_the_rules_can_be_read() -> None:
     visit(look)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("game", GAMES)
 def test_the_board_shows_the_turn_the_towers_and_the_blocks_at_every_size(
@@ -355,6 +362,7 @@ def test_the_board_shows_the_turn_the_towers_and_the_blocks_at_every_size(
     visit(look, size=size)
 
 
+@pytest.mark.slow
 def test_a_window_that_changes_its_size_shows_the_same_game() -> None:
     async def look(at: Visit) -> None:
         await at.press(str(1 + GAMES.index("summit")), "1", "5", "4")
@@ -367,6 +375,7 @@ def test_a_window_that_changes_its_size_shows_the_same_game() -> None:
     visit(look)
 
 
+@pytest.mark.slow
 def test_without_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     colours: list[set[str]] = []
@@ -385,6 +394,7 @@ def test_without_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) ->
     assert colours[2] <= {"default"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", [True, False])
 def test_only_colours_of_the_terminal_are_used(*, light: bool) -> None:
     async def look(at: Visit) -> None:
@@ -402,6 +412,7 @@ def test_only_colours_of_the_terminal_are_used(*, light: bool) -> None:
     visit(look, app=TowerApp(AppSettings(database="none", light=light)))
 
 
+@pytest.mark.slow
 def test_a_game_of_a_thousand_blocks_is_played_by_typing() -> None:
     async def play(at: Visit) -> None:
         choice = catalogue.choose("race", {"blocks": "1-1000", "target": 2000})

@@ -752,6 +752,7 @@ def test_the_examples_of_a_new_game_can_be_played(client: TestClient) -> None:
 # The guide ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
     blocks = re.findall(r"^```(sh|text)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     commands, told = (

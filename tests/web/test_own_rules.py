@@ -314,6 +314,7 @@ def test_a_busy_server_says_so_and_loses_nothing(
     assert "target = 29" in read_page(unsolved)["rules_text"]
 
 
+@pytest.mark.slow
 def test_a_long_file_is_changed_in_a_worker(client: TestClient) -> None:
     form = read_page(shown(client))
     long = f"{form['rules_text']}# {'x' * questions.MAX_INLINE_RULES}\n"

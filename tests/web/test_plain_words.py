@@ -44,6 +44,7 @@ def list_descriptions(value: Any) -> Iterator[str]:
             yield from list_descriptions(inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", PAGES)
 def test_no_page_has_a_stiff_phrase(client: TestClient, address: str) -> None:
     texts = list(read_page(client.get(address).text))

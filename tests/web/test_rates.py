@@ -252,6 +252,7 @@ def test_a_program_is_refused_with_problem_details() -> None:
     assert "headers" not in problem
 
 
+@pytest.mark.slow
 def test_a_whole_class_behind_one_address_can_play() -> None:
     clock = [1000.0]
     asking = client(clock)

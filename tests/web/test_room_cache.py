@@ -108,6 +108,7 @@ def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
     assert cache.bytes <= most
 
 
+@pytest.mark.slow
 def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None:
     """On the code as it was, each of these rooms stayed with 300 kB, up to 4,096 of them."""
     rooms, letters = size(60, 300), size(300_000, 60_000)
@@ -136,6 +137,7 @@ LONG = size(30, 300)
 """Moves of a long game."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rules", "moves"),
     [
