@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
+.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -18,9 +18,12 @@ play-web: $(VENV)/.web ## set up everything and play in the browser, at the addr
 	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
-	@$(MAKE) --no-print-directory -j 3 lint types imports unit unit-jax fresh package
+	@$(MAKE) --no-print-directory -j 3 budget lint types imports unit unit-jax fresh package
 
 setup: $(VENV)/.dev ## set up the development environment
+
+budget: $(VENV)/.dev ## how much there is to read, and how much there may be
+	$(BIN)/python tools/count_lines.py --budget
 
 lint: $(VENV)/.dev ## style, formatting and common mistakes
 	$(BIN)/ruff check .
@@ -49,6 +52,9 @@ unit-jax: $(VENV)/.dev ## the tests of JAX; one process at a time is enough, as 
 
 quick: $(VENV)/.dev ## what to run between two edits: tests of every layer, without browsers, PostgreSQL, JAX and what takes long
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q -n auto -m 'not slow and not browser and not postgres' $(WITHOUT_JAX)
+
+mutants: $(VENV)/.dev ## break the product in sixty places and see which tests notice; takes an hour or more, and can be stopped
+	$(BIN)/python -u tools/mutants.py
 
 SOAK := 600
 SCRIPT := PYTHONPATH=tests $(BIN)/python

@@ -1,6 +1,8 @@
-"""Count the modules and the lines of code of each package, without blank lines, comments and docstrings.
+"""Count what there is to read: lines of code without blank lines, comments and docstrings.
 
-Templates, style sheets and scripts are counted with their package. Usage: python tools/count_lines.py [FOLDER]
+Counted are Python, templates, style sheets and scripts, but for vendored ones; of these a browser's bytes are counted
+all the same. `--budget` compares the whole project with tools/budget.toml, and fails if anything is above it.
+Usage: python tools/count_lines.py [FOLDER | --budget]
 """
 
 from __future__ import annotations
@@ -10,54 +12,109 @@ import io
 import re
 import sys
 import tokenize
+import tomllib
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
+ROOT = Path(__file__).parent.parent
+PRODUCT = ROOT / "src" / "number_tower"
+BUDGET = ROOT / "tools" / "budget.toml"
 COMMENTS = re.compile(r"/\*.*?\*/|\{#.*?#\}|<!--.*?-->", re.DOTALL)
 NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
 }  # fmt: skip
+ADVICE = (
+    "Remove something, or raise the number in tools/budget.toml and give the reason in the commit."
+)
 
 
-def count_python(text: str) -> int:
-    """Count the lines of a module that hold code."""
-    found = set[int]()
+def find_python_code(text: str) -> list[str]:
+    """Return the lines of a module that hold code."""
+    numbers = set[int]()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
-            found.update(range(token.start[0], token.end[0] + 1))
+            numbers.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
         ):
-            found -= {*range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    lines = text.splitlines()
-    return sum(bool(lines[number - 1].strip()) for number in found)
+            numbers -= {*range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    lines = text.split("\n")
+    return [line for number in sorted(numbers) if (line := lines[number - 1].strip())]
 
 
-def count_other(text: str) -> int:
-    """Count the lines of a template, a style sheet or a script that are neither blank nor comments."""
+def find_other_code(text: str) -> list[str]:
+    """Return the lines of a template, a style sheet or a script that are neither blank nor comments."""
     lines = map(str.strip, COMMENTS.sub("", text).splitlines())
-    return sum(bool(line) and not line.startswith("//") for line in lines)
+    return [line for line in lines if line and not line.startswith("//")]
 
 
-def main() -> None:
-    """Print the table."""
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else "src/number_tower")
+def find_code(folder: Path) -> dict[Path, list[str]]:
+    """Return the lines of code of each file below a folder."""
+    code = dict[Path, list[str]]()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".py":
+            code[path] = find_python_code(path.read_text(encoding="utf-8"))
+        elif path.suffix in {".html", ".css", ".js"} and "vendor" not in path.parts:
+            code[path] = find_other_code(path.read_text(encoding="utf-8"))
+    return code
+
+
+def measure(root: Path = ROOT) -> dict[str, float]:
+    """Measure a project: one figure for each line of the budget."""
+    product = find_code(root / "src" / "number_tower")
+    figures: dict[str, float] = {"product": sum(map(len, product.values()))}
+    for name in ("tests", "tools", "bench"):
+        figures[name] = sum(map(len, find_code(root / name).values()))
+    lengths = [len(line) for lines in product.values() for line in lines]
+    figures["mean_line_length"] = round(fmean(lengths), 2)
+    figures["browser_bytes"] = sum(
+        path.stat().st_size for path in (root / "src").rglob("*") if path.suffix in {".js", ".css"}
+    )
+    return figures
+
+
+def find_excess(figures: dict[str, float], budget: dict[str, float]) -> list[str]:
+    """Return a sentence for each figure that is above its budget, or has none."""
+    return [
+        f"{name}: {figure:,} is more than its budget of {budget.get(name, 0):,}."
+        for name, figure in figures.items()
+        if figure > budget.get(name, 0)
+    ]
+
+
+def check_budget() -> int:
+    """Print each figure beside its budget; return 1 if one is above it."""
+    budget = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
+    figures = measure()
+    for name, figure in figures.items():
+        print(f"{name:20}{figure:10,} of {budget.get(name, 0):10,}")
+    excess = find_excess(figures, budget)
+    if excess:
+        print(*excess, ADVICE, sep="\n", file=sys.stderr)
+    return bool(excess)
+
+
+def print_table(root: Path) -> None:
+    """Print modules and lines of each package in a folder."""
     modules, lines = Counter[str](), Counter[str]()
-    for path in root.rglob("*"):
-        first, *rest = path.relative_to(root).parts or (".",)
+    for path, code in find_code(root).items():
+        first, *rest = path.relative_to(root).parts
         package = first if rest else "(modules)"
         if path.suffix == ".py":
             modules[package] += 1
-            lines[package] += count_python(path.read_text())
-        elif path.suffix in {".html", ".css", ".js"} and "vendor" not in path.parts:
-            lines[f"{package}, templates and static"] += count_other(path.read_text())
+            lines[package] += len(code)
+        else:
+            lines[f"{package}, templates and static"] += len(code)
     for package in sorted(lines):
         print(f"{package:30}{modules[package]:6,}{lines[package]:10,}")
     print(f"{'all':30}{modules.total():6,}{lines.total():10,}")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--budget"]:
+        sys.exit(check_budget())
+    print_table(Path(sys.argv[1]) if len(sys.argv) > 1 else PRODUCT)
