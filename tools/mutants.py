@@ -348,13 +348,16 @@ def find_killer(mutant: Mutant, tests: Collection[str]) -> None:
 
 def is_killed_again(mutant: Mutant) -> bool:
     """Run the test that found a break before, wherever it is now; say whether it does so again."""
-    name = mutant.killer.partition("::")[2].partition("[")[0]
-    files = [
-        path.relative_to(COPY)
+    file, _, name = mutant.killer.partition("::")
+    definition = re.compile(rf"^def {re.escape(name.partition('[')[0])}\(", re.MULTILINE)
+    tests = [
+        f"{path.relative_to(COPY)}::{name.partition('[')[0]}"
         for path in (COPY / "tests").rglob("test_*.py")
-        if name and re.search(rf"^def {name}\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if definition.search(path.read_text(encoding="utf-8"))
     ]
-    codes = [run_pytest("-x", f"{file}::{name}")[0] for file in files]
+    if not name and (COPY / file).is_file():
+        tests = [file]
+    codes = [run_pytest("-x", test, limit=LIMIT // 3)[0] for test in tests]
     return any(code not in {0, NO_TESTS} for code in codes)
 
 
