@@ -20,7 +20,7 @@ from number_tower.room import Room
 from number_tower.short_codes import PERSONAL_LENGTH, make_code
 from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import check_columns, load_game, update_game
+from number_tower.store.games import load_game, update_game
 from number_tower.store.matches import load_choice, store_choice
 from number_tower.store.rooms import (
     CHANNEL,
@@ -173,7 +173,6 @@ def _load_where(
     if row is None or code is None:
         raise ClassroomNotFoundError
     with detect_damage(f"class {row['id']}"):
-        check_columns(row, classrooms)
         return _build_classroom(connection, row, code)
 
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -27,30 +25,27 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
-from number_tower.store import Location, StoreError, locate_file
-from number_tower.store.backup import DatabaseSummary, Progress, copy_database
+from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
-from number_tower.store.database import Store
-from number_tower.store.engine import begin_snapshot, count_rows, use_once
+from number_tower.store.database import DatabaseCounts, Store, count_contents
+from number_tower.store.engine import begin_snapshot, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
 from number_tower.store.schema import (
-    NEWEST,
     changes,
     classrooms,
     games,
     matches,
-    metadata,
     pairings,
     rooms,
     rounds,
     rulebooks,
     short_codes,
 )
-from number_tower.store.upgrade import migrate, require_version
+from number_tower.store.upgrade import require_newest_version
 from number_tower.text import format_text
 
 UNUSED_DAYS = 30
@@ -86,17 +81,32 @@ _CLASSES_WITH_RULEBOOKS = select(classrooms.c.settings).where(
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def check_database(location: Location, progress: Progress | None = None) -> DatabaseSummary:
-    """Check a database without changing it; one that cannot be opened at all is a StoreError."""
+class DatabaseReport(NamedTuple):
+    """How much a database holds, and everything that is damaged in it."""
+
+    contents: DatabaseCounts
+    problems: tuple[str, ...] = ()
+
+
+def check_database(
+    location: Location, progress: Callable[[int, int], object] | None = None
+) -> DatabaseReport:
+    """Read everything in a database without changing it; one that cannot be opened at all is a StoreError.
+
+    `progress` is called with how many games were read, and of how many.
+    """
     with use_once(location) as engine, begin_snapshot(engine) as connection:
-        version = require_version(connection, location)
-        problems = tuple(_check_file(connection)) if location.file is not None else ()
-        report = (
-            _read_everything(connection, progress)
-            if version == NEWEST
-            else _read_copy(location, progress)
-        )
-        return report._replace(version=version, problems=(*problems, *report.problems))
+        require_newest_version(connection, location)
+        contents = count_contents(connection)
+        problems = [*_check_file(connection)] if location.file is not None else []
+        problems += _find_damage(connection, rulebooks, load_rulebook)
+        problems += _check_games(connection, contents.games, progress)
+        problems += _find_damage(connection, matches, load_match)
+        problems += _find_damage(connection, rooms, load_room)
+        problems += _find_damage(connection, classrooms, load_classroom)
+        problems += _check_puzzles(connection)
+        # A match or a room with a damaged game is no problem of its own.
+        return DatabaseReport(contents, tuple(dict.fromkeys(problems)))
 
 
 def _check_file(connection: Connection) -> Iterator[str]:
@@ -109,45 +119,22 @@ def _check_file(connection: Connection) -> Iterator[str]:
         yield f"row {row} of {format_text(table)} refers to a row of {format_text(parent)} that is missing"
 
 
-def _read_copy(location: Location, progress: Progress | None) -> DatabaseSummary:
-    """Read a database of an earlier version as it will be after its upgrade: upgrade a copy."""
-    with TemporaryDirectory() as folder:
-        copy = Path(folder, "copy.db")
-        copy_database(location, copy)
-        with use_once(locate_file(copy)) as engine, engine.begin() as connection:
-            migrate(connection, NEWEST)
-            return _read_everything(connection, progress)
-
-
-def _read_everything(connection: Connection, progress: Progress | None) -> DatabaseSummary:
-    rows = {table.name: count_rows(connection, table) for table in metadata.sorted_tables}
-    problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
-    problems += _check_games(connection, rows["games"], progress)
-    problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
-    known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
-    damaged_rooms = _find_damage(connection, rooms, load_room)
-    problems += [
-        f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known
-    ]
-    problems += [problem for _, problem in _find_damage(connection, classrooms, load_classroom)]
-    problems += _check_puzzles(connection)
-    return DatabaseSummary("", rows, tuple(problems))
-
-
 def _find_damage(
     connection: Connection, table: Table, load: Callable[[Connection, int], object]
-) -> Iterator[tuple[int, str]]:
-    """Load every row of a table; give the ids of those that are damaged, and what is wrong."""
+) -> Iterator[str]:
+    """Load every row of a table; say what is wrong with those that are damaged."""
     for identity in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
         try:
             load(connection, identity)
         except (RoomNotFoundError, ClassroomNotFoundError):
             pass  # its game or its code was deleted, which is allowed
-        except StoreError as damaged:
-            yield identity, str(damaged)
+        except DamagedError as damaged:
+            yield str(damaged)
 
 
-def _check_games(connection: Connection, total: int, progress: Progress | None) -> Iterator[str]:
+def _check_games(
+    connection: Connection, total: int, progress: Callable[[int, int], object] | None
+) -> Iterator[str]:
     for number, game in enumerate(load_matching_games(connection, GameFilter()), 1):
         if isinstance(game, DamagedEntry):
             yield game.problem

@@ -16,10 +16,9 @@ from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import GameNotFoundError, StoreError, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import count_rows, detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage
 from number_tower.store.games import (
     DamagedEntry,
-    check_columns,
     find_game_id,
     load_game,
     load_games,
@@ -75,7 +74,6 @@ def load_match(connection: Connection, identity: int) -> StoredMatch:
     """Return a match by its id, with the players and names of its last game."""
     with detect_damage(f"match m{identity}"):
         row = _fetch_row(connection, identity)
-        check_columns(row, matches)
         score = load_match_score(connection, row)
         current = _find_game(connection, MatchSlot(identity, score.number))
         last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
@@ -307,9 +305,7 @@ def load_choice(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
 
 def _read_match(connection: Connection, row: Mapping[Any, Any]) -> StoredMatch:
     """Return a match as it was before its first game."""
-    with report_damage(
-        f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError
-    ):
+    with detect_damage(f"match m{row['id']}"):
         entries = tuple(load_choice(connection, entry) for entry in json.loads(row["games"]))
         if not entries:
             raise ValueError("nothing is played in it")

@@ -25,16 +25,14 @@ from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import StoreError
-from number_tower.store.engine import report_damage
+from number_tower.store.engine import detect_damage
 from number_tower.store.schema import rulebooks
-from number_tower.table import Change, Declaration, Table, replay_moves
+from number_tower.table import Change, Declaration, Table, TableError, replay_moves
 from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
 
 MAX_TEXT = 1000
 """Characters of a command or path that are stored."""
-
-WRONG_COLUMN = "one of its columns has a wrong value"
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -201,31 +199,24 @@ def read_seats(row: Mapping[Any, Any]) -> Seats:
 def read_game(
     row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
-    """Make a game of its row and its changes with their times; a ValueError or TypeError says what is damaged."""
-    try:
-        log = tuple(Change.read(text) for text, _ in changes)
-        times = (row["started"], *(at for _, at in changes))
-        rules = Rules.read(json.loads(row["rules"]))
-        table = Table(
-            Game(rules, row["first"] - 1, replay_moves(log)),
-            names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
-            hidden=row["hidden"],
-            book=book or catalogue.find_rulebook(row["rulebook"], rules),
-        )
-        seats = read_seats(row)
-        if log and log[-1].kind in get_args(Declaration):
-            table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
-        table = replace(table, log=log, automatic=seats.automatic)
-        if any(row[column] != value for column, value in _make_result_columns(table).items()):
-            raise ValueError("its changes do not lead to its moves and result")
-        if not table.rulebook.isprintable() or not all(
-            isinstance(seat, str | None) for seat in seats.players
-        ):
-            raise ValueError("expected a game and players by name")
-        if not all(map(is_timestamp, (row["changed"], *times))):
-            raise ValueError("one of its times is none")
-    except (TypeError, AttributeError, RecursionError):
-        raise ValueError(WRONG_COLUMN) from None
+    """Make a game of its row and its changes with their times; any error of Python means that it is damaged."""
+    log = tuple(Change.read(text) for text, _ in changes)
+    times = (row["started"], *(at for _, at in changes))
+    rules = Rules.read(json.loads(row["rules"]))
+    seats = read_seats(row)
+    table = Table(
+        Game(rules, row["first"] - 1, replay_moves(log)),
+        names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
+        hidden=row["hidden"],
+        book=book or catalogue.find_rulebook(row["rulebook"], rules),
+    )
+    if log and log[-1].kind in get_args(Declaration):
+        table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
+    table = replace(table, log=log, automatic=seats.automatic)
+    if any(row[column] != value for column, value in _make_result_columns(table).items()):
+        raise TableError("its changes do not lead to its moves and result")
+    if not all(map(is_timestamp, (row["changed"], *times))):
+        raise TableError("one of its times is none")
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
@@ -286,9 +277,7 @@ def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | No
     row = connection.execute(select(rulebooks).where(same)).one_or_none()
     if row is None:
         raise StoreError(f"rule file {identity} is missing from the database")
-    with report_damage(
-        f"rule file {identity}", catalogue.CatalogueError, AttributeError, TypeError
-    ):
+    with detect_damage(f"rule file {identity}"):
         return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
 
 
