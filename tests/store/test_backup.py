@@ -199,7 +199,7 @@ def test_every_damaged_game_is_named(play: Command, tmp_path: Path) -> None:
     by_hand(file, "UPDATE games SET moves = '1,2,3' WHERE id IN (1, 3)")
     by_hand(file, "UPDATE games SET match = NULL WHERE match > 1")
     by_hand(file, "DELETE FROM matches WHERE id > 1")
-    by_hand(file, "UPDATE matches SET games = '['")
+    by_hand(file, "UPDATE matches SET document = '['")
     by_hand(file, "UPDATE puzzles SET grade = 99 WHERE id = 1")
     done = play("db", "check", "--db", "games.db")
     assert done.code == 1

@@ -383,13 +383,6 @@ def test_a_class_that_never_began_is_deleted_after_a_month(kept: Store) -> None:
         assert delete_old(connection, None) == (0, 1)
 
 
-def test_the_rule_file_of_a_class_is_kept(kept: Store) -> None:
-    make_class(kept, 0, games=(catalogue.choose(own_book(Rules(target=9))),))
-    with kept.write() as connection:
-        unused, newest = maintenance.find_unused_rulebooks(connection)
-        assert maintenance.delete_unused_rulebooks(connection, unused, newest) == 0
-
-
 def test_a_game_that_was_deleted_does_not_count(kept: Store) -> None:
     known = start(kept, 2)
     play(kept, known, known.classroom.pairings[0], 9, 8, 6)

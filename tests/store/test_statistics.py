@@ -277,7 +277,6 @@ def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
         keep(store, "draft(names=Ann,Ben):9,8,6")
     judging_ = statistics.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
-    judging_.close()
     assert [row[0] is None for row in known(store)] == [True, True, True, False, False], (
         "the newest are judged first"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -166,7 +167,8 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     )
     entries = connection.execute(query).all()
     with detect_damage(f"match m{row['id']}"):
-        match = Match(row["best_of"], row["first"] - 1)
+        document = json.loads(row["document"])
+        match = Match(document["best_of"], document["first"] - 1)
         winners = {
             entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries
         }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -57,25 +56,12 @@ ROOMS_PER_TRANSACTION = 500
 ROWS_PER_TRANSACTION = 20_000
 """Games and changes that are deleted in one transaction, unless one room alone has more."""
 
-RULEBOOKS_PER_TRANSACTION = 100
-
-_CONCURRENT_MATCHES = 1_000
-"""Matches that may be inserted while one transaction is open: their ids need not be committed in order."""
+_RULEBOOKS_PER_TRANSACTION = 100
 
 _MAX_PROBLEMS = 100
 """Problems of a file itself that are listed."""
 
 _USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
-_RULEBOOK_ID = re.compile(r'"book": ([0-9]{1,18})')
-_MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
-    or_(*(matches.c.games.like(f'%"book": {digit}%') for digit in range(1, 10)))
-)
-"""The games of the matches that name a custom rule file, as JSON."""
-
-_CLASSES_WITH_RULEBOOKS = select(classrooms.c.settings).where(
-    or_(*(classrooms.c.settings.like(f'%"book": {digit}%') for digit in range(1, 10)))
-)
-"""The settings of the classes that name a custom rule file, as JSON."""
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -301,37 +287,16 @@ def _shares_match() -> ColumnElement[bool]:
 # Rule files and size --------------------------------------------------------------------------------------------------
 
 
-def find_unused_rulebooks(connection: Connection) -> tuple[list[int], int]:
-    """Return the rule files that no game and no match uses, and the newest match at this time."""
-    ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
-    newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
-    if ids:
-        ids -= _find_named(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
-    return sorted(ids), newest
-
-
-def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:
-    """Delete those of some rule files that are still unused; return how many.
+def delete_unused_rulebooks(connection: Connection) -> int:
+    """Delete some of the rule files that no game uses; return how many.
 
     A transaction that starts a game holds a lock on its rule file (see `rows.store_rulebook`). A locked one is left
-    alone, and games that were started since the files were found are visible here.
+    alone, and games that were started before are visible to a new statement.
     """
-    found = _lock(connection, select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)))
-    unused = set(
-        connection.execute(
-            select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
-        ).scalars()
-    )
-    recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
-    unused -= _find_named(connection.execute(recent).scalars())
-    unused -= _find_named(connection.execute(_CLASSES_WITH_RULEBOOKS).scalars())
-    connection.execute(delete(rulebooks).where(rulebooks.c.id.in_(unused)))
-    return len(unused)
-
-
-def _find_named(texts: Iterable[str]) -> set[int]:
-    """Return the rule files that matches or classes name, also for games that have not begun, and in damaged ones."""
-    return {int(number) for text in texts for number in _RULEBOOK_ID.findall(text)}
+    unused = select(rulebooks.c.id).where(~_USED_BY_GAME)
+    found = _lock(connection, unused.limit(_RULEBOOKS_PER_TRANSACTION))
+    deleted = delete(rulebooks).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
+    return connection.execute(deleted).rowcount
 
 
 def measure_size(store: Store) -> int:

@@ -1,30 +1,27 @@
-"""Games and rule files as rows of the database, and the parts of a line that is exported to another one.
-
-Nothing that is read is trusted: it is checked as far as that is possible.
-"""
+"""Games and rule files as rows of the database, and as parts of documents that are stored or exported."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any, NamedTuple, cast, get_args
-from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
-from number_tower.catalogue import Rulebook
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
-from number_tower.store import StoreError
+from number_tower.store import DamagedError
 from number_tower.store.engine import detect_damage
 from number_tower.store.schema import rulebooks
 from number_tower.table import Change, Declaration, Table, TableError, replay_moves
@@ -36,8 +33,6 @@ MAX_TEXT = 1000
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _KEY = re.compile(r"[0-9a-f]{32}")
-
-_shared: WeakValueDictionary[str, Rulebook] = WeakValueDictionary()
 
 
 class Seats(NamedTuple):
@@ -236,14 +231,6 @@ def compute_digest(book: Rulebook) -> str:
     ).hexdigest()
 
 
-def share_rulebook(book: Rulebook) -> Rulebook:
-    """Return the rulebook in memory that was made of the same rule file, or this one if it is the first.
-
-    A parsed file takes three times its size, and many rooms may be played by the same one.
-    """
-    return _shared.setdefault(compute_digest(book), book) if is_custom(book) else book
-
-
 def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     """Store a rule file once, and return its id; None for a game of the catalogue.
 
@@ -270,18 +257,48 @@ def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | No
     """Return a rule file by its id; None for a game of the catalogue."""
     if identity is None:
         return None
-    same = rulebooks.c.id == identity
-    shared = _shared.get(connection.execute(select(rulebooks.c.digest).where(same)).scalar() or "")
-    if shared is not None:
-        return shared
-    row = connection.execute(select(rulebooks).where(same)).one_or_none()
+    row = connection.execute(select(rulebooks).where(rulebooks.c.id == identity)).one_or_none()
     if row is None:
-        raise StoreError(f"rule file {identity} is missing from the database")
+        raise DamagedError(f"rule file {identity} is missing from the database")
     with detect_damage(f"rule file {identity}"):
-        return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
+        return _parse_rulebook(row.content, row.name, row.source)
 
 
-# Parts of an exported line --------------------------------------------------------------------------------------------
+@lru_cache(maxsize=20)
+def _parse_rulebook(content: str, name: str, source: str) -> Rulebook:
+    """Parse a rule file once for all the games that are played by it: it takes three times its size."""
+    return catalogue.parse_rulebook(content.encode(), name, source)
+
+
+# Documents ------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def expect(key: str, expected: str) -> Iterator[None]:
+    """Turn what building a value of a document raises into a RecordError; `expected` says what would be right."""
+    try:
+        yield
+    except RecordError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise RecordError(key, f"expected {expected}") from None
+
+
+def serialize_choice(choice: GameChoice) -> dict[str, object]:
+    """Return which game was chosen, with its rule file if it has one."""
+    return {
+        "name": choice.book.name,
+        "rules": choice.rules.written(),
+        "rulebook": serialize_rulebook(choice.book),
+    }
+
+
+def parse_choice(given: Mapping[str, Any]) -> GameChoice:
+    """Return which game was chosen, as `serialize_choice` wrote it."""
+    rules, book = Rules.read(given["rules"]), parse_rulebook(given["rulebook"])
+    if not given["name"].isprintable():
+        raise ValueError("expected games by name")
+    return GameChoice(book or catalogue.find_rulebook(given["name"], rules), rules)
 
 
 def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
@@ -295,18 +312,15 @@ def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
     }
 
 
-def parse_rulebook(given: object) -> Rulebook | None:
-    """Return the rule file of a line, if it has one."""
+def parse_rulebook(given: Any) -> Rulebook | None:
+    """Return the rule file of a document, if it has one."""
     if given is None:
         return None
-    if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
-        raise RecordError("rulebook", "expected name, source and content")
-    if (
-        not all(isinstance(value, str) for value in given.values())
-        or sanitize_text(given["source"]) != given["source"]
-    ):
-        raise RecordError("rulebook", "expected name, source and content as text")
-    return catalogue.parse_rulebook(given["content"].encode(), given["name"], given["source"])
+    with expect("rulebook", "name, source and content of a rule file"):
+        name, source, content = given["name"], given["source"], given["content"]
+        if sanitize_text(source) != source:
+            raise ValueError
+        return _parse_rulebook(content, name, source)
 
 
 def parse_key(given: object) -> str:
@@ -316,19 +330,13 @@ def parse_key(given: object) -> str:
     return given
 
 
-def parse_seats(players: object, seed: object) -> Seats:
+def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
-    if not isinstance(players, list) or len(players) != 2 or not all(map(_is_player, players)):
-        raise RecordError(
-            "players",
-            f"expected two, each a level, a program, or null; got {format_value(players)}",
-        )
+    with expect("players", "two, each a level, a program, or null"):
+        first, second = players
+        for player in (first, second):
+            if player is not None and sanitize_text(player or " ") != player:
+                raise ValueError
     if seed is not None and type(seed) is not int:
         raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
-    return Seats((players[0], players[1]), seed)
-
-
-def _is_player(given: object) -> bool:
-    return given is None or (
-        isinstance(given, str) and given != "" and sanitize_text(given) == given
-    )
+    return Seats((first, second), seed)

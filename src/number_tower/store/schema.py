@@ -61,14 +61,12 @@ matches = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False, unique=True),
-    *_columns(Text, "games", "started", "changed", nullable=False),
-    Column("best_of", Integer, nullable=False),
-    Column("first", SmallInteger, nullable=False),
-    *_columns(Boolean, "hidden", "finished", nullable=False),
-    *_columns(Text, "name_1", "name_2", "seat_1", "seat_2", "seed"),
+    *_columns(Text, "document", "started", "changed", nullable=False),
+    Column("finished", Boolean, nullable=False),
     _index_where("matches_unfinished", "NOT finished", "changed"),
     sqlite_autoincrement=True,
 )
+"""Matches: as JSON what is played in them and by whom, and whether they are decided. The score is that of the games."""
 
 games = Table(
     "games",
