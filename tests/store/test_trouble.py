@@ -517,19 +517,6 @@ def test_a_connection_that_breaks_once_is_not_worth_a_word(
     assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,6")], "and it is kept once"
 
 
-def test_a_game_that_was_damaged_while_it_goes_on_is_mended(tmp_path: Path, play: Command) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        yield "9"
-        by_hand(file, "UPDATE games SET reason = 'exact', rules = '{'")
-        yield from ("8", "quit")
-
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    assert (done.code, done.err) == (0, "")
-    assert store_in(file).get(1).table.game.moves == (9, 8)
-
-
 def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(
     tmp_path: Path, play: Command
 ) -> None:

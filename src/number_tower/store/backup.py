@@ -16,7 +16,6 @@ from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.engine import (
     create_private,
     describe_error,
-    is_locked,
     make_private_folders,
     translate_errors,
     use_once,
@@ -98,10 +97,11 @@ def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
     try:
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         connection.execute("BEGIN EXCLUSIVE")
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged file cannot be locked
-        if is_locked(error):
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             problem = "is in use; stop the server or the game that uses it, then try again"
             raise StoreError(f"the database {name} {problem}") from None
+        # A damaged file cannot be locked, nor is it of use to anybody.
         connection.close()
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete, insert, select
 
 from number_tower.catalogue import Rulebook
-from number_tower.store import GameNotFoundError, Location, StoreError
+from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
 from number_tower.store.engine import (
     begin_snapshot,
     count_rows,
@@ -27,7 +27,6 @@ from number_tower.store.games import (
     GameInMatchError,
     insert_game,
     load_game,
-    lock_unchanged,
     update_game,
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
@@ -155,10 +154,9 @@ class Store:
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
-                return insert_game(
-                    connection,
-                    game if find_slot is None else replace(game, slot=find_slot(connection)),
-                )
+                if find_slot is not None:
+                    game = replace(game, slot=find_slot(connection))
+                return insert_game(connection, game)
             known = load_game(connection, found)
         return self.save(known, table, seats, with_values=with_values)
 
@@ -177,27 +175,17 @@ class Store:
         that another game has its id, because the database was replaced.
         """
         with self.write() as connection:
-            current = known
-            if not (
-                lock_unchanged(connection, known)
-                and table.log[: known.table.version] == known.table.log
-            ):
-                current = load_game(connection, known.id)
-                if current.key != known.key:
-                    raise GameNotFoundError(known.id)
-                if any(
-                    mine != theirs
-                    for mine, theirs in zip(table.log, current.table.log, strict=False)
-                ):
-                    raise StaleError(current.table)
-                if table.version <= current.table.version:
-                    return current
+            current = load_game(connection, known.id, lock=True)
+            if current.key != known.key:
+                raise GameNotFoundError(known.id)
+            shorter = min(table.version, current.table.version)
+            if table.log[:shorter] != current.table.log[:shorter]:
+                raise StaleError(current.table)
+            if table.version <= current.table.version:
+                return current
             marked = with_values or current.with_values
-            return update_game(
-                connection,
-                replace(current, seats=seats or current.seats, with_values=marked),
-                table,
-            )
+            current = replace(current, seats=seats or current.seats, with_values=marked)
+            return update_game(connection, current, table)
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""
@@ -216,9 +204,9 @@ class Store:
         query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.read() as connection:
             version = connection.execute(query).scalar()
-            return (
-                None if version in {None, known.table.version} else load_game(connection, known.id)
-            )
+            if version in {None, known.table.version}:
+                return None
+            return load_game(connection, known.id)
 
     def find_by_key(self, key: str) -> StoredGame | None:
         """Return the game of a key, if it is stored here."""
@@ -235,26 +223,24 @@ class Store:
         return self._find_last(games.c.version > 0)
 
     def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
-        query = select(games.c.id).where(*conditions)
+        newest = (games.c.changed.desc(), games.c.id.desc())
+        query = select(games.c.id).where(*conditions).order_by(*newest)
         with self.read() as connection:
-            for found in connection.execute(
-                query.order_by(games.c.changed.desc(), games.c.id.desc())
-            ).scalars():
-                with suppress(StoreError):
-                    return load_game(connection, found)
+            for identity in connection.execute(query).scalars():
+                with suppress(DamagedError):
+                    return load_game(connection, identity)
         return None
 
     def delete(self, identity: int) -> StoredGame | None:
         """Delete a game; return it unless it was damaged. A match is deleted as a whole or not at all."""
         game = None
         with self.write() as connection:
-            with suppress(StoreError):
+            with suppress(DamagedError):
                 game = load_game(connection, identity, lock=True)
-            slot = connection.execute(
-                select(games.c.match, games.c.number).where(games.c.id == identity)
-            ).one()
-            if slot.match is not None:
-                raise GameInMatchError(MatchSlot(*slot))
+            place = select(games.c.match, games.c.number).where(games.c.id == identity)
+            match, number = connection.execute(place).one()
+            if match is not None:
+                raise GameInMatchError(MatchSlot(match, number))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
 

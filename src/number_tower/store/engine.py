@@ -103,20 +103,14 @@ def detect_damage(what: str) -> Iterator[None]:
         raise DamagedError(f"{what} is damaged in the database: {problem}") from error
 
 
-def is_locked(error: BaseException) -> bool:
-    """Say whether an error of SQLite means that another connection keeps a file locked."""
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
 def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError | OSError) -> str:
     """Say in a few words what an error means."""
     if isinstance(error, OSError):
         return format_text(error.strerror or str(error))
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if isinstance(
-        cause, UnicodeDecodeError
-    ):  # SQLite quotes the damaged schema in a message that is no text
+    if isinstance(cause, UnicodeDecodeError):
+        # SQLite quotes the damaged schema in a message that is no text.
         code = "SQLITE_CORRUPT"
     for prefix, words in _ERRORS.items():
         if f"{code}_".startswith(f"{prefix}_"):
@@ -158,9 +152,8 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 def _make_file_url(file: str) -> URL:
     """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
-    is_new = not os.path.isfile(
-        file
-    )  # asked first: another process may create the file at any moment
+    # Whether it is new is asked first: another process may create the file at any moment.
+    is_new = not os.path.isfile(file)
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
     if is_new or writable or os.path.exists(f"{file}-wal"):
         return URL.create("sqlite", database=file)

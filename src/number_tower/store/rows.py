@@ -149,6 +149,8 @@ def sanitize_text(text: str) -> str:
 def make_row(table: Table, seats: Seats) -> dict[str, Any]:
     """Return the columns of a game that do not depend on its moves."""
     first, second = table.names or get_voice(table.book).players
+    name_1, name_2 = table.names or (None, None)
+    seat_1, seat_2 = (player and sanitize_text(player) for player in seats.players)
     return {
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
@@ -156,16 +158,12 @@ def make_row(table: Table, seats: Seats) -> dict[str, Any]:
         "hidden": table.hidden,
         "player_1": first.casefold(),
         "player_2": second.casefold(),
-        **make_player_columns(table.names, seats),
+        "name_1": name_1,
+        "name_2": name_2,
+        "seat_1": seat_1,
+        "seat_2": seat_2,
+        "seed": None if seats.seed is None else str(seats.seed),
     }
-
-
-def make_player_columns(names: tuple[str, str] | None, seats: Seats) -> dict[str, Any]:
-    """Return the columns of the players' names, specifications and seed."""
-    first, second = (None if player is None else sanitize_text(player) for player in seats.players)
-    name_1, name_2 = names or (None, None)
-    seed = None if seats.seed is None else str(seats.seed)
-    return {"name_1": name_1, "name_2": name_2, "seat_1": first, "seat_2": second, "seed": seed}
 
 
 def make_state_columns(table: Table) -> dict[str, Any]:
@@ -186,11 +184,6 @@ def _make_result_columns(table: Table) -> dict[str, Any]:
     }
 
 
-def read_seats(row: Mapping[Any, Any]) -> Seats:
-    """Return the players' specifications and seed from their columns."""
-    return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
-
-
 def read_game(
     row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
@@ -198,7 +191,8 @@ def read_game(
     log = tuple(Change.read(text) for text, _ in changes)
     times = (row["started"], *(at for _, at in changes))
     rules = Rules.read(json.loads(row["rules"]))
-    seats = read_seats(row)
+    seed = None if row["seed"] is None else int(row["seed"])
+    seats = Seats((row["seat_1"], row["seat_2"]), seed)
     table = Table(
         Game(rules, row["first"] - 1, replay_moves(log)),
         names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
