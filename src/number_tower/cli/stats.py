@@ -263,17 +263,23 @@ def _format_bars(
     width: int = sys.maxsize,
 ) -> str:
     *titles, bar_head = heads
-    cells = []
+    table = []
     for (label, *others), parts in rows:
-        bar = draw_bar(parts, marks, size, colour=colour) if size and any(parts) else ""
-        share = _format_percent(parts[0], sum(parts)) if bar_head else ""
-        figures = (cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
-        cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
-    sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
-    bars = [bar_head] * bool(size)
-    return format_table(
-        (*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour, width=width
-    )
+        cells = [f"  {label}"]
+        cells.extend(cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
+        if size:
+            bar = draw_bar(parts, marks, size, colour=colour)
+            cells.append(bar if any(parts) else "")
+        share = _format_percent(parts[0], sum(parts))
+        cells.append(share if bar_head else "")
+        table.append(cells)
+    alignment = "<"
+    for title in titles[1:]:
+        alignment += ">" if title else "<"
+    if size:
+        titles.append(bar_head)
+        alignment += "<"
+    return format_table((*titles, ""), f"{alignment}>", table, colour=colour, width=width)
 
 
 def draw_bar(
@@ -304,11 +310,9 @@ def split_width(parts: Sequence[int], width: int) -> list[int]:
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    return (
-        name
-        if count_cells(name) <= _LONGEST_NAME
-        else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
-    )
+    if count_cells(name) <= _LONGEST_NAME:
+        return name
+    return f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
