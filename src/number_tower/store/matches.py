@@ -56,19 +56,15 @@ def get_match(store: Store, identity: int) -> StoredMatch:
 
 def load_match(connection: Connection, identity: int) -> StoredMatch:
     """Return a match by its id, with the players and names of its last game."""
-    with detect_damage(f"match m{identity}"):
-        row = _fetch_row(connection, identity)
-        score = load_match_score(connection, row)
-        current = _find_game(connection, MatchSlot(identity, score.number))
-        last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
-        stored = _read_match(row)
-        series, seats = replace(stored.series, match=score), stored.seats
-        if last is not None:
-            series, seats = (
-                replace(series, names=last.table.names),
-                Seats(last.seats.players, seats.seed),
-            )
-        return replace(stored, series=series, seats=seats, current=current)
+    row = _fetch_row(connection, identity)
+    stored, score = _read_match(row), load_match_score(connection, row)
+    current = _find_game(connection, MatchSlot(identity, score.number))
+    last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
+    series, seats = replace(stored.series, match=score), stored.seats
+    if last is not None:
+        series = replace(series, names=last.table.names)
+        seats = seats._replace(players=last.seats.players)
+    return replace(stored, series=series, seats=seats, current=current)
 
 
 def find_game(store: Store, slot: MatchSlot) -> StoredGame | None:

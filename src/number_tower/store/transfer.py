@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from number_tower.game import Game
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
-from number_tower.store import GameNotFoundError, StoreError, matches, rows
+from number_tower.store import DamagedError, GameNotFoundError, matches, rows
 from number_tower.store.database import Store
 from number_tower.store.engine import detect_damage, lock_bulk_writes
 from number_tower.store.games import (
@@ -76,19 +76,16 @@ def export_games(
             yield game
             continue
         try:
-            with detect_damage(f"match m{game.slot and game.slot.match}"):
-                yield ExportedLine(format_line(connection, game))
-        except StoreError as damaged:
+            yield ExportedLine(format_line(connection, game))
+        except DamagedError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
     if wanted == GameFilter():
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
-                    puzzle = json.format_document(
-                        {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
-                    )
-                    yield ExportedLine(puzzle, is_game=False)
-            except StoreError as damaged:
+                    document = {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
+                    yield ExportedLine(json.format_document(document), is_game=False)
+            except DamagedError as damaged:
                 yield DamagedEntry(number, str(damaged))
 
 
