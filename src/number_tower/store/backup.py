@@ -101,7 +101,7 @@ def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             problem = "is in use; stop the server or the game that uses it, then try again"
             raise StoreError(f"the database {name} {problem}") from None
-        # A damaged file cannot be locked, nor is it of use to anybody.
+        # A damaged file cannot be locked.
         connection.close()
 
 
