@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -300,10 +298,7 @@ def delete_unused_rulebooks(connection: Connection) -> int:
 
 
 def measure_size(store: Store) -> int:
-    """Return how many bytes a database takes on the disk.
-
-    The free pages of a file are not counted, since new games are written there first; the log beside it (`-wal`) is.
-    """
+    """Return how many bytes a database takes; free pages of a file are not counted, as new games go there first."""
     with store.read() as connection:
         if connection.dialect.name == "postgresql":
             return int(
@@ -315,7 +310,4 @@ def measure_size(store: Store) -> int:
             int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
             for name in ("page_count", "freelist_count", "page_size")
         )
-    waiting = 0
-    with suppress(OSError):
-        waiting = os.path.getsize(f"{store.location.file}-wal")
-    return (pages - free) * size + waiting
+        return (pages - free) * size
