@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -65,9 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Create databases quickly. Leave all that was loaded out of every later collection of garbage: it stays."""
-    if upgrade := sys.modules.get("number_tower.store.upgrade"):
-        vars(upgrade)["migrate"] = import_module("support.tables").create_tables
+    """Leave all that was loaded out of every later collection of garbage: it stays."""
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -80,7 +80,7 @@ def describe_database() -> str:
     schema = griffe.load("number_tower.store.schema")
     lines = [
         "# The database\n",
-        f"The tables as migration {NEWEST} leaves them, in SQLite and in PostgreSQL. A game is stored as its changes,",
+        f"The tables of version {NEWEST}, in SQLite and in PostgreSQL. A game is stored as its changes,",
         "and its state follows from them. `tower db` checks, copies and moves a database; see",
         "[saved games](../how-to/keep-games.md) and [PostgreSQL](../how-to/postgresql.md).\n",
     ]

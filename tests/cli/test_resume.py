@@ -199,7 +199,7 @@ def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> No
     for names in ("Ann,Ben", "Cleo,Dan", "Eve,Finn"):
         play("match", "climb", "--names", names, answers=["30", "quit"])
     with kept(file).write() as connection:
-        connection.exec_driver_sql("UPDATE matches SET best_of = 0 WHERE id = 1")
+        connection.exec_driver_sql("UPDATE matches SET document = '{}' WHERE id = 1")
         connection.exec_driver_sql("UPDATE games SET changed = 'never', rules = '[[[' WHERE id = 2")
     listed = play("history", "--matches")
     assert (listed.code, listed.err) == (0, "")

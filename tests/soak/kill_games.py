@@ -149,12 +149,8 @@ class Scene:
         return shown + ("" if earlier.outcome or not asked else voice.format_prompt(earlier))
 
     def typed(self, changes: Sequence[Change]) -> list[str]:
-        """Return what a person has to type for these changes; a computer's moves are nobody's to type."""
-        return [
-            "undo" if change.kind == "undo" else str(change.number)
-            for number, change in enumerate(changes)
-            if change.kind == "undo" or not _waits(self.after(changes[:number]))
-        ]
+        """Return what has to be typed for these changes."""
+        return ["undo" if change.kind == "undo" else str(change.number) for change in changes]
 
 
 def _taken_back(voice: Voice, earlier: Table, now: Table) -> str:
@@ -167,20 +163,9 @@ def _taken_back(voice: Voice, earlier: Table, now: Table) -> str:
     )
 
 
-def _waits(table: Table) -> bool:
-    """Say whether a computer is to move."""
-    return table.outcome is None and table.automatic[table.game.to_move]
-
-
-def some_game(
-    chance: Random, *, levels: Sequence[str | None] = (None, None, "easy", "random")
-) -> Scene:
-    """Make up a game to play: any of the catalogue, with some of its options."""
-    name, first, level = (
-        chance.choice(catalogue.list_names()),
-        chance.randrange(2),
-        chance.choice(levels),
-    )
+def some_game(chance: Random) -> Scene:
+    """Make up a game of two people: any of the catalogue, with some of its options."""
+    name, first = chance.choice(catalogue.list_names()), chance.randrange(2)
     book, given = (
         catalogue.load(name),
         {option: chance.choice(values) for option, values in OPTIONS[name].items()},
@@ -188,17 +173,14 @@ def some_game(
     hidden = "hidden" in book.options and chance.random() < 0.3
     call = ["play", name, "--first", str(first + 1), "--names", "Ann,Ben", *["--hidden"] * hidden]
     call += [part for option, value in given.items() for part in (f"--{option}", str(value))]
-    call += [] if level is None else ["--vs", level, "--seed", str(chance.randrange(1000))]
-    game, automatic = Game(book.apply_options(given), first), (False, level is not None)
-    return Scene(
-        tuple(call), Table(game, name, ("Ann", "Ben"), hidden=hidden, automatic=automatic), book
-    )
+    table = Table(Game(book.apply_options(given), first), name, ("Ann", "Ben"), hidden=hidden)
+    return Scene(tuple(call), table, book)
 
 
 def some_answers(chance: Random, table: Table, count: int, *, undo: bool = True) -> list[str]:
-    """Think of answers: moves that can be made, and now and then a takeback; one at a time against a computer."""
+    """Think of answers: moves that can be made, and now and then a takeback."""
     answers: list[str] = []
-    while table.outcome is None and len(answers) < (1 if any(table.automatic) else count):
+    while table.outcome is None and len(answers) < count:
         if undo and table.may_undo and chance.random() < 0.2:
             table, answer = table.undo(), "undo"
         else:
@@ -319,7 +301,7 @@ class Killer:
         return kept
 
     def _resumed(self, scene: Scene) -> Scene:
-        """See that a game can be gone on with: it is told so far, a computer moves if it is its turn, and it waits."""
+        """See that a game can be gone on with: it is told so far, and it waits."""
         done = tower(*scene.call, NUMBER_TOWER_DB=self.database)
         kept = games_in(self.database)[int(scene.call[1])]
         table, changes = kept.table, kept.table.log[scene.table.version :]
@@ -330,11 +312,13 @@ class Killer:
         elif table.outcome is None:
             go_on = (
                 f"Game saved. Resume it with: tower resume {kept.id}"
-                if table.game.moves
+                if table.log
                 else "No move was made, so there is nothing to save."
             )
             told, complaints, code = told + "\n", f"tower: {go_on}\n", 1
-        assert (done.stdout, done.stderr, done.returncode) == (told, complaints, code)
+        expected = (told, complaints, code)
+        seen = (done.stdout, done.stderr, done.returncode)
+        assert seen == expected, f"shown is {seen}, and expected was {expected}"
         self._logs[kept.id] = table.log
         return replace(scene, table=table)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -37,7 +36,6 @@ from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, S
 from number_tower.store.database import Store
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom
 from number_tower.store.rows import format_time
-from support.dumps import loaded
 from support.stores import own_book, store_in
 
 pytest_plugins = ["support.postgres"]
@@ -344,16 +342,6 @@ def test_the_classes_of_a_browser_are_listed(kept: Store) -> None:
         assert classrooms.list_classrooms(connection, ["nobody's"], 9) == []
 
 
-def test_a_class_of_an_earlier_form_is_found(tmp_path: Path) -> None:
-    store = store_in(loaded("0008", tmp_path / "games.db"))
-    with store.read() as connection:
-        known = classrooms.find_classroom(connection, "K4WXT")
-    assert [pupil.name for pupil in known.classroom.pupils] == ["Ann", "Ben", "Zoë"]
-    assert known.classroom.pairings[0].points == (1.0, 0.0)
-    assert known.classroom.pairings[1].sits_out
-    store.close()
-
-
 # Deleting -------------------------------------------------------------------------------------------------------------
 
 
@@ -393,13 +381,6 @@ def test_a_class_that_never_began_is_deleted_after_a_month(kept: Store) -> None:
         assert delete_old(connection, None) == (0, 0)
         set_back(connection, 31)
         assert delete_old(connection, None) == (0, 1)
-
-
-def test_the_rule_file_of_a_class_is_kept(kept: Store) -> None:
-    make_class(kept, 0, games=(catalogue.choose(own_book(Rules(target=9))),))
-    with kept.write() as connection:
-        unused, newest = maintenance.find_unused_rulebooks(connection)
-        assert maintenance.delete_unused_rulebooks(connection, unused, newest) == 0
 
 
 def test_a_game_that_was_deleted_does_not_count(kept: Store) -> None:

@@ -126,10 +126,8 @@ def sweep(store: Store, keep_days: int | None = None) -> list[int]:
 
 
 def sweep_rulebooks(store: Store) -> int:
-    with store.read() as connection:
-        unused = maintenance.find_unused_rulebooks(connection)
     with store.write() as connection:
-        return maintenance.delete_unused_rulebooks(connection, *unused)
+        return maintenance.delete_unused_rulebooks(connection)
 
 
 def is_there(store: Store, known: StoredRoom) -> bool:
@@ -299,7 +297,7 @@ def books(count: int) -> list[catalogue.Rulebook]:
     ]
 
 
-def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) -> None:
+def test_a_rule_file_is_deleted_when_no_game_uses_it(store: Store) -> None:
     swept, shared, in_terminal, to_come = books(4)
     for book in (swept, shared, in_terminal, to_come):
         open_room(store, book=book)
@@ -315,33 +313,10 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
     used, token = open_room(store, book=shared)
     play(store, used, token, 9)
     assert len(sweep(store)) == 4
-    assert count_rows(store)["rulebooks"] == 3
+    assert count_rows(store)["rulebooks"] == 2
     assert matches.get_match(store, 1).series.games[1].book.rules == to_come.rules
     store.begin(Table(Game(swept.rules), swept.name), swept)
-    assert count_rows(store)["rulebooks"] == 4, "a rule file that was deleted can come again"
-
-
-def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -> None:
-    in_game, in_match, unused = books(3)
-    for book in (in_game, in_match, unused):
-        store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
-    with store.read() as connection:
-        found = maintenance.find_unused_rulebooks(connection)
-    assert len(found[0]) == 3
-    store.begin(Table(Game(in_game.rules), in_game.name), in_game)
-    series = Series(
-        (GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3)
-    )
-    match = matches.StoredMatch(None, "b" * 32, series, Seats())
-    store.begin(
-        Table(Game(DRAFT.rules), DRAFT.name),
-        DRAFT,
-        find_slot=lambda connection: matches.claim_slot(connection, match),
-    )
-    with store.write() as connection:
-        assert maintenance.delete_unused_rulebooks(connection, *found) == 1
-    assert count_rows(store)["rulebooks"] == 2
-    assert matches.get_match(store, 1).series.games[1].book.rules == in_match.rules
+    assert count_rows(store)["rulebooks"] == 3, "a rule file that was deleted can come again"
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -349,13 +324,11 @@ def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
     other = store_in(database)
-    with store.read() as connection:
-        found = maintenance.find_unused_rulebooks(connection)
     room = Room(Table(Game(book.rules), book.name), (Seat("person", "Ann"), Seat("free", "Ben")))
     with other.write() as beginning:
         rooms.insert_room(beginning, room, book, Seats())
         with store.write() as connection:
-            assert maintenance.delete_unused_rulebooks(connection, *found) == 0
+            assert maintenance.delete_unused_rulebooks(connection) == 0
     assert count_rows(store)["rulebooks"] == 1
     other.close()
 
@@ -369,8 +342,7 @@ def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(
     other = store_in(database)
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
-            found = maintenance.find_unused_rulebooks(connection)
-            assert maintenance.delete_unused_rulebooks(connection, *found) == 1
+            assert maintenance.delete_unused_rulebooks(connection) == 1
             begun = threads.submit(lambda: open_room(other, book=book))
             wait_for_lock(store)
         known, _ = begun.result(60)

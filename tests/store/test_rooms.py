@@ -36,7 +36,6 @@ from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats
-from support.dumps import loaded
 from support.stores import own_book, store_in
 
 pytest_plugins = ["support.postgres"]
@@ -289,26 +288,6 @@ def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
             second.id: second.tag,
         }
     assert moved.tag != first.tag
-
-
-def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
-    kept = store_in(loaded("0004", tmp_path / "games.db"))
-    known = found(kept, "addressOf1")
-    kept.close()
-    assert known.room.table.game.moves == (9, 8, 6)
-    assert holds(known, "token 1", "token 2") == [[0], [1]]
-    assert (known.room.offer, known.tag) == (Offer("takeback", 1), "1.3.3")
-
-
-def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
-    kept = store_in(loaded("0005", tmp_path / "games.db"))
-    known = found(kept, "addressOf1")
-    kept.close()
-    assert holds(known, "token 1", "token 2", Credentials(browsers=("browser 2",))) == [
-        [0],
-        [1],
-        [1],
-    ]
 
 
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:

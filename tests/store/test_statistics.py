@@ -1,26 +1,25 @@
-"""Statistics: what the database counts is what there is, games are judged once, and puzzles are kept as they come."""
+"""Statistics: what is counted, games are judged once, and puzzles are kept as they come."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
+import shlex
 import subprocess
 import sys
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 
 from number_tower import Game, Table, catalogue, record
 from number_tower import store as places
@@ -33,7 +32,6 @@ from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.puzzles import find_puzzles as stream_of
 from number_tower.coach.review import Accuracy, GameReview, review
 from number_tower.match import Tally
-from number_tower.position import Outcome
 from number_tower.record import RecordError
 from number_tower.store import games as keeping
 from number_tower.store import puzzles as practice
@@ -41,14 +39,14 @@ from number_tower.store import statistics
 from number_tower.store.database import Store
 from number_tower.store.puzzles import PuzzleAttempt
 from number_tower.store.rows import Seats, StoredGame
-from number_tower.store.schema import changes, games, puzzles
+from number_tower.store.schema import games
 from number_tower.store.statistics import Statistics, Streak
 from number_tower.table import Change
-from number_tower.voice import Voice
 from support.clocks import SLOW
-from support.command import ROOT, plain_environment, tower
-from support.sizes import examples
+from support.command import DATA, ROOT, plain_environment, tower
+from support.played_games import store_played_games
 
+FIGURES = DATA / "statistics.txt"
 HOW_TO = ROOT / "docs/how-to/statistics.md"
 NOON = "2026-03-01T12:00:00.000000Z"
 KEYS = count()
@@ -68,13 +66,6 @@ def file(tmp_path: Path) -> str:
 @pytest.fixture
 def store(file: str) -> Iterator[Store]:
     with closing(opened(file)) as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """One database for many examples, each of which begins by emptying it."""
-    with closing(opened(str(tmp_path_factory.mktemp("statistics") / "games.db"))) as store:
         yield store
 
 
@@ -139,202 +130,17 @@ def asked(file: str, *words: str) -> Namespace:
     return create_parser().parse_args(["stats", "--db", file, *words])
 
 
-# The database counts what there is ------------------------------------------------------------------------------------
+# What is counted ------------------------------------------------------------------------------------
 
 
-class Example:
-    """A game as it might have been played: who sat where, how it ended, and when."""
-
-    def __init__(self, seed: int, month: int) -> None:
-        chance = random.Random(seed)  # noqa: S311 - play, not secrets
-        self.book = catalogue.load(chance.choice(catalogue.list_names()))
-        people = chance.choice(
-            [None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann")]
-        )
-        seats = [(None, None), (None, None), ("perfect", None), (None, "fair"), ("./bot", "easy")]
-        self.seats = Seats(chance.choice(seats))
-        table = Table(Game(self.book.rules, chance.randrange(2)), self.book.name, people)
-        while table.outcome is None and chance.random() > 0.04:
-            table = table.play(chance.choice(table.game.legal))
-        if table.outcome is None and chance.random() < 0.6:
-            table = table.declare(
-                chance.choice(("abandoned", "resigned", "forfeit")), chance.randrange(2)
-            )
-        self.table = table
-        self.players = tuple(name.casefold() for name in people or Voice(self.book).players)
-        self.at = (
-            f"{2020 + month // 12}-{month % 12 + 1:02}-{chance.randrange(1, 4):02}T00:00:00.000000Z"
-        )
-
-    @property
-    def outcome(self) -> Outcome | None:
-        return self.table.outcome
-
-    @property
-    def among_computers(self) -> bool:
-        return None not in self.seats.players
-
-    def tally(self, seat: int) -> Tally:
-        assert self.outcome is not None
-        if self.outcome.winner is None:
-            return Tally(drawn=1)
-        return Tally(won=1) if self.outcome.winner == seat else Tally(lost=1)
-
-    @cached_property
-    def review(self) -> GameReview:
-        return review(self.table.game)
-
-    def accuracy(self, seats: list[int]) -> Accuracy:
-        found = self.review.accuracy
-        return Accuracy(
-            sum(found[seat].kept for seat in seats), sum(found[seat].mattered for seat in seats)
-        )
-
-
-class Naive:
-    """The same figures, counted one game after the other."""
-
-    def __init__(self, examples: list[Example], player: str | None) -> None:
-        self.player = player
-        self.all = examples
-        self.mine = [each for each in examples if self.counts(each)]
-        self.over = [each for each in self.mine if each.outcome is not None]
-
-    def counts(self, example: Example) -> bool:
-        return (
-            not example.among_computers if self.player is None else self.player in example.players
-        )
-
-    def seats(self, example: Example) -> list[int]:
-        """The seats whose decisions count: the player's, or all people's."""
-        if self.player is not None:
-            return [example.players.index(self.player)]
-        return [seat for seat in (0, 1) if example.seats.players[seat] is None]
-
-    def results(self) -> dict[str, tuple[Tally, ...]]:
-        found: dict[str, tuple[Tally, ...]] = {}
-        for example in self.over:
-            for seat in (0, 1) if self.player is None else self.seats(example):
-                parts = [Tally()] * 4
-                parts[seat] = parts[2 if seat == example.table.game.first else 3] = example.tally(
-                    seat
-                )
-                before = found.get(example.book.name, (Tally(),) * 4)
-                found[example.book.name] = tuple(map(added, before, parts))
-        return found
-
-    def standings(self) -> dict[tuple[str, str], tuple[int, Tally, Accuracy, int]]:
-        found: dict[tuple[str, str], tuple[int, Tally, Accuracy, int]] = {}
-        for example in self.all:
-            for seat, who in enumerate(example.players):
-                if self.player not in {None, who}:
-                    continue
-                spec = example.seats.players[seat]
-                kind = "person" if spec is None else "program" if "/" in spec else "level"
-                open_, tally, accuracy, number = found.get(
-                    (who, kind), (0, Tally(), Accuracy(0, 0), 0)
-                )
-                if example.outcome is None:
-                    found[who, kind] = (open_ + 1, tally, accuracy, number)
-                    continue
-                more = example.accuracy([seat])
-                sums = Accuracy(accuracy.kept + more.kept, accuracy.mattered + more.mattered)
-                found[who, kind] = (open_, added(tally, example.tally(seat)), sums, number + 1)
-        return found
-
-    def streaks(self) -> dict[str, tuple[int, int]]:
-        """The best and the current streak of each player that counts."""
-        wins: dict[str, str] = {}
-        for example in sorted(self.over, key=lambda each: each.at):
-            for seat in self.seats(example):
-                who = example.players[seat]
-                wins[who] = wins.get(who, "") + ("w" if example.tally(seat).won else "-")
-        return {
-            who: (max(map(len, text.split("-"))), len(text.split("-")[-1]))
-            for who, text in wins.items()
-        }
-
-    def spans(self, by: statistics.PeriodKind) -> list[tuple[str, int, Accuracy]]:
-        ordered = sorted(self.over, key=lambda each: each.at)
-        if by == "games":
-            size = max(1, -(-len(ordered) // statistics.MAX_PERIODS))
-            groups = {f"{1 + at}": ordered[at : at + size] for at in range(0, len(ordered), size)}
-            groups = {
-                start if len(some) == 1 else f"{start}-{int(start) + len(some) - 1}": some
-                for start, some in groups.items()
-            }
-        else:
-            groups = {}
-            for each in ordered:
-                year, month = each.at[:4], int(each.at[5:7])
-                label = {
-                    "month": each.at[:7],
-                    "quarter": f"{year}-Q{(month - 1) // 3 + 1}",
-                    "year": year,
-                }[by]
-                groups.setdefault(label, []).append(each)
-        return [(label, len(some), self.together(some)) for label, some in groups.items()]
-
-    def together(self, some: list[Example]) -> Accuracy:
-        found = [example.accuracy(self.seats(example)) for example in some]
-        return Accuracy(sum(each.kept for each in found), sum(each.mattered for each in found))
-
-
-def added(one: Tally, other: Tally) -> Tally:
-    return Tally(one.won + other.won, one.drawn + other.drawn, one.lost + other.lost)
-
-
-def filled(store: Store, examples: list[Example]) -> None:
-    """Let the database hold these games and nothing else, judged."""
-    with store.write() as connection:
-        for table in (changes, games, puzzles):
-            connection.execute(delete(table))
-        for each in examples:
-            keeping.insert_game(connection, made(each.table, each.book, each.at, each.seats))
-    judged(store)
-
-
-def agree(found: Statistics, naive: Naive) -> None:
-    ends = Counter(None if each.outcome is None else each.outcome.reason for each in naive.mine)
-    assert (found.finished, found.unfinished, found.abandoned) == (
-        len(naive.over),
-        ends[None],
-        ends["abandoned"],
-    )
-    assert found.unjudged == 0
-    assert {
-        ground.game: (*ground.seats, ground.began, ground.second) for ground in found.results
-    } == naive.results()
-    standings = {(each.name.casefold(), each.kind): (*each[2:],) for each in found.players}
-    assert standings == naive.standings()
-    assert [(span.label, span.games, span.accuracy) for span in found.periods] == naive.spans(
-        found.by
-    )
-    streaks = naive.streaks()
-    assert found.streak.best == max((best for best, _ in streaks.values()), default=0)
-    if found.streak.best:
-        assert found.streak.by is not None
-        best, current = streaks[found.streak.by.casefold()]
-        assert best == found.streak.best
-        assert found.streak.current == (0 if naive.player is None else current)
-
-
-some_examples = st.integers(0, 1).flatmap(
-    lambda long: st.lists(
-        st.builds(
-            Example, st.integers(0, 100_000), st.integers(0, 75) if long else st.integers(3, 4)
-        ),
-        max_size=30,
-    )
-)
-
-
-@given(some_examples)
-@settings(max_examples=examples(30))
-def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list[Example]) -> None:
-    filled(shared, examples)
-    for player in (None, *{name for each in examples for name in each.players}):
-        agree(counted(shared, player and player.title()), Naive(examples, player))
+def test_the_figures_of_many_games_are_those_that_were_counted_before(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_played_games(store)
+    screens = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)+)", FIGURES.read_text(), re.MULTILINE)
+    assert len(screens) == 6
+    for call, screen in screens:
+        assert printed(file, capsys, *shlex.split(call)[2:]).strip() == screen.strip(), call
 
 
 @pytest.mark.parametrize(
@@ -354,22 +160,15 @@ def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list
     ],
 )
 def test_accuracy_over_time_takes_few_lines(
-    shared: Store, months: list[int], by: statistics.PeriodKind, labels: list[str]
+    store: Store, months: list[int], by: statistics.PeriodKind, labels: list[str]
 ) -> None:
-    examples = [Example(seed, month) for seed, month in zip(finished_seeds(), months, strict=False)]
-    filled(shared, examples)
-    found = counted(shared)
+    for month in months:
+        day = f"{2020 + month // 12}-{month % 12 + 1:02}-01"
+        keep(store, "draft(names=Ann,Ben):9,8,6", day)
+    judged(store)
+    found = counted(store)
     assert (found.by, [span.label for span in found.periods]) == (by, labels)
     assert len(labels) <= statistics.MAX_PERIODS
-
-
-def finished_seeds() -> Iterator[int]:
-    """Seeds of games that a person played to the end."""
-    return (
-        seed
-        for seed in count()
-        if (each := Example(seed, 0)).outcome is not None and not each.among_computers
-    )
 
 
 def test_a_draw_ends_a_streak_and_games_at_the_same_time_count_in_the_order_of_their_ids(
@@ -455,14 +254,20 @@ def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_jud
     assert judged(store) == []
 
 
-def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -> None:
+def test_a_game_that_went_on_while_it_was_judged_is_judged_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     game = keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = statistics.judge_games(store)
-    next(judging_)
-    store.change(game.id, 3, Change("undo", 1))
-    judging_.close()
+
+    def go_on(table: Game, *, seconds: float) -> GameReview:
+        store.change(game.id, 3, Change("undo", 1))
+        store.change(game.id, 4, Change("place", 6))
+        return review(table, seconds=seconds)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(statistics, "review", go_on)
+        assert judged(store) == [(1, 1)]
     assert known(store) == [(None,) * 4]
-    store.change(game.id, 4, Change("place", 6))
     assert judged(store) == [(1, 1)]
     assert known(store)[0][0] is not None
 
@@ -472,26 +277,9 @@ def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
         keep(store, "draft(names=Ann,Ben):9,8,6")
     judging_ = statistics.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
-    judging_.close()
     assert [row[0] is None for row in known(store)] == [True, True, True, False, False], (
         "the newest are judged first"
     )
-
-
-def test_many_games_are_judged_some_at_a_time(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(statistics, "BATCH", 3)
-    for _ in range(8):
-        keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = statistics.judge_games(store)
-    for _ in range(4):
-        next(judging_)
-    assert sum(row[0] is not None for row in known(store)) == 3, (
-        "what was found out is written on the way"
-    )
-    assert len(list(judging_)) == 4
-    assert None not in {row[0] for row in known(store)}
 
 
 def test_a_damaged_game_is_left_out_and_the_others_are_judged(
@@ -519,12 +307,12 @@ def test_ctrl_c_shows_what_is_known(
         keep(store, "draft(names=Ann,Ben):9,8,6")
     rearmed, done = [], count(1)
 
-    def accuracy(*_: object) -> tuple[Accuracy, Accuracy]:
+    def interrupt(*_: object, **__: object) -> SimpleNamespace:
         if next(done) > 2:
             raise KeyboardInterrupt
-        return Accuracy(1, 2), Accuracy(0, 0)
+        return SimpleNamespace(accuracy=(Accuracy(1, 2), Accuracy(0, 0)))
 
-    monkeypatch.setattr(statistics, "_compute_accuracy", accuracy)
+    monkeypatch.setattr(statistics, "review", interrupt)
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
     assert "Stopped: 3 finished games are not included in the accuracy yet.\n" in text

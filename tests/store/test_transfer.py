@@ -17,9 +17,8 @@ from number_tower import Game, Table, catalogue, record
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.match import Match, Series
 from number_tower.rules import Fit, Rules, RulesError
-from number_tower.store import database as database_module
 from number_tower.store import games, matches, puzzles
-from number_tower.store.database import Store
+from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
@@ -165,7 +164,7 @@ def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
 def test_matches_arrive_with_their_score(many: Store, tmp_path: Path) -> None:
     other = store_in(tmp_path / "other.db")
     import_games(other, lines(many))
-    number = database_module.count_contents(many).matches
+    number = count(many).matches
     assert number > 5
     for identity in range(1, number + 1):
         mine, theirs = (matches.get_match(store, identity) for store in (many, other))
@@ -173,11 +172,13 @@ def test_matches_arrive_with_their_score(many: Store, tmp_path: Path) -> None:
         assert theirs.seats == mine.seats
 
 
+def count(store: Store) -> DatabaseCounts:
+    with store.read() as connection:
+        return count_contents(connection)
+
+
 def everything(store: Store) -> list[StoredGame]:
-    return [
-        store.get(identity)
-        for identity in range(1, database_module.count_contents(store).games + 1)
-    ]
+    return [store.get(identity) for identity in range(1, count(store).games + 1)]
 
 
 def test_every_line_is_a_record(many: Store) -> None:
@@ -346,8 +347,8 @@ def test_a_wrong_line_is_refused_and_nothing_is_taken_in(
     store = store_in(tmp_path / "games.db")
     with pytest.raises(TransferError, match=r"^line 2: \S"):
         import_games(store, ["draft:9\n", spoilt(wrong), "draft:8\n"])
-    assert database_module.count_contents(store).games == 0
-    assert database_module.count_contents(store).matches == 0
+    assert count(store).games == 0
+    assert count(store).matches == 0
 
 
 def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> None:
@@ -375,7 +376,7 @@ def test_a_match_that_is_not_taken_in_leaves_nothing_behind(tmp_path: Path) -> N
     for line in changed:
         line["kept"]["match"]["key"] = "f" * 32
     assert import_games(there, map(json.dumps, changed)).known == len(sent)
-    assert database_module.count_contents(there).matches == 1
+    assert count(there).matches == 1
     assert lines(there) == before
 
 
@@ -419,7 +420,7 @@ def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
         yield "draft:9,7\n"
 
     assert import_games(store, slowly()).new == 2
-    assert database_module.count_contents(store).games == 3
+    assert count(store).games == 3
 
 
 def test_a_record_that_says_how_a_store_knows_it_is_known(tmp_path: Path) -> None:

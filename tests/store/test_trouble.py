@@ -445,40 +445,6 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(
     assert by_hand(file, "SELECT moves FROM games") == [("9,7,5",)]
 
 
-def delete(file: Path) -> None:
-    for part in file.parent.glob(f"{file.name}*"):
-        part.unlink()
-
-
-def replace_by_another(file: Path) -> None:
-    other = file.with_name("other.db")
-    store = store_in(other)
-    store.begin(Table(Game(catalogue.load("race").rules), "race"), catalogue.load("race"))
-    store.delete(1)
-    store.close()
-    delete(file)
-    other.rename(file)
-
-
-@pytest.mark.parametrize(("gone", "ids"), [(delete, [1]), (replace_by_another, [2])])
-def test_a_file_that_goes_away_in_the_middle_is_made_anew(
-    tmp_path: Path, play: Command, gone: Callable[[Path], None], ids: list[int]
-) -> None:
-    """A file that was deleted while it is open would take every change, and be lost with them."""
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        yield from ("9", "8")
-        gone(file)
-        yield from ("5", "4", "quit")
-
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert by_hand(file, "SELECT id, moves FROM games") == [
-        (identity, "9,8,5,4") for identity in ids
-    ]
-
-
 def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play: Command) -> None:
     file = tmp_path / "folder" / "games.db"
 
@@ -549,19 +515,6 @@ def test_a_connection_that_breaks_once_is_not_worth_a_word(
     done = play("play", "draft", "--db", str(file), answers=["9", "8", "6"])
     assert (done.code, done.err, len(tries)) == (0, "", 2)
     assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,6")], "and it is kept once"
-
-
-def test_a_game_that_was_damaged_while_it_goes_on_is_mended(tmp_path: Path, play: Command) -> None:
-    file = tmp_path / "games.db"
-
-    def answers() -> Iterator[str]:
-        yield "9"
-        by_hand(file, "UPDATE games SET reason = 'exact', rules = '{'")
-        yield from ("8", "quit")
-
-    done = play("play", "draft", "--db", str(file), answers=answers())
-    assert (done.code, done.err) == (0, "")
-    assert store_in(file).get(1).table.game.moves == (9, 8)
 
 
 def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(

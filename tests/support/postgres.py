@@ -79,8 +79,8 @@ def place_of(database: str) -> store.Location:
     return place
 
 
-def brought_up_to_date(database: str) -> tuple[str | None, str]:
-    """Give a database its tables; return the form it had and the one it has."""
+def brought_up_to_date(database: str) -> str | None:
+    """Give a database its tables; return the version that it had."""
     place = place_of(database)
     engine = make_engine(place)
     try:

@@ -230,37 +230,6 @@ def test_a_file_that_nobody_writes_to_is_quiet(tmp_path: Path) -> None:
     playing(script())
 
 
-def test_another_file_in_the_place_of_ours_is_heard_from(tmp_path: Path) -> None:
-    file, other = tmp_path / "games.db", tmp_path / "other.db"
-    some_game(other)
-
-    async def script() -> None:
-        async with news_at(file) as news:
-            for left in tmp_path.glob("games.db*"):
-                left.unlink()
-            other.rename(file)
-            assert await news.next() is None
-            await asyncio.to_thread(some_game, file)
-            assert await news.next() is None
-
-    playing(script())
-
-
-def test_a_file_that_is_gone_is_waited_for(tmp_path: Path) -> None:
-    file, away = tmp_path / "games.db", tmp_path / "away.db"
-
-    async def script() -> None:
-        async with news_at(file) as news:
-            file.rename(away)
-            while news.listener.is_connected:
-                await asyncio.sleep(0.01)
-            assert news.queue.empty()
-            away.rename(file)
-            assert await news.next() is None
-
-    playing(script())
-
-
 def test_a_server_says_which_room_has_changed(on_server: str) -> None:
     async def script() -> None:
         async with (

@@ -18,7 +18,7 @@ from number_tower.room import Move, Room, Seat
 from number_tower.rules import Rules
 from number_tower.store import rooms
 from number_tower.store.rooms import StoredRoom
-from number_tower.store.rows import Seats, StoredGame, format_now, share_rulebook
+from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.voice import get_voice
 from number_tower.web import limits as bounds
 from number_tower.web.lobby import Lobby
@@ -99,7 +99,7 @@ def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
 
     def fill() -> RoomCache:
         for each in range(number):
-            known = cache.add(make_room(share_rulebook(fat_book(each))))
+            known = cache.add(make_room(fat_book(each)))
             assert len(known.encode_event()) > 60_000
         return cache
 
@@ -111,7 +111,7 @@ def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
 @pytest.mark.slow
 def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None:
     """On the code as it was, each of these rooms stayed with 300 kB, up to 4,096 of them."""
-    rooms, letters = size(60, 300), size(300_000, 60_000)
+    rooms, letters = size(60, 300), 60_000
 
     async def do(lobby: Lobby) -> None:
         async def look(number: int) -> None:
@@ -176,10 +176,10 @@ def test_a_room_is_not_larger_than_it_is_estimated(
 
 def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> None:
     cache = RoomCache()
-    book = share_rulebook(fat_book(1))
+    book = fat_book(1)
     first = cache.add(make_room(book))
     with_one = cache.bytes
-    others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
+    others = [cache.add(make_room(book)) for _ in range(10)]
     assert all(
         each.game.table.book is first.game.table.book and each.voice is first.voice
         for each in others
@@ -207,7 +207,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
 def test_nothing_of_a_rule_file_is_left_when_no_room_needs_it() -> None:
     def fill() -> int:
         for number in range(50):
-            get_voice(share_rulebook(fat_book(number)))
+            get_voice(fat_book(number))
         return 0
 
     fill()

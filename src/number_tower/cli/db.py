@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from number_tower.cli.console import show_progress
@@ -12,13 +11,13 @@ from number_tower.cli.database import LazyStore, is_disabled, name_disabling
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError, get_data_folder, locate_file
-from number_tower.store.backup import DatabaseSummary, create_backup, name_backup, restore_backup
-from number_tower.store.database import count_contents
+from number_tower.store import StoreError, locate_file
+from number_tower.store.backup import create_backup, restore_backup
+from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.engine import use_once
-from number_tower.store.maintenance import check_database
+from number_tower.store.maintenance import DatabaseReport, check_database
 from number_tower.store.schema import NEWEST
-from number_tower.store.upgrade import BackupChoice, upgrade
+from number_tower.store.upgrade import upgrade
 from number_tower.text import format_count, format_path
 
 
@@ -31,13 +30,12 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check [FILE], restore FILE, or upgrade (for a server; a database file is upgraded by itself)",
+        "backup FILE, check [FILE], restore FILE, or upgrade (make or upgrade the tables of a server)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )
     parser.add_value("file", "FILE", "the backup to write, check or restore", nargs="?")
     parser.add_flag("--force", "backup: replace FILE; restore: also a backup with damaged games")
-    parser.add_flag("--no-backup", "upgrade: do not save a backup first")
     parser.add_db_option()
 
 
@@ -52,18 +50,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 
 def _check_options(args: Namespace) -> None:
-    if args.file is not None and args.action is None:
+    if args.file is not None and args.action in {None, "upgrade"}:
         raise CommandError(
-            "a file name needs backup, check, restore or upgrade before it (see: tower db --help)"
+            "a file name needs backup, check or restore before it (see: tower db --help)"
         )
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
         raise CommandError("--force is only for backup and restore")
-    if args.no_backup and args.action != "upgrade":
-        raise CommandError("--no-backup is only for upgrade")
-    if args.no_backup and args.file is not None:
-        raise CommandError("choose one: a file for the backup, or --no-backup")
 
 
 def _describe(args: Namespace, terminal: Terminal) -> None:
@@ -71,54 +65,40 @@ def _describe(args: Namespace, terminal: Terminal) -> None:
     if store.missing:
         terminal.show(f"Games will be saved in {store.name}, from the first move on.\n")
         return
-    counts = store.query(count_contents, "game")
-    contents = _format_contents(counts._asdict(), f" ({counts.unfinished:,} unfinished)")
+    counts = store.query(_count_contents, "game")
+    contents = _format_contents(counts, f" ({counts.unfinished:,} unfinished)")
     terminal.show(f"Games are saved in {store.name} (version {NEWEST}).\n{contents}.\n")
+
+
+def _count_contents(store: Store) -> DatabaseCounts:
+    with store.read() as connection:
+        return count_contents(connection)
 
 
 def _upgrade(args: Namespace, terminal: Terminal) -> None:
     store = LazyStore(args.db)
-    backup = _choose_backup(args, store)
     with use_once(store.location) as engine:
-        before, after = upgrade(engine, store.location, backup)
-    if before == after:
-        terminal.show(f"{store.name} is up to date (version {after}).\n")
-        return
-    made = "now has its tables" if before is None else f"was upgraded from version {before}"
-    terminal.show(f"{store.name} {made}, and is up to date (version {after}).\n")
-    if before is not None and isinstance(backup, Path):
-        name = format_path(backup)
-        terminal.show(
-            f"The old database is saved as {name}; to go back to it: tower db restore {name}{store.db_option}\n"
-        )
-
-
-def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
-    """Return where the backup before an upgrade goes: beside a file, or, for a server, to the user's data folder."""
-    if args.no_backup:
-        return False
-    if args.file is not None:
-        return Path(args.file)
-    return name_backup(Path(store.location.file or os.path.join(get_data_folder(), "server.db")))
+        before = upgrade(engine, store.location)
+    news = ""
+    if before != NEWEST:
+        made = "now has its tables" if before is None else f"was upgraded from version {before}"
+        news = f"{made}, and "
+    terminal.show(f"{store.name} {news}is up to date (version {NEWEST}).\n")
 
 
 def _back_up(args: Namespace, terminal: Terminal) -> None:
-    store = _require_store(args)
-    with show_progress("parts", "stops, and nothing is saved") as update:
-        summary = create_backup(
-            store.location, Path(args.file), overwrite=args.force, progress=update
-        )
-    contents = _format_contents(summary.rows)
-    terminal.show(
-        f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (version {summary.version}).\n"
-    )
+    store, file = _require_store(args), Path(args.file)
+    create_backup(store.location, file, overwrite=args.force)
+    with use_once(locate_file(file)) as engine, engine.connect() as connection:
+        contents = _format_contents(count_contents(connection))
+    terminal.show(f"Saved a backup of {store.name} as {format_path(args.file)}: {contents}.\n")
 
 
 def _check(args: Namespace, terminal: Terminal) -> None:
     name, report = _run_check(args)
-    contents = _format_contents(report.rows)
+    contents = _format_contents(report.contents)
     if not report.problems:
-        terminal.show(f"{name} is fine: {contents} (version {report.version}).\n")
+        terminal.show(f"{name} is fine: {contents} (version {NEWEST}).\n")
         return
     for problem in report.problems:
         terminal.show(f"- {problem}\n")
@@ -127,7 +107,7 @@ def _check(args: Namespace, terminal: Terminal) -> None:
     raise CommandError(f"{name} has {count}, listed above ({contents}); {advice}", code=FAILED)
 
 
-def _run_check(args: Namespace) -> tuple[str, DatabaseSummary]:
+def _run_check(args: Namespace) -> tuple[str, DatabaseReport]:
     """Check the database, or the file of the call."""
     if args.file is None:
         location = _require_store(args).location
@@ -147,10 +127,8 @@ def _restore(args: Namespace, terminal: Terminal) -> None:
         count = format_count(len(report.problems), "problem")
         advice = f"to see them: tower db check {name}; to restore it anyway: --force"
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=FAILED)
-    with show_progress("parts", "stops, and everything stays as it was") as update:
-        replaced = restore_backup(store.location, Path(args.file), update)
-    contents = _format_contents(report.rows)
-    terminal.show(f"Restored {store.name} from {name}: {contents} (version {report.version}).\n")
+    replaced = restore_backup(store.location, Path(args.file))
+    terminal.show(f"Restored {store.name} from {name}: {_format_contents(report.contents)}.\n")
     if replaced is not None:
         terminal.show(f"The database that was there before is saved as {format_path(replaced)}\n")
 
@@ -163,10 +141,10 @@ def _require_store(args: Namespace) -> LazyStore:
     return store
 
 
-def _format_contents(rows: Mapping[str, int], unfinished: str = "") -> str:
-    games, matches, puzzles = (rows.get(table, 0) for table in ("games", "matches", "puzzles"))
-    some = f"{matches:,} {'match' if matches == 1 else 'matches'}, {format_count(puzzles, 'puzzle')} tried"
-    return f"{format_count(games, 'game')}{unfinished}, {some}"
+def _format_contents(counts: DatabaseCounts, unfinished: str = "") -> str:
+    matches = "1 match" if counts.matches == 1 else f"{counts.matches:,} matches"
+    puzzles = f"{format_count(counts.puzzles, 'puzzle')} tried"
+    return f"{format_count(counts.games, 'game')}{unfinished}, {matches}, {puzzles}"
 
 
 _ACTIONS: dict[str | None, Callable[[Namespace, Terminal], None]] = {

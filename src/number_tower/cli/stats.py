@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from time import monotonic
 
@@ -21,7 +20,7 @@ from number_tower.coach.review import IMPORTANT, Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
-from number_tower.store.statistics import Period, ResultsByGame, Statistics
+from number_tower.store.statistics import Statistics
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
@@ -60,19 +59,18 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if not store.missing:
         found, stopped = store.query(lambda database: _load_statistics(database, name), "game")
     if args.json:
-        _print_json(found)
-    elif found.empty:
+        print(json.dumps(_to_dict(found), ensure_ascii=False))
+        return
+    if found.empty:
         terminal.show("No games are saved yet. To play one: tower play GAME\n")
-    else:
-        _print_text(found, terminal)
-        if found.unjudged:
-            games = (
-                "1 finished game is"
-                if found.unjudged == 1
-                else f"{found.unjudged:,} finished games are"
-            )
-            missing = f"{'Stopped: ' if stopped else ''}{games} not included in the accuracy yet."
-            terminal.show(f"\n{missing}\nContinue with: tower stats{store.db_option}\n")
+        return
+    _print_text(found, terminal)
+    if found.unjudged:
+        missing = format_count(found.unjudged, "finished game")
+        verb = "is" if found.unjudged == 1 else "are"
+        start = "Stopped: " if stopped else ""
+        terminal.show(f"\n{start}{missing} {verb} not included in the accuracy yet.\n")
+        terminal.show(f"Continue with: tower stats{store.db_option}\n")
 
 
 def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
@@ -89,10 +87,12 @@ def _check_name(name: str, known: Sequence[str]) -> None:
     """Refuse an unknown name, unless no names are known."""
     if not known:
         return
-    nearest = sorted(
-        known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio()
-    )
-    listed = ", ".join(format_text(each, 40) for each in nearest[:_MOST_NAMES])
+
+    def measure_distance(player: str) -> float:
+        return -SequenceMatcher(None, name.casefold(), player.casefold()).ratio()
+
+    nearest = sorted(known, key=measure_distance)
+    listed = ", ".join(format_text(player, 40) for player in nearest[:_MOST_NAMES])
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
     raise CommandError(f"no player is called {format_value(name)}; the players are {listed}{more}")
 
@@ -101,13 +101,8 @@ def _judge_games(store: Store, name: str | None) -> bool:
     """Judge games for a while; say whether Ctrl-C stopped it."""
     deadline = monotonic() + PATIENCE
     try:
-        with (
-            show_progress("games", "shows what is known so far") as update,
-            closing(
-                statistics.judge_games(store, None if name is None else name.casefold())
-            ) as progress,
-        ):
-            for done, total in progress:
+        with show_progress("games", "shows what is known so far") as update:
+            for done, total in statistics.judge_games(store, name):
                 update(done, total)
                 if monotonic() > deadline:
                     break
@@ -154,91 +149,65 @@ def _format_headline(found: Statistics) -> str:
 
 
 def _print_players(found: Statistics, terminal: Terminal) -> None:
-    rows = [
-        (
-            (_shorten_name(each.name), each.kind, each.tally.games, *each.tally),
-            _split_accuracy(each.accuracy),
-        )
-        for each in found.players[:MOST_PLAYERS]
-    ]
-    _print_table(
-        ("Players", "", "games", "won", "drawn", "lost", "accuracy"), rows, _SHARE, terminal
-    )
+    rows: list[BarRow] = []
+    for player in found.players[:MOST_PLAYERS]:
+        cells = (_shorten_name(player.name), player.kind, player.tally.games, *player.tally)
+        rows.append((cells, _split_accuracy(player.accuracy)))
+    heads = ("Players", "", "games", "won", "drawn", "lost", "accuracy")
+    _print_table(heads, rows, _SHARE, terminal)
     if len(found.players) > MOST_PLAYERS:
         terminal.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
     if found.among_computers:
-        terminal.show(
-            f"  {format_count(found.among_computers, 'game')} without a person: counted only here\n"
-        )
+        number = format_count(found.among_computers, "game")
+        terminal.show(f"  {number} without a person: counted only here\n")
 
 
 def _print_games(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
-    for each in found.results:
-        share = _format_percent(each.began.won, each.began.games)
-        rows.append(
-            ((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0])
-        )
-    _print_table(
-        ("By game", "starter won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal
-    )
+    for result in found.results:
+        share = _format_percent(result.began.won, result.began.games)
+        tally = result.seats[0]
+        rows.append(((_shorten_name(result.game), share, tally.games, *tally), tally))
+    heads = ("By game", "starter won", "games", "seat 1", "drawn", "seat 2", "")
+    _print_table(heads, rows, _SEATS, terminal)
     if rows:
         terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
 
 
 def _print_results(found: Statistics, terminal: Terminal) -> None:
-    rows = [row for each in found.results for row in _list_seat_rows(each)]
-    began, second = (
-        Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second")
-    )
+    tallies: list[tuple[str, Tally]] = []
+    for result in found.results:
+        game, played = _shorten_name(result.game), [tally.games > 0 for tally in result.seats]
+        if all(played):
+            tallies.append((game, Tally.add_up(result.seats)))
+            tallies += [(f"  seat {seat}", tally) for seat, tally in enumerate(result.seats, 1)]
+        else:
+            seat = played.index(True)
+            tallies.append((f"{game}, seat {seat + 1}", result.seats[seat]))
+    began = Tally.add_up(result.began for result in found.results)
+    second = Tally.add_up(result.second for result in found.results)
     if began.games and second.games:
-        rows += [
-            _format_result("all games, started", began),
-            _format_result("all games, second", second),
-        ]
+        tallies += [("all games, started", began), ("all games, second", second)]
+    rows: list[BarRow] = [((label, tally.games, *tally), tally) for label, tally in tallies]
     _print_table(("Results", "games", "won", "drawn", "lost", "won"), rows, _RESULTS, terminal)
     if rows:
         terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
 
 
-def _list_seat_rows(ground: ResultsByGame) -> Iterator[BarRow]:
-    """Write the results in one game, and beneath them those in each seat; all in one seat make one line."""
-    game, played = (
-        _shorten_name(ground.game),
-        [seat for seat, tally in enumerate(ground.seats, 1) if tally.games],
-    )
-    if len(played) == 1:
-        yield _format_result(f"{game}, seat {played[0]}", ground.seats[played[0] - 1])
-        return
-    yield _format_result(game, Tally.add_up(ground.seats))
-    for seat, tally in enumerate(ground.seats, 1):
-        yield _format_result(f"  seat {seat}", tally)
-
-
-def _format_result(label: str, tally: Tally) -> BarRow:
-    return (label, tally.games, *tally), tally
-
-
 def _describe_abandoned(found: Statistics) -> str:
-    return (
-        f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n"
-        if found.abandoned
-        else ""
-    )
+    if not found.abandoned:
+        return ""
+    return f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n"
 
 
 def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
-    periods = list(found.periods)
-    if found.by == "games":
-        periods = [
-            each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods
-        ]
-    if len(periods) > 1:
-        periods.append(Period("total", sum(each.games for each in periods), found.accuracy))
-    rows = [
-        ((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy))
-        for each in periods
-    ]
+    rows: list[BarRow] = []
+    for label, number, accuracy in found.periods:
+        name = f"{pluralize('game', number)} {label}" if found.by == "games" else label
+        rows.append(((name, number, accuracy.mattered), _split_accuracy(accuracy)))
+    if len(rows) > 1:
+        number, total = sum(period.games for period in found.periods), found.accuracy
+        rows.append((("total", number, total.mattered), _split_accuracy(total)))
     title = "Accuracy" if found.name else "People's accuracy"
     _print_table((title, "games", "important", "right"), rows, _SHARE, terminal)
     if rows:
@@ -252,24 +221,19 @@ def _print_streak(found: Statistics, terminal: Terminal) -> None:
     if not best:
         terminal.show("\nBest streak: no game won yet.\n")
         return
-    more = (
-        f", by {format_text(by or '')}."
-        if found.name is None
-        else f". Current streak: {current:,}."
-    )
-    terminal.show(
-        f"\nBest streak: {format_count(best, 'win')}{' in a row' if best > 1 else ''}{more}\n"
-    )
+    row = format_count(best, "win") + (" in a row" if best > 1 else "")
+    who = f", by {format_text(by or '')}." if found.name is None else "."
+    now = "" if found.name is None else f" Current streak: {current:,}."
+    terminal.show(f"\nBest streak: {row}{who}{now}\n")
 
 
 def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
-    for each in found.puzzles:
-        cells = (f"grade {each.grade}", each.tried, each.right, each.wrong, each.skipped)
-        rows.append((cells, (each.right, each.tried - each.right)))
-    _print_table(
-        ("Puzzles", "tried", "right", "wrong", "skipped", "solved"), rows, _SHARE, terminal
-    )
+    for grade in found.puzzles:
+        cells = (f"grade {grade.grade}", grade.tried, grade.right, grade.wrong, grade.skipped)
+        rows.append((cells, (grade.right, grade.tried - grade.right)))
+    heads = ("Puzzles", "tried", "right", "wrong", "skipped", "solved")
+    _print_table(heads, rows, _SHARE, terminal)
 
 
 def _print_table(
@@ -299,17 +263,23 @@ def _format_bars(
     width: int = sys.maxsize,
 ) -> str:
     *titles, bar_head = heads
-    cells = []
+    table = []
     for (label, *others), parts in rows:
-        bar = draw_bar(parts, marks, size, colour=colour) if size and any(parts) else ""
-        share = _format_percent(parts[0], sum(parts)) if bar_head else ""
-        figures = (cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
-        cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
-    sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
-    bars = [bar_head] * bool(size)
-    return format_table(
-        (*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour, width=width
-    )
+        cells = [f"  {label}"]
+        cells.extend(cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
+        if size:
+            bar = draw_bar(parts, marks, size, colour=colour)
+            cells.append(bar if any(parts) else "")
+        share = _format_percent(parts[0], sum(parts))
+        cells.append(share if bar_head else "")
+        table.append(cells)
+    alignment = "<"
+    for title in titles[1:]:
+        alignment += ">" if title else "<"
+    if size:
+        titles.append(bar_head)
+        alignment += "<"
+    return format_table((*titles, ""), f"{alignment}>", table, colour=colour, width=width)
 
 
 def draw_bar(
@@ -340,11 +310,9 @@ def split_width(parts: Sequence[int], width: int) -> list[int]:
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    return (
-        name
-        if count_cells(name) <= _LONGEST_NAME
-        else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
-    )
+    if count_cells(name) <= _LONGEST_NAME:
+        return name
+    return f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
@@ -361,57 +329,40 @@ def _format_percent(part: int, whole: int) -> str:
 # JSON ----------------------------------------------------------------------------------------------------------------
 
 
-def _print_json(found: Statistics) -> None:
-    document = {
+def _to_dict(found: Statistics) -> dict[str, object]:
+    counts = ("finished", "unfinished", "abandoned", "among_computers", "unjudged")
+    players = []
+    for player in found.players:
+        accuracy = {"judged": player.judged, **_accuracy_to_dict(player.accuracy)}
+        about = {"name": player.name, "kind": player.kind, "unfinished": player.unfinished}
+        players.append({**about, **_tally_to_dict(player.tally), "accuracy": accuracy})
+    results = []
+    for result in found.results:
+        first, second = map(_tally_to_dict, result.seats)
+        seats = [{"seat": 1, **first}, {"seat": 2, **second}]
+        turns = {turn: _tally_to_dict(getattr(result, turn)) for turn in ("began", "second")}
+        results.append({"game": result.game, "seats": seats, **turns})
+    over_time = [
+        {"when": label, "games": number, **_accuracy_to_dict(accuracy)}
+        for label, number, accuracy in found.periods
+    ]
+    return {
         "player": found.name,
-        "games": {
-            "finished": found.finished,
-            "unfinished": found.unfinished,
-            "abandoned": found.abandoned,
-            "among_computers": found.among_computers,
-            "unjudged": found.unjudged,
-        },
-        "players": [
-            {
-                "name": each.name,
-                "kind": each.kind,
-                "unfinished": each.unfinished,
-                **_tally_to_json(each.tally),
-                "accuracy": {"judged": each.judged, **_accuracy_to_json(each.accuracy)},
-            }
-            for each in found.players
-        ],
-        "results": [
-            {
-                "game": each.game,
-                "seats": [
-                    {"seat": seat, **_tally_to_json(tally)}
-                    for seat, tally in enumerate(each.seats, 1)
-                ],
-                "began": _tally_to_json(each.began),
-                "second": _tally_to_json(each.second),
-            }
-            for each in found.results
-        ],
-        "accuracy": {
-            **_accuracy_to_json(found.accuracy),
-            "by": found.by,
-            "over_time": [
-                {"when": span.label, "games": span.games, **_accuracy_to_json(span.accuracy)}
-                for span in found.periods
-            ],
-        },
+        "games": {key: getattr(found, key) for key in counts},
+        "players": players,
+        "results": results,
+        "accuracy": {**_accuracy_to_dict(found.accuracy), "by": found.by, "over_time": over_time},
         "streak": found.streak._asdict(),
         "puzzles": [
-            {"grade": each.grade, "tried": each.tried, **each._asdict()} for each in found.puzzles
+            {"grade": entry.grade, "tried": entry.tried, **entry._asdict()}
+            for entry in found.puzzles
         ],
     }
-    print(json.dumps(document, ensure_ascii=False))
 
 
-def _tally_to_json(tally: Tally) -> dict[str, int]:
+def _tally_to_dict(tally: Tally) -> dict[str, int]:
     return {"games": tally.games, **tally._asdict()}
 
 
-def _accuracy_to_json(accuracy: Accuracy) -> dict[str, object]:
+def _accuracy_to_dict(accuracy: Accuracy) -> dict[str, object]:
     return {"mattered": accuracy.mattered, "kept": accuracy.kept, "fraction": accuracy.fraction}

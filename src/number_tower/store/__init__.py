@@ -53,6 +53,10 @@ class StoreError(Exception):
     """
 
 
+class DamagedError(StoreError):
+    """What is damaged in a database, such as a game, and why."""
+
+
 class LocationError(ValueError):
     """Text that names no database, and what would.
 

@@ -20,8 +20,7 @@ from number_tower.room import Room
 from number_tower.short_codes import PERSONAL_LENGTH, make_code
 from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import check_columns, load_game, update_game
-from number_tower.store.matches import load_choice, store_choice
+from number_tower.store.games import load_game, update_game
 from number_tower.store.rooms import (
     CHANNEL,
     Credentials,
@@ -29,7 +28,13 @@ from number_tower.store.rooms import (
     digest_secret,
     match_digest,
 )
-from number_tower.store.rows import Seats, StoredGame, format_now
+from number_tower.store.rows import (
+    Seats,
+    StoredGame,
+    format_now,
+    parse_choice,
+    serialize_choice,
+)
 from number_tower.store.schema import (
     classrooms,
     games,
@@ -173,7 +178,6 @@ def _load_where(
     if row is None or code is None:
         raise ClassroomNotFoundError
     with detect_damage(f"class {row['id']}"):
-        check_columns(row, classrooms)
         return _build_classroom(connection, row, code)
 
 
@@ -190,7 +194,7 @@ def _build_classroom(connection: Connection, row: Mapping[Any, Any], code: str) 
     ).all()
     results = _load_results(connection, identity)
     classroom = Classroom(
-        _read_settings(connection, row["settings"]),
+        _read_settings(row["settings"]),
         tuple(Pupil(pupil.number, pupil.name, pupil.state) for pupil in people),
         tuple(_build_pairing(pairing) for pairing in met),
         row["round"],
@@ -275,7 +279,7 @@ def insert_classroom(
     row = {
         "watch": f"w{token_urlsafe(9)}",
         "token": digest_secret(token),
-        "settings": _write_settings(connection, settings),
+        "settings": _write_settings(settings),
         "state": "lobby",
         "opened": at,
         "changed": at,
@@ -557,16 +561,14 @@ def move_class_holders(
 # Settings -------------------------------------------------------------------------------------------------------------
 
 
-def _write_settings(connection: Connection, settings: ClassSettings) -> str:
-    chosen = [{**store_choice(connection, game), "hidden": game.hidden} for game in settings.games]
+def _write_settings(settings: ClassSettings) -> str:
+    chosen = [{**serialize_choice(game), "hidden": game.hidden} for game in settings.games]
     return json.dumps(
         {"games": chosen, **{name: getattr(settings, name) for name in _PLAIN_SETTINGS}}
     )
 
 
-def _read_settings(connection: Connection, text: str) -> ClassSettings:
+def _read_settings(text: str) -> ClassSettings:
     given = cast("dict[str, Any]", json.loads(text))
-    chosen = tuple(
-        load_choice(connection, entry)._replace(hidden=entry["hidden"]) for entry in given["games"]
-    )
+    chosen = tuple(parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"])
     return ClassSettings(chosen, **{name: given[name] for name in _PLAIN_SETTINGS if name in given})

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from logging import NullHandler, getLogger
 from queue import Empty, SimpleQueue
 from secrets import token_hex
-from threading import Lock, Thread
+from threading import Thread
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete, insert, select
 
 from number_tower.catalogue import Rulebook
-from number_tower.store import GameNotFoundError, Location, StoreError
+from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
 from number_tower.store.engine import (
-    FileGuard,
     begin_snapshot,
     count_rows,
     make_engine,
-    read_state,
     translate_errors,
 )
 from number_tower.store.games import (
     GameInMatchError,
     insert_game,
     load_game,
-    lock_unchanged,
     update_game,
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
@@ -40,17 +36,11 @@ from number_tower.table import Change, StaleError, Table
 
 T = TypeVar("T")
 
-_OPENING_ATTEMPTS = 5
-"""How often a file is opened again that is replaced while it is opened."""
-
 _MAX_BATCH = 64
 """Jobs that are committed together; more would make the first of them wait for long."""
 
 _PROBE_BYTES = 8192
 """Size of the row that `probe_write` inserts: more than one page, so that it needs free space."""
-
-_LOG = getLogger(__name__)
-_LOG.addHandler(NullHandler())  # a command that sets up no log prints none
 
 
 class Store:
@@ -74,19 +64,22 @@ class Store:
     def __init__(self, location: Location, *, timeout: float | None = None) -> None:
         self.location = location
         self.engine = make_engine(location, timeout=timeout)
-        self._guard: FileGuard | None = None
-        self._opened = 0
-        self._reopening = Lock()
-        self._open()
+        self._watching: PoolProxiedConnection | None = None
+        try:
+            ensure_newest_version(self.engine, location)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close all connections."""
-        guard, self._guard = self._guard, None
-        if guard is not None:
-            guard.close()
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.close()
         self.engine.dispose()
 
-    def write(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
         """Change the database in one transaction, which an error undoes.
 
         Examples:
@@ -97,9 +90,15 @@ class Store:
             ...     done = connection.execute(text("ANALYZE"))
             >>> store.close()
         """
-        return self._begin(self.engine.begin)
+        name, file = self.location.name, self.location.file
+        if file is not None and not os.path.exists(file):
+            # SQLite would go on writing to the deleted file.
+            raise StoreError(f"the database {name} cannot be used: the file is missing")
+        with translate_errors(name), self.engine.begin() as connection:
+            yield connection
 
-    def read(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
         """Read the database as it is at one moment.
 
         Examples:
@@ -111,12 +110,11 @@ class Store:
             0
             >>> store.close()
         """
-        return self._begin(lambda: begin_snapshot(self.engine))
+        with translate_errors(self.location.name), begin_snapshot(self.engine) as connection:
+            yield connection
 
-    def read_version(self) -> tuple[int, int]:
-        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
-
-        A missing file is not created anew, and a closed store is not opened again.
+    def read_version(self) -> int:
+        """Return a number that changes whenever anything is committed to a database file; for one caller at a time.
 
         Examples:
             >>> from number_tower.store import open_store
@@ -127,105 +125,12 @@ class Store:
             False
             >>> store.close()
         """
-        guard = self._guard
-        if guard is None:
-            return self._opened, 0
-        if read_state(self.location.file or "").database is None:
-            raise StoreError(
-                f"the database {self.location.name} cannot be used: the file is missing"
-            )
         with translate_errors(self.location.name):
-            guard = self._reopen_if_moved()
-            return self._opened, 0 if guard is None else guard.read_version()
-
-    # Files that are deleted or replaced while they are in use ---------------------------------------------------------
-
-    def _open(self) -> None:
-        """Open the database in its newest version.
-
-        A file that is replaced meanwhile is opened again, so that all connections are to the same one.
-        """
-        file, name = self.location.file, self.location.name
-        for _ in range(_OPENING_ATTEMPTS):
-            before = None if file is None else read_state(file).database
-            try:
-                ensure_newest_version(self.engine, self.location)
-                if file is not None:
-                    with translate_errors(name):
-                        self._guard = FileGuard(self.engine, file, name)
-            except BaseException:
-                self.close()
-                raise
-            if self._guard is None or before in {None, self._guard.state.database}:
-                self._opened += 1
-                return
-            self.close()
-        raise StoreError(
-            f"the database {name} cannot be used: another program replaces it again and again"
-        )
-
-    def _reopen_if_moved(self) -> FileGuard | None:
-        """Reopen the database if one of its files was deleted or replaced; return the guard of its files."""
-        guard = self._guard
-        if self.location.file is None or (guard is not None and guard.is_intact()):
-            return guard
-        with self._reopening:
-            if self._guard is guard:
-                if guard is not None:
-                    self._save_log(guard, self.location.file)
-                self.close()
-                self._open()
-            return self._guard
-
-    def _save_log(self, guard: FileGuard, file: str) -> None:
-        """Save the write-ahead log after a file was deleted or replaced, and log what happened.
-
-        As long as it cannot be saved the database cannot be used: the connections that hold it stay open, and the next
-        use tries again.
-        """
-        name = self.location.name
-        moved = read_state(file).database != guard.state.database
-        with translate_errors(name):
-            saved = guard.save_log()
-        if moved:
-            _LOG.warning(
-                "the database %s was deleted or replaced; the file that is there now is used", name
-            )
-        elif saved:
-            _LOG.warning(
-                "a file beside the database %s was deleted while in use; nothing is lost", name
-            )
-        else:
-            _LOG.error(
-                "a file beside the database %s was replaced; what was saved last may be missing",
-                name,
-            )
-
-    @contextmanager
-    def _begin(
-        self, begin: Callable[[], AbstractContextManager[Connection]]
-    ) -> Iterator[Connection]:
-        """Begin a transaction in files that are in their place.
-
-        They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
-        with the log that another process has created since.
-        """
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            while True:
-                guard = self._reopen_if_moved()
-                try:
-                    connection = transaction.enter_context(begin())
-                except SQLAlchemyError:
-                    if self._is_unmoved(guard):
-                        raise
-                    continue
-                if self._is_unmoved(guard):
-                    break
-                transaction.close()
-            yield connection
-
-    def _is_unmoved(self, guard: FileGuard | None) -> bool:
-        return guard is None or (self._guard is guard and guard.is_intact())
+            # SQLite counts the commits of all other connections, so this one is used for nothing else.
+            self._watching = self._watching or self.engine.raw_connection()
+            cursor = self._watching.cursor()
+            cursor.execute("PRAGMA data_version")
+            return int(cast("tuple[int]", cursor.fetchone())[0])
 
     # Games ------------------------------------------------------------------------------------------------------------
 
@@ -249,10 +154,9 @@ class Store:
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
-                return insert_game(
-                    connection,
-                    game if find_slot is None else replace(game, slot=find_slot(connection)),
-                )
+                if find_slot is not None:
+                    game = replace(game, slot=find_slot(connection))
+                return insert_game(connection, game)
             known = load_game(connection, found)
         return self.save(known, table, seats, with_values=with_values)
 
@@ -271,27 +175,17 @@ class Store:
         that another game has its id, because the database was replaced.
         """
         with self.write() as connection:
-            current = known
-            if not (
-                lock_unchanged(connection, known)
-                and table.log[: known.table.version] == known.table.log
-            ):
-                current = load_game(connection, known.id)
-                if current.key != known.key:
-                    raise GameNotFoundError(known.id)
-                if any(
-                    mine != theirs
-                    for mine, theirs in zip(table.log, current.table.log, strict=False)
-                ):
-                    raise StaleError(current.table)
-                if table.version <= current.table.version:
-                    return current
+            current = load_game(connection, known.id, lock=True)
+            if current.key != known.key:
+                raise GameNotFoundError(known.id)
+            shorter = min(table.version, current.table.version)
+            if table.log[:shorter] != current.table.log[:shorter]:
+                raise StaleError(current.table)
+            if table.version <= current.table.version:
+                return current
             marked = with_values or current.with_values
-            return update_game(
-                connection,
-                replace(current, seats=seats or current.seats, with_values=marked),
-                table,
-            )
+            current = replace(current, seats=seats or current.seats, with_values=marked)
+            return update_game(connection, current, table)
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""
@@ -310,9 +204,9 @@ class Store:
         query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.read() as connection:
             version = connection.execute(query).scalar()
-            return (
-                None if version in {None, known.table.version} else load_game(connection, known.id)
-            )
+            if version in {None, known.table.version}:
+                return None
+            return load_game(connection, known.id)
 
     def find_by_key(self, key: str) -> StoredGame | None:
         """Return the game of a key, if it is stored here."""
@@ -329,26 +223,24 @@ class Store:
         return self._find_last(games.c.version > 0)
 
     def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
-        query = select(games.c.id).where(*conditions)
+        newest = (games.c.changed.desc(), games.c.id.desc())
+        query = select(games.c.id).where(*conditions).order_by(*newest)
         with self.read() as connection:
-            for found in connection.execute(
-                query.order_by(games.c.changed.desc(), games.c.id.desc())
-            ).scalars():
-                with suppress(StoreError):
-                    return load_game(connection, found)
+            for identity in connection.execute(query).scalars():
+                with suppress(DamagedError):
+                    return load_game(connection, identity)
         return None
 
     def delete(self, identity: int) -> StoredGame | None:
         """Delete a game; return it unless it was damaged. A match is deleted as a whole or not at all."""
         game = None
         with self.write() as connection:
-            with suppress(StoreError):
+            with suppress(DamagedError):
                 game = load_game(connection, identity, lock=True)
-            slot = connection.execute(
-                select(games.c.match, games.c.number).where(games.c.id == identity)
-            ).one()
-            if slot.match is not None:
-                raise GameInMatchError(MatchSlot(*slot))
+            place = select(games.c.match, games.c.number).where(games.c.id == identity)
+            match, number = connection.execute(place).one()
+            if match is not None:
+                raise GameInMatchError(MatchSlot(match, number))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
 
@@ -362,16 +254,11 @@ class DatabaseCounts(NamedTuple):
     puzzles: int
 
 
-def count_contents(store: Store) -> DatabaseCounts:
+def count_contents(connection: Connection) -> DatabaseCounts:
     """Count what a database holds."""
-    with store.read() as connection:
-        played, unfinished = (
-            count_rows(connection, games),
-            count_rows(connection, games, games.c.reason.is_(None)),
-        )
-        return DatabaseCounts(
-            played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles)
-        )
+    unfinished = count_rows(connection, games, games.c.reason.is_(None))
+    played, series, tried = (count_rows(connection, table) for table in (games, matches, puzzles))
+    return DatabaseCounts(played, unfinished, series, tried)
 
 
 class _Job(NamedTuple):

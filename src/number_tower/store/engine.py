@@ -8,9 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
-from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sqlalchemy import (
@@ -25,9 +23,9 @@ from sqlalchemy import (
     make_url,
     select,
 )
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from number_tower.store import EXPECTED, Location, StoreError
+from number_tower.store import EXPECTED, DamagedError, Location, StoreError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
@@ -39,18 +37,11 @@ TIMEOUT = 10.0
 A database's URL can choose another: `?timeout=2`, on a server `?connect_timeout=2`.
 """
 
-_RETRY_MILLISECONDS = 15
-"""Milliseconds after which a writer that waits for a file tries again."""
-
-UPGRADE_LOCK = 7_263_514
-"""The advisory lock under which a server's tables are upgraded."""
-
-_BULK_LOCK = UPGRADE_LOCK + 1
+_BULK_LOCK = 7_263_515
+"""The advisory lock under which many games are written in one transaction."""
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
-
-_FileId = tuple[int, int]
 
 _ERRORS = {
     "SQLITE_FULL": "the disk is full",
@@ -95,44 +86,21 @@ def translate_errors(name: str, *others: type[OSError]) -> Iterator[None]:
 
 @contextmanager
 def detect_damage(what: str) -> Iterator[None]:
-    """Turn what Python raises for values that this program never writes into a StoreError that says what is damaged."""
+    """Turn what building a value raises for rows that this program never writes into a DamagedError."""
     try:
         yield
     except (
+        ArithmeticError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        RecursionError,
         TypeError,
         ValueError,
-        AttributeError,
-        LookupError,
-        OverflowError,
-        RecursionError,
     ) as error:
-        if type(error).__module__ != "builtins":
-            raise
-        raise StoreError(
-            f"{what} is damaged in the database; to see all that is: tower db check"
-        ) from error
-
-
-@contextmanager
-def report_damage(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn these errors into a StoreError that says what is damaged, and why."""
-    try:
-        yield
-    except errors as error:
-        raise StoreError(f"{what} is damaged in the database: {format_text(str(error))}") from None
-
-
-def is_damage(error: BaseException) -> bool:
-    """Say whether an error of SQLite means that a file is damaged, or is no database at all."""
-    name = getattr(error, "sqlite_errorname", "")
-    return isinstance(error, UnicodeDecodeError) or name.startswith(
-        ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-    )
-
-
-def is_locked(error: BaseException) -> bool:
-    """Say whether an error of SQLite means that another connection keeps a file locked."""
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+        is_text = isinstance(error, ValueError)
+        problem = format_text(str(error)) if is_text else "one of its values is wrong"
+        raise DamagedError(f"{what} is damaged in the database: {problem}") from error
 
 
 def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError | OSError) -> str:
@@ -141,9 +109,8 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
         return format_text(error.strerror or str(error))
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if isinstance(
-        cause, UnicodeDecodeError
-    ):  # SQLite quotes the damaged schema in a message that is no text
+    if isinstance(cause, UnicodeDecodeError):
+        # SQLite quotes the damaged schema in a message that is no text.
         code = "SQLITE_CORRUPT"
     for prefix, words in _ERRORS.items():
         if f"{code}_".startswith(f"{prefix}_"):
@@ -185,9 +152,8 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 def _make_file_url(file: str) -> URL:
     """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
-    is_new = not os.path.isfile(
-        file
-    )  # asked first: another process may create the file at any moment
+    # Whether it is new is asked first: another process may create the file at any moment.
+    is_new = not os.path.isfile(file)
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
     if is_new or writable or os.path.exists(f"{file}-wal"):
         return URL.create("sqlite", database=file)
@@ -224,29 +190,9 @@ def _configure_sqlite(connection: DBAPIConnection, _: object) -> None:
 
 
 def _begin_transaction(connection: Connection) -> None:
-    """Begin as a writer at once, unless it is a snapshot: a reader that turns writer may find the file changed.
-
-    SQLite itself waits longer after each try, so that the one who has waited longest is the least likely to be next.
-    Tries at equal intervals give all who wait the same chance.
-    """
-    if connection.get_execution_options().get("reading", False):
-        connection.exec_driver_sql("BEGIN")
-        return
-    timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
-    deadline = monotonic() + timeout / 1000
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {min(timeout, _RETRY_MILLISECONDS)}")
-    try:
-        while True:
-            last = monotonic() > deadline
-            try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            except OperationalError as busy:
-                if last or getattr(busy.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                    raise
-            else:
-                return
-    finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {timeout}")
+    """Begin as a writer at once, unless it is a snapshot: a reader that turns writer may find the file changed."""
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
 @contextmanager
@@ -303,84 +249,3 @@ def make_private_folders(folder: str) -> None:
         if not path.is_dir():
             path.mkdir(_FOLDER_MODE, exist_ok=True)
             path.chmod(_FOLDER_MODE)  # regardless of the umask
-
-
-class FileState(NamedTuple):
-    """The files of a database by device and inode: itself, its log (`-wal`), and its index (`-shm`); None: missing."""
-
-    database: _FileId | None
-    log: _FileId | None
-    log_index: _FileId | None
-
-
-def read_state(file: str) -> FileState:
-    """Return which files a database consists of now."""
-    return FileState(_identify(file), _identify(f"{file}-wal"), _identify(f"{file}-shm"))
-
-
-def _identify(file: str) -> _FileId | None:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-class FileGuard:
-    """One idle connection to a database file, which notices that a file was deleted or replaced, and saves the log.
-
-    SQLite keeps the newest commits in the write-ahead log until it copies them into the database file. If the log is
-    deleted while connections are open, these go on writing to the deleted file, while every new connection creates
-    another log and fails, or mixes the two. The connection that is held here still has the deleted log open, so its
-    content can be copied into the database file. It is also emptied: a connection of another process that has not
-    noticed yet then gets an error instead of old content.
-
-    A log that stays behind when the database file is replaced is emptied too: SQLite would apply it to the new file.
-    """
-
-    def __init__(self, engine: Engine, file: str, name: str) -> None:
-        self._file = file
-        self._name = name
-        self._lock = Lock()
-        connection = engine.raw_connection()
-        self._connection = cast("sqlite3.Connection", connection.driver_connection)
-        connection.detach()
-        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
-        self.state = read_state(file)
-
-    def is_intact(self) -> bool:
-        """Say whether the files are still those that were opened."""
-        return read_state(self._file) == self.state
-
-    def read_version(self) -> int:
-        """Return a number that changes whenever another connection commits to the file."""
-        with self._lock:
-            version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
-            return version
-
-    def save_log(self) -> bool:
-        """Copy the log into the database file and empty it; return False if another log has taken its place.
-
-        A log with content in its place belongs to a connection that was opened later. The index describes that one, so
-        ours cannot be read any more. Another Number Tower creates it only after it has saved and emptied ours.
-        """
-        log = f"{self._file}-wal"
-        if self.state.log is None:
-            return True
-        with suppress(FileNotFoundError):
-            if _identify(log) != self.state.log and os.path.getsize(log):
-                return False
-        with self._lock:
-            busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            problem = "a file beside it was deleted or replaced, and another program is using it"
-            raise StoreError(f"the database {self._name} cannot be used: {problem}")
-        return True
-
-    def close(self) -> None:
-        """Close the connection; if a file was deleted or replaced, save the log first as far as that is possible."""
-        if not self.is_intact():
-            with suppress(sqlite3.Error, StoreError):
-                self.save_log()
-        with self._lock:
-            self._connection.close()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
-from sqlalchemy import Table as SqlTable
 
 from number_tower.catalogue import Rulebook
 from number_tower.match import Match
-from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
-from number_tower.store.engine import count_rows, detect_damage, report_damage
+from number_tower.store import DamagedError, GameNotFoundError, GameStartedError, rows
+from number_tower.store.engine import count_rows, detect_damage
 from number_tower.store.rows import (
     MatchSlot,
     StoredGame,
@@ -60,18 +60,8 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
 def _build_game(
     row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
-    with report_damage(f"game {row['id']}", ValueError, TypeError):
-        game = rows.read_game(row, log, book)
-        check_columns(row, games)
-    return game
-
-
-def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
-    """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for column in table.columns:
-        value = row[column.name]
-        if not (isinstance(value, column.type.python_type) or (value is None and column.nullable)):
-            raise TypeError(rows.WRONG_COLUMN)
+    with detect_damage(f"game {row['id']}"):
+        return rows.read_game(row, log, book)
 
 
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
@@ -176,8 +166,9 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
         games.c.match == row["id"], games.c.reason.is_not(None)
     )
     entries = connection.execute(query).all()
-    with report_damage(f"match m{row['id']}", ValueError, TypeError):
-        match = Match(row["best_of"], row["first"] - 1)
+    with detect_damage(f"match m{row['id']}"):
+        document = json.loads(row["document"])
+        match = Match(document["best_of"], document["first"] - 1)
         winners = {
             entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries
         }
@@ -299,5 +290,5 @@ def load_games(
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
                     yield _build_game(row, logs[identity], books[row["book"]])
-            except StoreError as damaged:
+            except DamagedError as damaged:
                 yield DamagedEntry(identity, str(damaged))

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -27,30 +22,27 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
-from number_tower.store import Location, StoreError, locate_file
-from number_tower.store.backup import DatabaseSummary, Progress, copy_database
+from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
-from number_tower.store.database import Store
-from number_tower.store.engine import begin_snapshot, count_rows, use_once
+from number_tower.store.database import DatabaseCounts, Store, count_contents
+from number_tower.store.engine import begin_snapshot, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
 from number_tower.store.schema import (
-    NEWEST,
     changes,
     classrooms,
     games,
     matches,
-    metadata,
     pairings,
     rooms,
     rounds,
     rulebooks,
     short_codes,
 )
-from number_tower.store.upgrade import migrate, require_version
+from number_tower.store.upgrade import require_newest_version
 from number_tower.text import format_text
 
 UNUSED_DAYS = 30
@@ -62,41 +54,43 @@ ROOMS_PER_TRANSACTION = 500
 ROWS_PER_TRANSACTION = 20_000
 """Games and changes that are deleted in one transaction, unless one room alone has more."""
 
-RULEBOOKS_PER_TRANSACTION = 100
-
-_CONCURRENT_MATCHES = 1_000
-"""Matches that may be inserted while one transaction is open: their ids need not be committed in order."""
+_RULEBOOKS_PER_TRANSACTION = 100
 
 _MAX_PROBLEMS = 100
 """Problems of a file itself that are listed."""
 
 _USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
-_RULEBOOK_ID = re.compile(r'"book": ([0-9]{1,18})')
-_MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
-    or_(*(matches.c.games.like(f'%"book": {digit}%') for digit in range(1, 10)))
-)
-"""The games of the matches that name a custom rule file, as JSON."""
-
-_CLASSES_WITH_RULEBOOKS = select(classrooms.c.settings).where(
-    or_(*(classrooms.c.settings.like(f'%"book": {digit}%') for digit in range(1, 10)))
-)
-"""The settings of the classes that name a custom rule file, as JSON."""
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def check_database(location: Location, progress: Progress | None = None) -> DatabaseSummary:
-    """Check a database without changing it; one that cannot be opened at all is a StoreError."""
+class DatabaseReport(NamedTuple):
+    """How much a database holds, and everything that is damaged in it."""
+
+    contents: DatabaseCounts
+    problems: tuple[str, ...] = ()
+
+
+def check_database(
+    location: Location, progress: Callable[[int, int], object] | None = None
+) -> DatabaseReport:
+    """Read everything in a database without changing it; one that cannot be opened at all is a StoreError.
+
+    `progress` is called with how many games were read, and of how many.
+    """
     with use_once(location) as engine, begin_snapshot(engine) as connection:
-        version = require_version(connection, location)
-        problems = tuple(_check_file(connection)) if location.file is not None else ()
-        report = (
-            _read_everything(connection, progress)
-            if version == NEWEST
-            else _read_copy(location, progress)
-        )
-        return report._replace(version=version, problems=(*problems, *report.problems))
+        require_newest_version(connection, location)
+        contents = count_contents(connection)
+        problems = [*_check_file(connection)] if location.file is not None else []
+        problems += _find_damage(connection, rulebooks, load_rulebook)
+        problems += _check_games(connection, contents.games, progress)
+        problems += _find_damage(connection, matches, load_match)
+        problems += _find_damage(connection, rooms, load_room)
+        problems += _find_damage(connection, classrooms, load_classroom)
+        problems += _check_puzzles(connection)
+        # A match or a room with a damaged game is no problem of its own.
+        return DatabaseReport(contents, tuple(dict.fromkeys(problems)))
 
 
 def _check_file(connection: Connection) -> Iterator[str]:
@@ -109,45 +103,22 @@ def _check_file(connection: Connection) -> Iterator[str]:
         yield f"row {row} of {format_text(table)} refers to a row of {format_text(parent)} that is missing"
 
 
-def _read_copy(location: Location, progress: Progress | None) -> DatabaseSummary:
-    """Read a database of an earlier version as it will be after its upgrade: upgrade a copy."""
-    with TemporaryDirectory() as folder:
-        copy = Path(folder, "copy.db")
-        copy_database(location, copy)
-        with use_once(locate_file(copy)) as engine, engine.begin() as connection:
-            migrate(connection, NEWEST)
-            return _read_everything(connection, progress)
-
-
-def _read_everything(connection: Connection, progress: Progress | None) -> DatabaseSummary:
-    rows = {table.name: count_rows(connection, table) for table in metadata.sorted_tables}
-    problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
-    problems += _check_games(connection, rows["games"], progress)
-    problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
-    known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
-    damaged_rooms = _find_damage(connection, rooms, load_room)
-    problems += [
-        f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known
-    ]
-    problems += [problem for _, problem in _find_damage(connection, classrooms, load_classroom)]
-    problems += _check_puzzles(connection)
-    return DatabaseSummary("", rows, tuple(problems))
-
-
 def _find_damage(
     connection: Connection, table: Table, load: Callable[[Connection, int], object]
-) -> Iterator[tuple[int, str]]:
-    """Load every row of a table; give the ids of those that are damaged, and what is wrong."""
+) -> Iterator[str]:
+    """Load every row of a table; say what is wrong with those that are damaged."""
     for identity in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
         try:
             load(connection, identity)
         except (RoomNotFoundError, ClassroomNotFoundError):
             pass  # its game or its code was deleted, which is allowed
-        except StoreError as damaged:
-            yield identity, str(damaged)
+        except DamagedError as damaged:
+            yield str(damaged)
 
 
-def _check_games(connection: Connection, total: int, progress: Progress | None) -> Iterator[str]:
+def _check_games(
+    connection: Connection, total: int, progress: Callable[[int, int], object] | None
+) -> Iterator[str]:
     for number, game in enumerate(load_matching_games(connection, GameFilter()), 1):
         if isinstance(game, DamagedEntry):
             yield game.problem
@@ -314,44 +285,20 @@ def _shares_match() -> ColumnElement[bool]:
 # Rule files and size --------------------------------------------------------------------------------------------------
 
 
-def find_unused_rulebooks(connection: Connection) -> tuple[list[int], int]:
-    """Return the rule files that no game and no match uses, and the newest match at this time."""
-    ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
-    newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
-    if ids:
-        ids -= _find_named(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
-    return sorted(ids), newest
-
-
-def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:
-    """Delete those of some rule files that are still unused; return how many.
+def delete_unused_rulebooks(connection: Connection) -> int:
+    """Delete some of the rule files that no game uses; return how many.
 
     A transaction that starts a game holds a lock on its rule file (see `rows.store_rulebook`). A locked one is left
-    alone, and games that were started since the files were found are visible here.
+    alone, and games that were started before are visible to a new statement.
     """
-    found = _lock(connection, select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)))
-    unused = set(
-        connection.execute(
-            select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
-        ).scalars()
-    )
-    recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
-    unused -= _find_named(connection.execute(recent).scalars())
-    unused -= _find_named(connection.execute(_CLASSES_WITH_RULEBOOKS).scalars())
-    connection.execute(delete(rulebooks).where(rulebooks.c.id.in_(unused)))
-    return len(unused)
-
-
-def _find_named(texts: Iterable[str]) -> set[int]:
-    """Return the rule files that matches or classes name, also for games that have not begun, and in damaged ones."""
-    return {int(number) for text in texts for number in _RULEBOOK_ID.findall(text)}
+    unused = select(rulebooks.c.id).where(~_USED_BY_GAME)
+    found = _lock(connection, unused.limit(_RULEBOOKS_PER_TRANSACTION))
+    deleted = delete(rulebooks).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
+    return connection.execute(deleted).rowcount
 
 
 def measure_size(store: Store) -> int:
-    """Return how many bytes a database takes on the disk.
-
-    The free pages of a file are not counted, since new games are written there first; the log beside it (`-wal`) is.
-    """
+    """Return how many bytes a database takes; free pages of a file are not counted, as new games go there first."""
     with store.read() as connection:
         if connection.dialect.name == "postgresql":
             return int(
@@ -363,7 +310,4 @@ def measure_size(store: Store) -> int:
             int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
             for name in ("page_count", "freelist_count", "page_size")
         )
-    waiting = 0
-    with suppress(OSError):
-        waiting = os.path.getsize(f"{store.location.file}-wal")
-    return (pages - free) * size + waiting
+        return (pages - free) * size

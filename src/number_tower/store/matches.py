@@ -9,17 +9,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
-from number_tower import catalogue
-from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.match import Match, MatchError, Series
+from number_tower.match import Match, Series
 from number_tower.record import RecordError
-from number_tower.rules import Rules
-from number_tower.store import GameNotFoundError, StoreError, rows
+from number_tower.store import DamagedError, GameNotFoundError, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import count_rows, detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage
 from number_tower.store.games import (
     DamagedEntry,
-    check_columns,
     find_game_id,
     load_game,
     load_games,
@@ -27,20 +23,7 @@ from number_tower.store.games import (
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches
-from number_tower.table import Table, TableError, check_player_names
-
-_KEYS = {
-    "key",
-    "games",
-    "best_of",
-    "first",
-    "hidden",
-    "names",
-    "players",
-    "seed",
-    "started",
-    "number",
-}
+from number_tower.table import Table, check_player_names
 
 
 @dataclass(frozen=True)
@@ -73,20 +56,15 @@ def get_match(store: Store, identity: int) -> StoredMatch:
 
 def load_match(connection: Connection, identity: int) -> StoredMatch:
     """Return a match by its id, with the players and names of its last game."""
-    with detect_damage(f"match m{identity}"):
-        row = _fetch_row(connection, identity)
-        check_columns(row, matches)
-        score = load_match_score(connection, row)
-        current = _find_game(connection, MatchSlot(identity, score.number))
-        last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
-        stored = _read_match(connection, row)
-        series, seats = replace(stored.series, match=score), stored.seats
-        if last is not None:
-            series, seats = (
-                replace(series, names=last.table.names),
-                Seats(last.seats.players, seats.seed),
-            )
-        return replace(stored, series=series, seats=seats, current=current)
+    row = _fetch_row(connection, identity)
+    stored, score = _read_match(row), load_match_score(connection, row)
+    current = _find_game(connection, MatchSlot(identity, score.number))
+    last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
+    series, seats = replace(stored.series, match=score), stored.seats
+    if last is not None:
+        series = replace(series, names=last.table.names)
+        seats = seats._replace(players=last.seats.players)
+    return replace(stored, series=series, seats=seats, current=current)
 
 
 def find_game(store: Store, slot: MatchSlot) -> StoredGame | None:
@@ -152,36 +130,52 @@ def list_matches(
 def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
     try:
         return load_match(connection, identity)
-    except StoreError as damaged:
+    except DamagedError as damaged:
         return DamagedEntry(identity, str(damaged))
 
 
-# Exported lines -------------------------------------------------------------------------------------------------------
+# Documents -----------------------------------------------------------------------------------------------------------
 
 
-def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object]:
-    """Return what a line with a game of a match says of the match."""
-    match = _read_match(connection, _fetch_row(connection, slot.match))
-    series = match.series
+def _serialize(match: StoredMatch) -> dict[str, object]:
+    series, seats = match.series, match.seats
     return {
-        "key": match.key,
-        "games": [
-            {
-                "name": entry.book.name,
-                "rules": entry.rules.written(),
-                "rulebook": rows.serialize_rulebook(entry.book),
-            }
-            for entry in series.games
-        ],
+        "games": [rows.serialize_choice(choice) for choice in series.games],
         "best_of": series.match.best_of,
         "first": series.match.first + 1,
         "hidden": series.hidden,
         "names": series.names,
-        "players": match.seats.players,
-        "seed": match.seats.seed,
-        "started": match.started,
-        "number": slot.number,
+        "players": seats.players,
+        "seed": seats.seed,
     }
+
+
+def _build_match(
+    identity: int | None, key: str, started: str, document: Mapping[str, Any]
+) -> StoredMatch:
+    """Return a match as it was before its first game."""
+    names, seats = document["names"], rows.parse_seats(document["players"], document["seed"])
+    series = Series(
+        tuple(map(rows.parse_choice, document["games"])),
+        Match(document["best_of"], document["first"] - 1),
+        None if names is None else check_player_names(names),
+        hidden=document["hidden"],
+    )
+    _ = series.entry  # something has to be played in it
+    return StoredMatch(identity, key, series, seats, started)
+
+
+def _read_match(row: Mapping[Any, Any]) -> StoredMatch:
+    with detect_damage(f"match m{row['id']}"):
+        document = json.loads(row["document"])
+        return _build_match(row["id"], row["key"], row["started"], document)
+
+
+def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object]:
+    """Return what a line with a game of a match says of the match."""
+    match = _read_match(_fetch_row(connection, slot.match))
+    document = {"key": match.key, **_serialize(match)}
+    return {**document, "started": match.started, "number": slot.number}
 
 
 class ImportedMatch(NamedTuple):
@@ -192,72 +186,29 @@ class ImportedMatch(NamedTuple):
 
     def claim_slot(self, connection: Connection) -> MatchSlot | None:
         """Find the place of the game, storing the match if it is new; None if another match has its key here."""
-        found = (
-            connection.execute(select(matches).where(matches.c.key == self.match.key))
-            .mappings()
-            .one_or_none()
-        )
-        if found is not None:
-            here = _read_match(connection, found)
+        same = select(matches).where(matches.c.key == self.match.key)
+        row = connection.execute(same).mappings().one_or_none()
+        if row is not None:
+            here = _read_match(row)
             if (here.series, here.started) != (self.match.series, self.match.started):
                 return None
         return claim_slot(connection, self.match)._replace(number=self.number)
 
 
-def parse_match(given: object, table: Table) -> ImportedMatch:
+def parse_match(given: Mapping[str, Any], table: Table) -> ImportedMatch:
     """Read what a line says of the match that its game is part of."""
-    if not isinstance(given, dict) or given.keys() != _KEYS:
-        raise RecordError("match", f"expected {', '.join(sorted(_KEYS))}")
-    if (
-        type(given["hidden"]) is not bool
-        or not rows.is_timestamp(given["started"])
-        or type(given["first"]) is not int
-    ):
-        raise RecordError(
-            "match", "expected hidden as true or false, started as a time, and first as 1 or 2"
-        )
-    try:
-        names = None if given["names"] is None else check_player_names(given["names"])
-        match = Match(given["best_of"], given["first"] - 1)
-    except (TableError, MatchError) as wrong:
-        raise RecordError("match", str(wrong)) from None
-    number = given["number"]
-    if type(number) is not int or not 1 <= number <= match.best_of:
-        raise RecordError("match.number", f"expected a whole number from 1 to {match.best_of}")
-    if not isinstance(given["games"], list) or not given["games"]:
-        raise RecordError("match.games", "expected a list of games")
-    series = Series(tuple(map(_parse_entry, given["games"])), match, names, hidden=given["hidden"])
-    entry = series.games[(number - 1) % len(series.games)]
-    expected = (entry.rules, (match.first + number - 1) % 2, series.hidden)
+    with rows.expect("match", "a match as tower export writes it"):
+        match = _build_match(None, rows.parse_key(given["key"]), given["started"], given)
+        number, series = given["number"], match.series
+        if type(given["hidden"]) is not bool or not rows.is_timestamp(match.started):
+            raise ValueError
+        if type(number) is not int or not 1 <= number <= series.match.best_of:
+            raise ValueError
+        rules = series.games[(number - 1) % len(series.games)].rules
+    expected = (rules, (series.match.first + number - 1) % 2, series.hidden)
     if (table.game.rules, table.game.first, table.hidden) != expected:
         raise RecordError("match", f"this is not its game {number}")
-    seats = rows.parse_seats(given["players"], given["seed"])
-    return ImportedMatch(
-        StoredMatch(None, rows.parse_key(given["key"]), series, seats, given["started"]), number
-    )
-
-
-def _parse_entry(given: object) -> GameChoice:
-    if (
-        not isinstance(given, dict)
-        or given.keys() != {"name", "rules", "rulebook"}
-        or type(given["rules"]) is not dict
-    ):
-        raise RecordError("match.games", "expected name, rules and rulebook of each")
-    if not isinstance(given["name"], str):
-        raise RecordError("match.games", "expected games by name")
-    book = rows.parse_rulebook(given["rulebook"])
-    try:
-        return _make_entry(given, book)
-    except ValueError as wrong:
-        raise RecordError("match.games", str(wrong)) from None
-
-
-def _make_entry(entry: Mapping[str, Any], book: Rulebook | None) -> GameChoice:
-    rules = Rules.read(entry["rules"])
-    if not entry["name"].isprintable():
-        raise ValueError("expected games by name")
-    return GameChoice(book or catalogue.find_rulebook(entry["name"], rules), rules)
+    return ImportedMatch(match, number)
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -272,51 +223,14 @@ def _fetch_row(connection: Connection, identity: int, *, lock: bool = False) -> 
 
 
 def _insert_match(connection: Connection, match: StoredMatch) -> int:
-    series, at = match.series, match.started or rows.format_now()
+    at = match.started or rows.format_now()
     row = {
         "key": match.key,
-        "games": json.dumps([store_choice(connection, choice) for choice in series.games]),
-        "best_of": series.match.best_of,
-        "first": series.match.first + 1,
-        "hidden": series.hidden,
-        **rows.make_player_columns(series.names, match.seats),
+        "document": json.dumps(_serialize(match)),
         "started": at,
         "changed": at,
         "finished": False,
     }
-    identity: int = connection.execute(
-        insert(matches).values(row).returning(matches.c.id)
-    ).scalar_one()
+    added = insert(matches).values(row).returning(matches.c.id)
+    identity: int = connection.execute(added).scalar_one()
     return identity
-
-
-def store_choice(connection: Connection, choice: GameChoice) -> dict[str, object]:
-    """Return which game was chosen, to be stored as JSON; its rule file is stored if it has one."""
-    book = choice.book
-    return {
-        "name": book.name,
-        "rules": choice.rules.written(),
-        "book": rows.store_rulebook(connection, book),
-    }
-
-
-def load_choice(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
-    """Return which game was chosen, as `store_choice` wrote it."""
-    return _make_entry(entry, rows.load_rulebook(connection, entry["book"]))
-
-
-def _read_match(connection: Connection, row: Mapping[Any, Any]) -> StoredMatch:
-    """Return a match as it was before its first game."""
-    with report_damage(
-        f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError
-    ):
-        entries = tuple(load_choice(connection, entry) for entry in json.loads(row["games"]))
-        if not entries:
-            raise ValueError("nothing is played in it")
-        names = (
-            None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
-        )
-        series = Series(
-            entries, Match(row["best_of"], row["first"] - 1), names, hidden=row["hidden"]
-        )
-        return StoredMatch(row["id"], row["key"], series, rows.read_seats(row), row["started"])

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from secrets import token_hex
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower.coach.puzzles import GRADES
-from number_tower.record import RecordError
-from number_tower.store.rows import format_now, is_timestamp, parse_key
+from number_tower.store.rows import expect, format_now, is_timestamp, parse_key
 from number_tower.store.schema import puzzles
-from number_tower.table import TableError, check_player_name
-from number_tower.text import format_value
+from number_tower.table import check_player_name
 
 PuzzleResult = Literal["right", "wrong", "skipped"]
-
-_MAX_LENGTH = {"game": 1000, "position": 16 * 1024 * 1024}
 
 
 class PuzzleAttempt(NamedTuple):
@@ -63,38 +59,17 @@ def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt]:
         yield PuzzleAttempt(*row)
 
 
-def parse_attempt(given: object) -> PuzzleAttempt:
+def parse_attempt(given: Any) -> PuzzleAttempt:
     """Read an attempt from a line, where it stands as a mapping of its fields."""
-    if not isinstance(given, dict) or given.keys() != {*PuzzleAttempt._fields}:
-        raise RecordError("puzzle", f"expected {', '.join(PuzzleAttempt._fields)}")
-    for key, most in _MAX_LENGTH.items():
-        text = given[key]
-        if (
-            not isinstance(text, str)
-            or not 0 < len(text) <= most
-            or text != text.strip()
-            or not text.isprintable()
-        ):
-            problem = f"expected text of at most {most:,} characters; got {format_value(text)}"
-            raise RecordError(f"puzzle.{key}", problem)
-    if type(given["grade"]) is not int or given["grade"] not in GRADES:
-        raise RecordError(
-            "puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}"
-        )
-    if given["result"] not in get_args(PuzzleResult):
-        expected = ", ".join(get_args(PuzzleResult))
-        raise RecordError(
-            "puzzle.result", f"expected {expected}; got {format_value(given['result'])}"
-        )
-    if not is_timestamp(given["at"]):
-        raise RecordError(
-            "puzzle.at", f"expected when it was answered; got {format_value(given['at'])}"
-        )
-    try:
-        same_name = given["name"] is None or check_player_name(given["name"]) == given["name"]
-    except TableError as wrong:
-        raise RecordError("puzzle.name", str(wrong)) from None
-    if not same_name:
-        raise RecordError("puzzle.name", "expected a name without spaces around it")
-    parse_key(given["key"])
-    return PuzzleAttempt(**cast("dict[str, Any]", given))
+    with expect("puzzle", f"{', '.join(PuzzleAttempt._fields)} of an answer"):
+        attempt = PuzzleAttempt(**given)
+        parse_key(attempt.key)
+        texts = (attempt.game, attempt.position)
+        is_right = all(text and text.isprintable() and text == text.strip() for text in texts)
+        is_right &= type(attempt.grade) is int and attempt.grade in GRADES
+        is_right &= attempt.result in get_args(PuzzleResult) and is_timestamp(attempt.at)
+        if attempt.name is not None:
+            is_right &= check_player_name(attempt.name) == attempt.name
+        if not is_right:
+            raise ValueError
+        return attempt

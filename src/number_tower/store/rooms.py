@@ -21,7 +21,6 @@ from number_tower.room import HintTaken, Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import (
-    check_columns,
     insert_changes,
     insert_game,
     load_game,
@@ -434,7 +433,6 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
 
 
 def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
-    check_columns(row, rooms)
     columns = rounds.c.number, games.c.id, games.c.winner, games.c.changed
     played = select(*columns).join(games, games.c.id == rounds.c.game)
     ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(

@@ -1,45 +1,38 @@
-"""Games and rule files as rows of the database, and the parts of a line that is exported to another one.
-
-Nothing that is read is trusted: it is checked as far as that is possible.
-"""
+"""Games and rule files as rows of the database, and as parts of documents that are stored or exported."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any, NamedTuple, cast, get_args
-from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
-from number_tower.catalogue import Rulebook
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
-from number_tower.store import StoreError
-from number_tower.store.engine import report_damage
+from number_tower.store import DamagedError
+from number_tower.store.engine import detect_damage
 from number_tower.store.schema import rulebooks
-from number_tower.table import Change, Declaration, Table, replay_moves
+from number_tower.table import Change, Declaration, Table, TableError, replay_moves
 from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
 
 MAX_TEXT = 1000
 """Characters of a command or path that are stored."""
 
-WRONG_COLUMN = "one of its columns has a wrong value"
-
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _KEY = re.compile(r"[0-9a-f]{32}")
-
-_shared: WeakValueDictionary[str, Rulebook] = WeakValueDictionary()
 
 
 class Seats(NamedTuple):
@@ -156,6 +149,8 @@ def sanitize_text(text: str) -> str:
 def make_row(table: Table, seats: Seats) -> dict[str, Any]:
     """Return the columns of a game that do not depend on its moves."""
     first, second = table.names or get_voice(table.book).players
+    name_1, name_2 = table.names or (None, None)
+    seat_1, seat_2 = (player and sanitize_text(player) for player in seats.players)
     return {
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
@@ -163,16 +158,12 @@ def make_row(table: Table, seats: Seats) -> dict[str, Any]:
         "hidden": table.hidden,
         "player_1": first.casefold(),
         "player_2": second.casefold(),
-        **make_player_columns(table.names, seats),
+        "name_1": name_1,
+        "name_2": name_2,
+        "seat_1": seat_1,
+        "seat_2": seat_2,
+        "seed": None if seats.seed is None else str(seats.seed),
     }
-
-
-def make_player_columns(names: tuple[str, str] | None, seats: Seats) -> dict[str, Any]:
-    """Return the columns of the players' names, specifications and seed."""
-    first, second = (None if player is None else sanitize_text(player) for player in seats.players)
-    name_1, name_2 = names or (None, None)
-    seed = None if seats.seed is None else str(seats.seed)
-    return {"name_1": name_1, "name_2": name_2, "seat_1": first, "seat_2": second, "seed": seed}
 
 
 def make_state_columns(table: Table) -> dict[str, Any]:
@@ -193,39 +184,28 @@ def _make_result_columns(table: Table) -> dict[str, Any]:
     }
 
 
-def read_seats(row: Mapping[Any, Any]) -> Seats:
-    """Return the players' specifications and seed from their columns."""
-    return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
-
-
 def read_game(
     row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
-    """Make a game of its row and its changes with their times; a ValueError or TypeError says what is damaged."""
-    try:
-        log = tuple(Change.read(text) for text, _ in changes)
-        times = (row["started"], *(at for _, at in changes))
-        rules = Rules.read(json.loads(row["rules"]))
-        table = Table(
-            Game(rules, row["first"] - 1, replay_moves(log)),
-            names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
-            hidden=row["hidden"],
-            book=book or catalogue.find_rulebook(row["rulebook"], rules),
-        )
-        seats = read_seats(row)
-        if log and log[-1].kind in get_args(Declaration):
-            table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
-        table = replace(table, log=log, automatic=seats.automatic)
-        if any(row[column] != value for column, value in _make_result_columns(table).items()):
-            raise ValueError("its changes do not lead to its moves and result")
-        if not table.rulebook.isprintable() or not all(
-            isinstance(seat, str | None) for seat in seats.players
-        ):
-            raise ValueError("expected a game and players by name")
-        if not all(map(is_timestamp, (row["changed"], *times))):
-            raise ValueError("one of its times is none")
-    except (TypeError, AttributeError, RecursionError):
-        raise ValueError(WRONG_COLUMN) from None
+    """Make a game of its row and its changes with their times; any error of Python means that it is damaged."""
+    log = tuple(Change.read(text) for text, _ in changes)
+    times = (row["started"], *(at for _, at in changes))
+    rules = Rules.read(json.loads(row["rules"]))
+    seed = None if row["seed"] is None else int(row["seed"])
+    seats = Seats((row["seat_1"], row["seat_2"]), seed)
+    table = Table(
+        Game(rules, row["first"] - 1, replay_moves(log)),
+        names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
+        hidden=row["hidden"],
+        book=book or catalogue.find_rulebook(row["rulebook"], rules),
+    )
+    if log and log[-1].kind in get_args(Declaration):
+        table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
+    table = replace(table, log=log, automatic=seats.automatic)
+    if any(row[column] != value for column, value in _make_result_columns(table).items()):
+        raise TableError("its changes do not lead to its moves and result")
+    if not all(map(is_timestamp, (row["changed"], *times))):
+        raise TableError("one of its times is none")
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
@@ -243,14 +223,6 @@ def compute_digest(book: Rulebook) -> str:
     return sha256(
         f"{book.name}\n{sanitize_text(book.source)}\n".encode() + book.content
     ).hexdigest()
-
-
-def share_rulebook(book: Rulebook) -> Rulebook:
-    """Return the rulebook in memory that was made of the same rule file, or this one if it is the first.
-
-    A parsed file takes three times its size, and many rooms may be played by the same one.
-    """
-    return _shared.setdefault(compute_digest(book), book) if is_custom(book) else book
 
 
 def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
@@ -279,20 +251,48 @@ def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | No
     """Return a rule file by its id; None for a game of the catalogue."""
     if identity is None:
         return None
-    same = rulebooks.c.id == identity
-    shared = _shared.get(connection.execute(select(rulebooks.c.digest).where(same)).scalar() or "")
-    if shared is not None:
-        return shared
-    row = connection.execute(select(rulebooks).where(same)).one_or_none()
+    row = connection.execute(select(rulebooks).where(rulebooks.c.id == identity)).one_or_none()
     if row is None:
-        raise StoreError(f"rule file {identity} is missing from the database")
-    with report_damage(
-        f"rule file {identity}", catalogue.CatalogueError, AttributeError, TypeError
-    ):
-        return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
+        raise DamagedError(f"rule file {identity} is missing from the database")
+    with detect_damage(f"rule file {identity}"):
+        return _parse_rulebook(row.content, row.name, row.source)
 
 
-# Parts of an exported line --------------------------------------------------------------------------------------------
+@lru_cache(maxsize=20)
+def _parse_rulebook(content: str, name: str, source: str) -> Rulebook:
+    """Parse a rule file once for all the games that are played by it: it takes three times its size."""
+    return catalogue.parse_rulebook(content.encode(), name, source)
+
+
+# Documents ------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def expect(key: str, expected: str) -> Iterator[None]:
+    """Turn what building a value of a document raises into a RecordError; `expected` says what would be right."""
+    try:
+        yield
+    except RecordError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise RecordError(key, f"expected {expected}") from None
+
+
+def serialize_choice(choice: GameChoice) -> dict[str, object]:
+    """Return which game was chosen, with its rule file if it has one."""
+    return {
+        "name": choice.book.name,
+        "rules": choice.rules.written(),
+        "rulebook": serialize_rulebook(choice.book),
+    }
+
+
+def parse_choice(given: Mapping[str, Any]) -> GameChoice:
+    """Return which game was chosen, as `serialize_choice` wrote it."""
+    rules, book = Rules.read(given["rules"]), parse_rulebook(given["rulebook"])
+    if not given["name"].isprintable():
+        raise ValueError("expected games by name")
+    return GameChoice(book or catalogue.find_rulebook(given["name"], rules), rules)
 
 
 def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
@@ -306,18 +306,15 @@ def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
     }
 
 
-def parse_rulebook(given: object) -> Rulebook | None:
-    """Return the rule file of a line, if it has one."""
+def parse_rulebook(given: Any) -> Rulebook | None:
+    """Return the rule file of a document, if it has one."""
     if given is None:
         return None
-    if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
-        raise RecordError("rulebook", "expected name, source and content")
-    if (
-        not all(isinstance(value, str) for value in given.values())
-        or sanitize_text(given["source"]) != given["source"]
-    ):
-        raise RecordError("rulebook", "expected name, source and content as text")
-    return catalogue.parse_rulebook(given["content"].encode(), given["name"], given["source"])
+    with expect("rulebook", "name, source and content of a rule file"):
+        name, source, content = given["name"], given["source"], given["content"]
+        if sanitize_text(source) != source:
+            raise ValueError
+        return _parse_rulebook(content, name, source)
 
 
 def parse_key(given: object) -> str:
@@ -327,19 +324,13 @@ def parse_key(given: object) -> str:
     return given
 
 
-def parse_seats(players: object, seed: object) -> Seats:
+def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
-    if not isinstance(players, list) or len(players) != 2 or not all(map(_is_player, players)):
-        raise RecordError(
-            "players",
-            f"expected two, each a level, a program, or null; got {format_value(players)}",
-        )
+    with expect("players", "two, each a level, a program, or null"):
+        first, second = players
+        for player in (first, second):
+            if player is not None and sanitize_text(player or " ") != player:
+                raise ValueError
     if seed is not None and type(seed) is not int:
         raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
-    return Seats((players[0], players[1]), seed)
-
-
-def _is_player(given: object) -> bool:
-    return given is None or (
-        isinstance(given, str) and given != "" and sanitize_text(given) == given
-    )
+    return Seats((first, second), seed)

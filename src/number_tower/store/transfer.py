@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from number_tower.game import Game
-from number_tower.position import MoveError
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
-from number_tower.store import GameNotFoundError, StoreError, matches, rows
+from number_tower.store import DamagedError, GameNotFoundError, matches, rows
 from number_tower.store.database import Store
 from number_tower.store.engine import detect_damage, lock_bulk_writes
 from number_tower.store.games import (
@@ -34,7 +33,7 @@ from number_tower.store.games import (
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import games
-from number_tower.table import Change, Table, TableError, replay_moves
+from number_tower.table import Change, Table
 
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
 
@@ -77,19 +76,16 @@ def export_games(
             yield game
             continue
         try:
-            with detect_damage(f"match m{game.slot and game.slot.match}"):
-                yield ExportedLine(format_line(connection, game))
-        except StoreError as damaged:
+            yield ExportedLine(format_line(connection, game))
+        except DamagedError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
     if wanted == GameFilter():
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
-                    puzzle = json.format_document(
-                        {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
-                    )
-                    yield ExportedLine(puzzle, is_game=False)
-            except StoreError as damaged:
+                    document = {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
+                    yield ExportedLine(json.format_document(document), is_game=False)
+            except DamagedError as damaged:
                 yield DamagedEntry(number, str(damaged))
 
 
@@ -158,20 +154,16 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
         key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
         return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
-    if not isinstance(kept, dict) or kept.keys() - {_MARK} != _KEYS:
-        raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
-    if kept.get(_MARK, True) is not True:
-        raise RecordError(f"kept.{_MARK}", "expected true, or no such key")
-    book = rows.parse_rulebook(kept["rulebook"])
-    table = json.read_document(content, book)
-    if (book is not None and table.book is not book) or table.book.find_options(
-        table.game.rules
-    ) is None:
-        raise RecordError("kept.rulebook", "expected the rule file of this game")
-    game = _parse_game(table, kept)
-    return ImportedGame(
-        game, None if kept["match"] is None else matches.parse_match(kept["match"], game.table)
-    )
+    with rows.expect("kept", f"{', '.join(sorted(_KEYS))} as tower export writes them"):
+        if kept.keys() - {_MARK} != _KEYS or kept.get(_MARK, True) is not True:
+            raise ValueError
+        book = rows.parse_rulebook(kept["rulebook"])
+        table = json.read_document(content, book)
+        is_other = book is not None and table.book is not book
+        if is_other or table.book.find_options(table.game.rules) is None:
+            raise RecordError("kept.rulebook", "expected the rule file of this game")
+        game, match = _parse_game(table, kept), kept["match"]
+        return ImportedGame(game, match and matches.parse_match(match, game.table))
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
@@ -218,51 +210,25 @@ def _make_key(text: str, seen: Counter[str]) -> str:
 
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
-    log = _parse_log(table, kept["log"])
-    times = kept["times"]
-    if (
-        not isinstance(times, list)
-        or len(times) != len(log) + 1
-        or not all(map(rows.is_timestamp, times))
-    ):
-        raise RecordError(
-            "kept.times", "expected when the game began, and when each change was made"
-        )
-    seats = rows.parse_seats(kept["players"], kept["seed"])
+    _check_log(table, log := tuple(map(Change.read, kept["log"])))
+    times = tuple(kept["times"])
+    if len(times) != len(log) + 1 or not all(map(rows.is_timestamp, times)):
+        problem = "expected when the game began, and when each change was made"
+        raise RecordError("kept.times", problem)
+    key, seats = rows.parse_key(kept["key"]), rows.parse_seats(kept["players"], kept["seed"])
     table = replace(table, log=log, automatic=seats.automatic)
-    return StoredGame(
-        0, rows.parse_key(kept["key"]), table, seats, tuple(times), with_values=_MARK in kept
-    )
+    return StoredGame(0, key, table, seats, times, with_values=_MARK in kept)
 
 
-def _parse_log(table: Table, given: object) -> tuple[Change, ...]:
-    """Read a log, and check it by making all its changes again."""
-    if not isinstance(given, list) or not all(isinstance(entry, str) for entry in given):
-        raise RecordError("kept.log", "expected a list of changes")
-    log = tuple(map(Change.read, given))
+def _check_log(table: Table, log: tuple[Change, ...]) -> None:
+    """Make all changes of a log again, also those that were taken back."""
     again = Table(Game(table.game.rules, table.game.first))
-    try:
-        for change in log:
-            again = _apply_change(again, change)
-    except (MoveError, TableError) as wrong:
-        raise RecordError("kept.log", str(wrong)) from None
+    for change in log:
+        if change.kind == "place":
+            again = again.play(change.number)
+        elif change.kind == "undo" and again.declared is None:
+            again = replace(again, game=again.game.undo(change.number))
+        elif change.kind != "undo":
+            again = again.declare(change.kind, change.number)
     if (again.game.moves, again.declared) != (table.game.moves, table.declared):
         raise RecordError("kept.log", "the changes do not lead to the moves and the result")
-    return log
-
-
-def _apply_change(table: Table, change: Change) -> Table:
-    match change.kind:
-        case "place":
-            return table.play(change.number)
-        case "undo":
-            moves = replay_moves((*table.log, change))
-            if table.declared is not None:
-                raise TableError("nothing can be undone after the end of the game")
-            return replace(
-                table,
-                game=Game(table.game.rules, table.game.first, moves),
-                log=(*table.log, change),
-            )
-        case declaration:
-            return table.declare(declaration, change.number)

@@ -1,38 +1,28 @@
-"""Versions of a database: create its tables, check their version, and upgrade them by Alembic's migrations."""
+"""Versions of a database: make its tables, refuse what this program cannot read, and run Alembic's migrations."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 from contextlib import closing, suppress
-from logging import NullHandler, getLogger
 from pathlib import Path
-from threading import Lock
-from typing import Literal
 
-from sqlalchemy import Connection, Engine, inspect
+from sqlalchemy import Connection, Engine, insert, inspect, select
 
 from number_tower.store import Location, StoreError
 from number_tower.store.engine import (
-    UPGRADE_LOCK,
     begin_snapshot,
     create_private,
     make_private_folders,
     translate_errors,
 )
-from number_tower.store.schema import NEWEST
+from number_tower.store.schema import FIRST, NEWEST, alembic_version, metadata
 from number_tower.text import format_path, format_text
 
-BackupChoice = Path | Literal[False] | None
-"""Where the backup before an upgrade goes: to this file; beside a database file (None); nowhere (False)."""
+MIGRATIONS = Path(__file__).parent / "migrations"
 
-_ALEMBIC_LOCK = Lock()
-"""Alembic keeps its configuration in global variables."""
-
-_VERSIONS = tuple(f"{number:04}" for number in range(1, int(NEWEST) + 1))
-
-_LOG = getLogger(__name__)
-_LOG.addHandler(NullHandler())  # a command that sets up no log prints none
+_UPGRADE_LOCK = 7_263_514
+"""The advisory lock under which a server's tables are upgraded."""
 
 
 def ensure_newest_version(engine: Engine, location: Location) -> None:
@@ -41,25 +31,21 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
         if location.file is not None:
             _create_file(engine, location.file)
         with begin_snapshot(engine) as connection:
-            version = check_version(read_version(connection), location)
-    if version != NEWEST and location.file is None:
-        problem = (
-            "has no tables for games yet"
-            if version is None
-            else f"has an older version ({version})"
-        )
-        raise StoreError(f"the database {location.name} {problem}; to upgrade it: tower db upgrade")
+            version = read_version(connection, location)
     if version != NEWEST:
+        if location.file is None:
+            problem = "no tables for games yet" if version is None else f"version {version}"
+            advice = "to upgrade it: tower db upgrade"
+            raise StoreError(f"the database {location.name} has {problem}; {advice}")
         upgrade(engine, location)
     if location.file is not None:
         with (
             translate_errors(location.name),
             closing(engine.raw_connection()) as raw,
-            suppress(sqlite3.Error),
+            suppress(sqlite3.Error),  # a file that is read-only stays as it is
         ):
-            raw.cursor().execute(
-                "PRAGMA journal_mode = WAL"
-            )  # readers and a writer do not wait for each other
+            # Readers and a writer do not wait for each other.
+            raw.cursor().execute("PRAGMA journal_mode = WAL")
 
 
 def _create_file(engine: Engine, file: str) -> None:
@@ -75,81 +61,58 @@ def _create_file(engine: Engine, file: str) -> None:
         create_private(file)
 
 
-def upgrade(
-    engine: Engine, location: Location, backup: BackupChoice = None
-) -> tuple[str | None, str]:
-    """Bring a database to the newest version, once even if several try; return its version before and after."""
+def upgrade(engine: Engine, location: Location) -> str | None:
+    """Bring a database to the newest version, once even if several try; return the version that it had."""
     with translate_errors(location.name, OSError):
         if location.file is not None:
             _create_file(engine, location.file)
-    with translate_errors(location.name), engine.begin() as connection:
-        if location.file is None:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
-        version = check_version(read_version(connection), location)
-        if version is None:
-            migrate(connection, NEWEST)
-        elif version != NEWEST:
-            _migrate_with_backup(connection, location, version, backup)
-    return version, NEWEST
+        with engine.begin() as connection:
+            if location.file is None:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE_LOCK})")
+            version = read_version(connection, location)
+            if version is None:
+                metadata.create_all(connection)
+                connection.execute(insert(alembic_version).values(version_num=NEWEST))
+            elif version != NEWEST:
+                _migrate(connection)
+    return version
 
 
-def _migrate_with_backup(
-    connection: Connection, location: Location, version: str, backup: BackupChoice
-) -> None:
-    """Make a backup, then migrate; if that fails, nothing was changed, and the backup is removed again."""
-    from number_tower.store.backup import back_up_before_upgrade  # noqa: PLC0415 - only when a database is upgraded
-
-    made = back_up_before_upgrade(connection, location, version, backup)
-    try:
-        migrate(connection, NEWEST)
-    except BaseException:
-        if made is not None:
-            made.unlink(missing_ok=True)
-        raise
-    if made is not None:
-        _LOG.info(
-            "the database %s was upgraded to version %s; backup: %s",
-            location.name,
-            NEWEST,
-            format_path(made),
-        )
-
-
-def migrate(connection: Connection, version: str) -> None:
-    """Run the migrations up to a version, in the transaction of the connection."""
+def _migrate(connection: Connection) -> None:
+    """Run the migrations up to the newest version, in the transaction of the connection."""
     from alembic import command, config  # noqa: PLC0415 - only when a database is upgraded
 
     settings = config.Config()
-    folder = os.path.join(os.path.dirname(__file__), "migrations")
-    settings.set_main_option("script_location", folder.replace("%", "%%"))
+    settings.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     settings.attributes["connection"] = connection
-    with _ALEMBIC_LOCK:
-        command.upgrade(settings, version)
+    command.upgrade(settings, "head")
 
 
-def read_version(connection: Connection) -> str | None:
-    """Return the version of a database; None if it has no tables yet, "" if it is not ours."""
+def read_version(connection: Connection, location: Location) -> str | None:
+    """Return the version of a database, or None if it has no tables yet; refuse one that cannot be read or upgraded."""
     tables = inspect(connection).get_table_names()
+    if not tables:
+        return None
+    refused = f"the database {location.name} cannot be used"
     if not {"alembic_version", "games"} <= set(tables):
-        return "" if tables else None
-    version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return version if isinstance(version, str) else ""
+        raise StoreError(f"{refused}: it is not a database of Number Tower")
+    version = str(connection.execute(select(alembic_version.c.version_num)).scalar())
+    if version > NEWEST:
+        newer = f"it has a newer version ({format_text(version, 40)}) than this Number Tower knows"
+        raise StoreError(f"{refused}: {newer} ({NEWEST}); update Number Tower")
+    if version < FIRST:
+        older = f"it has an older version ({format_text(version, 40)}) than this Number Tower reads"
+        advice = (
+            "export its games with the Number Tower that made it, and import them into a new one"
+        )
+        raise StoreError(f"{refused}: {older}; {advice}")
+    return version
 
 
-def require_version(connection: Connection, location: Location) -> str:
-    """Return the version of a database that holds games, and that this program knows."""
-    version = check_version(read_version(connection), location)
+def require_newest_version(connection: Connection, location: Location) -> None:
+    """Refuse a database that has no tables yet, or those of an earlier version."""
+    version = read_version(connection, location)
     if version is None:
         raise StoreError(f"the database {location.name} has no tables for games yet")
-    return version
-
-
-def check_version(version: str | None, location: Location) -> str | None:
-    """Return a version; refuse one of a database that is not ours, or one that is newer than this program."""
-    unusable = f"the database {location.name} cannot be used"
-    if version == "":
-        raise StoreError(f"{unusable}: it is not a database of Number Tower")
-    if version is not None and version not in _VERSIONS:
-        newer = f"it has a newer version ({format_text(version, 40)}) than this Number Tower knows ({NEWEST})"
-        raise StoreError(f"{unusable}: {newer}; update Number Tower")
-    return version
+    if version != NEWEST:
+        raise StoreError(f"the database {location.name} has version {version}; open it once before")

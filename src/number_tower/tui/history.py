@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import closing
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -197,10 +196,9 @@ class StatsScreen(TowerScreen):
         """Judge games for a while, and return the statistics."""
         deadline = monotonic() + PATIENCE
         try:
-            with closing(statistics.judge_games(store, None)) as progress:
-                for _ in progress:
-                    if monotonic() > deadline or self._stopped.is_set():
-                        break
+            for _ in statistics.judge_games(store):
+                if monotonic() > deadline or self._stopped.is_set():
+                    break
         except StoreError:
             pass  # the accuracies cannot be saved; the results can still be counted
         with store.read() as connection:

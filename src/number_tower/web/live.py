@@ -208,7 +208,7 @@ def _parse_notice(payload: str) -> RoomChange | ClassNotice | None:
 
 
 def _poll_file(store: Store, closed: Event) -> Iterator[RoomChange | None]:
-    """Look at the file a few times a second; that also notices soon if its write-ahead log was deleted."""
+    """Look at the file a few times a second."""
     last = None
     while True:
         version = store.read_version()

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -16,7 +15,7 @@ from sqlalchemy import Connection
 from number_tower.position import MoveError
 from number_tower.presence import RoomPresence, Sighting
 from number_tower.room import Action, Claim, Room, RoomError, TakeHint
-from number_tower.store import StoreError, maintenance, presence, rooms, rows, seats, short_codes
+from number_tower.store import StoreError, maintenance, presence, rooms, seats, short_codes
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import (
     Credentials,
@@ -198,10 +197,12 @@ class Lobby:
         """Open a room within the quota, for a browser if its secret is given; return it and the token of its seats."""
         limits.check_rules(new.table.game.rules)
         limits.check_voice(new.table.book)
-        book = rows.share_rulebook(new.table.book)
-        room = new._replace(table=replace(new.table, book=book)).make_room()
         insert = partial(
-            rooms.insert_room, room=room, book=book, players=new.players, browser=browser
+            rooms.insert_room,
+            room=new.make_room(),
+            book=new.table.book,
+            players=new.players,
+            browser=browser,
         )
         with self.quota.admit(CURRENT_CLIENT.get(), new.cost):
             stored, token = await self._write(insert)
@@ -328,12 +329,7 @@ class Lobby:
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
         await self._write(lambda connection: maintenance.delete_old_classes(connection, cutoffs))
-        unused, newest = await self._read(maintenance.find_unused_rulebooks)
-        for start in range(0, len(unused), maintenance.RULEBOOKS_PER_TRANSACTION):
-            some = unused[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
-            await self._write(
-                partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=newest)
-            )
+        while await self._write(maintenance.delete_unused_rulebooks):
             await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:
