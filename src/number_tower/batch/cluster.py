@@ -56,6 +56,7 @@ class ClusterExecutor(Executor):
         >>> executor = ClusterExecutor(cluster.scheduler_address)
         >>> executor.submit(pow, 2, 10).result(), executor.slots > 0
         (1024, True)
+        >>> executor.check(silent=60.0)  # for loops that wait
         >>> executor.shutdown()  # a `with` statement does that as well
         >>> cluster.close()
     """
@@ -97,7 +98,7 @@ class ClusterExecutor(Executor):
                 self._client.close(CONNECT_SECONDS)
 
     def check(self, silent: float) -> None:
-        """Look whether anybody works, after some seconds without a result, and give up if nobody has for long."""
+        """After some seconds without a result, see whether any worker works; give up if none has for long."""
         if silent < _QUIET_SECONDS:
             return
         self._worked_at = max(self._worked_at, monotonic() - silent)

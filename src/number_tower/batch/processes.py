@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -44,12 +44,6 @@ class WorkerProcess:
         self._context = _RecordingContext()
         self._pool = ProcessPoolExecutor(1)
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether there is a process."""
-        process = self._context.process
-        return process is not None and process.is_alive()
-
     def start(self) -> Future[int]:
         """Start a process; the future has its id as soon as it is ready, or `BrokenProcessPool` if it ends before."""
         self.calls = set()
@@ -58,7 +52,9 @@ class WorkerProcess:
             return self._pool.submit(os.getpid)
 
     def submit(self, fn: Callable[..., Any], *args: Any, **options: Any) -> Future[Any]:
-        """Submit a call; its exception is a `BrokenProcessPool` if the process ends."""
+        """Submit a call; raise `BrokenProcessPool` if there is no process, and set it if the process ends."""
+        if self._context.process is None or not self._context.process.is_alive():
+            raise BrokenProcessPool
         call = self._pool.submit(_run_call, partial(fn, *args, **options))
         self.calls.add(call)
         call.add_done_callback(self.calls.discard)
@@ -93,11 +89,11 @@ class WorkerProcesses(Executor):
             self._workers = [WorkerProcess() for _ in range(self.slots)]
             _start_all(self._workers)
         worker = min(self._workers, key=lambda worker: len(worker.calls))
-        if worker.is_alive:
-            with suppress(BrokenProcessPool):  # it has just ended
-                return worker.submit(fn, *args, **options)
-        _start_all([worker])
-        return worker.submit(fn, *args, **options)
+        try:
+            return worker.submit(fn, *args, **options)
+        except BrokenProcessPool:
+            _start_all([worker])
+            return worker.submit(fn, *args, **options)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - its interface
         """Stop all workers, also in the middle of a call."""
