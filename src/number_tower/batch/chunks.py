@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from platform import node
 from time import monotonic
 from traceback import format_exc
@@ -31,30 +31,6 @@ class ChunkResult(NamedTuple, Generic[ResultT]):
     seconds: float
 
 
-class SharedFunction(Generic[ResultT]):
-    """A function that is pickled once, sent with every chunk, and unpickled once in each worker.
-
-    In this process, it is the function itself, which need not be picklable.
-    """
-
-    def __init__(self, function: Callable[[int], ResultT] | bytes) -> None:
-        self._function = function
-
-    def __reduce__(self) -> tuple[type[SharedFunction[ResultT]], tuple[bytes]]:
-        # It stays pickled until it is used, where an exception can be reported.
-        return SharedFunction, (self._pickled,)
-
-    @cached_property
-    def _pickled(self) -> bytes:
-        return self._function if isinstance(self._function, bytes) else pickle.dumps(self._function)
-
-    def load(self) -> Callable[[int], ResultT]:
-        """Return the function."""
-        if isinstance(self._function, bytes):
-            return _load_function(self._function)
-        return self._function
-
-
 @lru_cache(_CACHED_FUNCTIONS)
 def _load_function(pickled: bytes) -> Callable[[int], Any]:
     function: Callable[[int], Any] = pickle.loads(pickled)  # noqa: S301 - from our parent
@@ -62,9 +38,12 @@ def _load_function(pickled: bytes) -> Callable[[int], Any]:
 
 
 def run_chunk(
-    run: SharedFunction[ResultT], indexes: list[int], seconds: float, version: str
+    run: Callable[[int], ResultT] | bytes, indexes: list[int], seconds: float, version: str
 ) -> ChunkResult[ResultT]:
-    """Run jobs until the time of a chunk is over, or until one fails; refuse a parent of another version."""
+    """Run jobs until the time of a chunk is over, or until one fails; refuse a parent of another version.
+
+    A function comes pickled, so that it is unpickled once, and here, where an exception can be reported.
+    """
     if version != __version__:
         problem = f"the worker on {node()} has Number Tower {__version__}, and this is {version}"
         return ChunkResult([], indexes, WorkerError(f"{problem}; install the same on both"), 0.0)
@@ -72,7 +51,7 @@ def run_chunk(
     error: BatchError | None = None
     started = monotonic()
     try:
-        function = run.load()
+        function = _load_function(run) if isinstance(run, bytes) else run
         for index in indexes:
             results.append(function(index))
             if monotonic() > started + seconds:

@@ -82,8 +82,7 @@ class ClusterExecutor(Executor):
     @property
     def slots(self) -> int:
         """How many calls can run at once; at least one, which may have to wait for a worker."""
-        threads: dict[str, int] = self._ask(self._client.nthreads)
-        return max(sum(threads.values()), 1)
+        return max(self._count_threads(), 1)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         """Submit a call."""
@@ -102,20 +101,21 @@ class ClusterExecutor(Executor):
         if silent < _QUIET_SECONDS:
             return
         self._worked_at = max(self._worked_at, monotonic() - silent)
-        if self._ask(self._client.call_stack):
-            self._worked_at = monotonic()
-        elif monotonic() > self._worked_at + self._max_idle_seconds:
+        threads = self._count_threads()
+        with suppress(OSError):  # of a worker that has just died
+            if self._client.call_stack():
+                self._worked_at = monotonic()
+        if monotonic() > self._worked_at + self._max_idle_seconds:
             waited = format_duration(self._max_idle_seconds)
             raise WorkerError(f"no worker of the cluster has worked for {waited}")
-        elif self._notify is not None and not self._ask(self._client.nthreads):
+        if self._notify is not None and not threads:
             self._notify("the cluster has no workers; waiting for one (Ctrl-C stops)")
             self._notify = None
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
-        """Ask the scheduler."""
+    def _count_threads(self) -> int:
         with suppress(OSError):
             if self._client.status == "running":
-                return question()
+                return sum(self._client.nthreads().values())
         raise WorkerError("the connection to the cluster was lost")
 
 

@@ -11,6 +11,7 @@ An executor may have `slots`, how many calls it runs at once; `chunk_seconds`, h
 from __future__ import annotations
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import (
@@ -21,14 +22,14 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from time import monotonic
 from typing import Generic, NamedTuple
 
 from number_tower import __version__
 from number_tower.batch import WorkerError
-from number_tower.batch.chunks import ChunkResult, ResultT, SharedFunction, run_chunk
+from number_tower.batch.chunks import ChunkResult, ResultT, run_chunk
 from number_tower.batch.journal import EntryT, Journal
 from number_tower.batch.processes import WorkerProcesses
 from number_tower.text import format_text
@@ -116,20 +117,11 @@ def run_chunks(
     `run` and its results must be picklable, unless the executor runs them in this process. `noun` is what a job is
     called in errors; `on_crash` is described at `run_journaled`.
     """
-    batch = _Batch(SharedFunction(run), iter(indexes), executor)
+    batch = _Batch(run, iter(indexes), executor, on_crash, noun)
     try:
         while batch.submit_chunks():
-            for chunk, future in batch.wait_for_chunks():
-                result = batch.take_result(chunk, future)
-                if result is None and chunk.is_alone:
-                    (index,) = chunk.indexes
-                    if on_crash is None:
-                        raise WorkerError(f"{noun} {index} ended its worker twice")
-                    yield [on_crash(index)]
-                if result is not None and result.results:
-                    yield result.results
-                if result is not None and result.error is not None:
-                    raise result.error
+            for future in batch.wait_for_chunks():
+                yield from batch.settle(future)
     finally:
         batch.cancel()
 
@@ -150,9 +142,18 @@ class _Batch(Generic[ResultT]):
     """
 
     def __init__(
-        self, run: SharedFunction[ResultT], queue: Iterator[int], executor: Executor
+        self,
+        run: Callable[[int], ResultT],
+        queue: Iterator[int],
+        executor: Executor,
+        on_crash: Callable[[int], ResultT] | None,
+        noun: str,
     ) -> None:
-        self._run = run
+        self._run: Callable[[int], ResultT] | bytes = run
+        with suppress(pickle.PicklingError, AttributeError, TypeError):  # threads need no pickle
+            self._run = pickle.dumps(run)
+        self._on_crash = on_crash
+        self._noun = noun
         self._queue = queue
         self._executor = executor
         self._returned: deque[int] = deque()
@@ -179,31 +180,34 @@ class _Batch(Generic[ResultT]):
             self._submit(_Chunk(indexes, is_alone=False))
         return bool(self._pending)
 
-    def wait_for_chunks(self) -> list[tuple[_Chunk, Future[ChunkResult[ResultT]]]]:
+    def wait_for_chunks(self) -> set[Future[ChunkResult[ResultT]]]:
         """Wait until a chunk has finished, and return all that have."""
         began = monotonic()
-        while True:
-            finished = wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done
-            if finished:
-                return [(self._pending.pop(future), future) for future in finished]
+        while not (finished := wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done):
             self._check(monotonic() - began)
+        return finished
 
-    def take_result(
-        self, chunk: _Chunk, future: Future[ChunkResult[ResultT]]
-    ) -> ChunkResult[ResultT] | None:
-        """Return the result of a chunk; None if its worker died, and the jobs that were not alone are run again."""
+    def settle(self, future: Future[ChunkResult[ResultT]]) -> Iterator[list[ResultT]]:
+        """Yield the results of a chunk that has finished, then raise its error."""
+        chunk = self._pending.pop(future)
         error = CancelledError() if future.cancelled() else future.exception()
         if error is None:
             result = future.result()
             self._returned += result.rest
             self._adjust_size(result)
-            return result
-        if not _is_death(error):
+            if result.results:
+                yield result.results
+            if result.error is not None:
+                raise result.error
+        elif not _is_death(error):
             raise _explain_failure(error) from error
-        if not chunk.is_alone:
+        elif not chunk.is_alone:
             self._suspects += chunk.indexes
             self._size = 1
-        return None
+        elif self._on_crash is None:
+            raise WorkerError(f"{self._noun} {chunk.indexes[0]} ended its worker twice")
+        else:
+            yield [self._on_crash(chunk.indexes[0])]
 
     def cancel(self) -> None:
         """Drop the chunks that have not begun, and wait for the others where the executor cannot stop them."""
