@@ -53,11 +53,6 @@ def taking(mib: int) -> int:
     return len(bytearray(mib << 20))
 
 
-def pid_after(seconds: float) -> int:
-    time.sleep(seconds)
-    return os.getpid()
-
-
 def released(gate: Path) -> int:
     """Work until a file is there."""
     while not gate.exists():

@@ -161,6 +161,8 @@ async def test_a_question_is_given_up_where_the_system_has_no_room_for_a_process
             with pytest.raises(GaveUpError, match="no process could be started"):
                 await begin(workers, add, 2, 3)
             await workers.warm()
+            await workers.close()
+    async with open_workers() as workers:
         assert await begin(workers, add, 2, 3) == 5
 
 

@@ -53,7 +53,7 @@ class WorkerProcess:
 
     def submit(self, fn: Callable[..., Any], *args: Any, **options: Any) -> Future[Any]:
         """Submit a call; raise `BrokenProcessPool` if there is no process, and set it if the process ends."""
-        if self._context.process is None or not self._context.process.is_alive():
+        if self._find_process() is None:
             raise BrokenProcessPool
         call = self._pool.submit(_run_call, partial(fn, *args, **options))
         self.calls.add(call)
@@ -62,17 +62,23 @@ class WorkerProcess:
 
     def ask_to_stop(self) -> None:
         """Let the process end its call, close its players, and exit."""
-        if self._context.process is not None:
-            self._context.process.terminate()
+        process = self._find_process()
+        if process is not None:
+            process.terminate()
 
     def kill(self, seconds: float = 0.0) -> None:
         """Kill the process, unless it ends within some seconds."""
-        process = self._context.process
+        process = self._find_process()
         if process is not None:
             process.join(seconds)
             process.kill()
             process.join()
         self._pool.shutdown(cancel_futures=True)
+
+    def _find_process(self) -> SpawnProcess | None:
+        """Return the process if it runs."""
+        process = self._context.process
+        return process if process is not None and process.is_alive() else None
 
 
 class WorkerProcesses(Executor):
