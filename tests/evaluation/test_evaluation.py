@@ -8,13 +8,12 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from time import sleep
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from number_tower.batch import BatchError, StoppedError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.coach.puzzles import reduce_position
 from number_tower.evaluation import Evaluation, evaluate, positions, run_tasks
-from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.positions import value_moves, values_differ
 from number_tower.evaluation.questions import truncate_answer
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, read_settings
@@ -38,7 +36,7 @@ from number_tower.prompt import check_answer
 from number_tower.record import from_line
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from support import replies
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until
 from support.command import ROOT
 from support.forking import Forked
 
@@ -51,20 +49,10 @@ SMALL: dict[str, Any] = {
 
 
 PLAYERS = ("random", "support.replies:at_the_second_try", "support.replies:raising")
-HERE = RespondentFactory(
-    dict(zip(PLAYERS[1:], (replies.at_the_second_try, replies.raising), strict=True))
-)
-"""Functions that need no process of their own, though they are called as if they had one."""
-
-
-def made_here(players: Iterable[str]) -> RespondentFactory | None:
-    return HERE if set(players) <= set(PLAYERS) else None
 
 
 def small(*players: str, **settings: Any) -> Suite:
-    return arrange_suite(
-        players or ("random",), **{**SMALL, "make": made_here(players), **settings}
-    )
+    return arrange_suite(players or ("random",), **{**SMALL, **settings})
 
 
 def evaluated(*players: Any, **settings: Any) -> Evaluation:
@@ -73,7 +61,7 @@ def evaluated(*players: Any, **settings: Any) -> Evaluation:
 
 def file_of(suite: Suite, path: Path, *, jobs: int = 1, resume: bool = False) -> bytes:
     """Hold an evaluation that is kept in a file, and return what is in it then."""
-    holding = partial(run_tasks, suite, jobs=jobs, make=made_here(suite.players))
+    holding = partial(run_tasks, suite, jobs=jobs)
     with EvaluationJournal(path, suite, resume=resume) as log, closing(holding(log=log)) as done:
         assert len(list(done)) == len(suite)
     return path.read_bytes()
@@ -343,16 +331,6 @@ def test_a_question_says_all_that_a_bot_is_told_and_the_prompt_and_legal_comes_l
     assert {**first, "prompt": None, "legal": None} == {**unlisted, "prompt": None, "legal": None}
 
 
-@pytest.fixture(scope="module")
-def named() -> dict[str, list[CompletedTask]]:
-    """Functions by their names, each in a process of its own: what they did, and in the end nothing of them is left."""
-    found: dict[str, list[CompletedTask]] = {}
-    names = [f"support.replies:{name}" for name in (*replies.BAD, *replies.GOOD)]
-    for done in evaluated(*names, number=2, positions=2, tries=2, patience=60.0).done:
-        found.setdefault(done.task.player.removeprefix("support.replies:"), []).append(done)
-    return found
-
-
 def no_block(done: CompletedTask, problem: str) -> None:
     """Check a task in which somebody gave no block in two tries."""
     decision = done.decisions[-1]
@@ -370,57 +348,28 @@ def no_block(done: CompletedTask, problem: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", replies.BAD)
-def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(
-    name: str, named: dict[str, list[CompletedTask]]
-) -> None:
-    here = evaluated(getattr(replies, name), tries=2).done
-    assert len(here) == 10
-    assert sum(decision.counts for each in here for decision in each.decisions) >= 6
-    assert len(named[name]) == 4
-    for each in (*here, *named[name]):
+def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(name: str) -> None:
+    given, named = (
+        evaluated(function, tries=2).done
+        for function in (getattr(replies, name), f"support.replies:{name}")
+    )
+    assert sum(decision.counts for each in given for decision in each.decisions) >= 6
+    assert len(given) == len(named) == 10
+    for each in (*given, *named):
         no_block(each, replies.BAD[name])
 
 
 @pytest.mark.parametrize("name", replies.GOOD)
-def test_a_function_may_answer_in_many_ways(
-    name: str, named: dict[str, list[CompletedTask]], capfd: pytest.CaptureFixture[str]
-) -> None:
-    here = () if name == "loud" else evaluated(getattr(replies, name), number=2, positions=2).done
-    assert not any(each.forfeit or decision.illegal for each in here for decision in each.decisions)
-    assert not any(
-        each.forfeit or decision.illegal for each in named[name] for decision in each.decisions
+def test_a_function_may_answer_in_many_ways(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    given, named = (
+        evaluated(function, number=2, positions=2).done
+        for function in (getattr(replies, name), f"support.replies:{name}")
     )
+    assert not any(
+        each.forfeit or decision.illegal for each in given for decision in each.decisions
+    )
+    assert [each.decisions for each in given] == [each.decisions for each in named]
     assert not capfd.readouterr().out
-    if here:
-        assert [each.decisions for each in here] == [each.decisions for each in named[name]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", replies.LOST)
-def test_a_named_function_that_hangs_or_dies_is_one_that_gives_no_answer(name: str) -> None:
-    patience = 0.3 if "within" in replies.LOST[name] else SLOW
-    (done,) = evaluated(
-        f"support.replies:{name}", number=0, positions=1, tries=2, patience=patience
-    ).done
-    no_block(done, replies.LOST[name])
-    assert [attempt.reason for attempt in done.decisions[0].attempts] == ["failed", "failed"]
-
-
-def test_a_named_function_stays_in_one_process_and_leaves_with_the_evaluation() -> None:
-    done = evaluated("support.replies:whoever", tries=1).done
-    answers = {decision.attempts[0].answer for each in done for decision in each.decisions}
-    assert len(answers) == 1
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(answers.pop().split()[1]), 0)
-
-
-def test_a_named_function_that_died_is_started_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
-    first, *others = evaluated("support.replies:dying_now_and_then", number=0, positions=3).done
-    assert [attempt.reason for attempt in first.decisions[0].attempts] == ["failed", None]
-    assert not any(each.decisions[0].illegal for each in others)
 
 
 @pytest.mark.slow
@@ -843,12 +792,8 @@ def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody
     )
     for point in points:
         assert run(tmp_path, jobs, **{replies.KILL_AT: str(point)}) == -9
-        left = [int(pid) for pid in (tmp_path / "count.pids").read_text().split()]
-        for _ in range(2000):
-            if all(map(gone, left)):
-                break
-            sleep(0.01)
-        assert all(map(gone, left))
+        player = int((tmp_path / "count.pid").read_text())
+        wait_until(partial(gone, player))
     assert run(tmp_path, jobs) == 0
     found = (tmp_path / "a.jsonl").read_bytes()
     assert found == expected

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -26,7 +25,6 @@ from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
 from number_tower.document import CodeText, ShellCommand, StrongText, render_markdown
 from number_tower.evaluation import BASELINES, Evaluation, evaluate
-from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
 from number_tower.evaluation.report.charts import label_players, make_charts
@@ -479,8 +477,7 @@ def test_the_command_of_a_report_asks_for_the_same() -> None:
     for settings in calls:
         suite = arrange_suite(**settings)
         asked = create_parser().parse_args(shlex.split(eval_command.format_command(suite))[1:])
-        with closing(RespondentFactory()) as make:
-            assert eval_command.create_suite(asked, make) == suite
+        assert eval_command.create_suite(asked) == suite
     assert "--baselines" in eval_command.format_command(arrange_suite(**calls[0]))
 
 
@@ -665,6 +662,7 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
     lines = Path("eval.jsonl").read_bytes().splitlines(keepends=True)
     Path("eval.jsonl").write_bytes(b"".join(lines[:-1]))
     Path("here.py").unlink()
+    monkeypatch.delitem(sys.modules, "here")
     capsys.readouterr()
     assert tower("--resume", "--out", "eval.jsonl", "--jobs", "1") == 2
     complaint = capsys.readouterr().err

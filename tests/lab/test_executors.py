@@ -52,14 +52,9 @@ def test_the_rows_are_the_same_whichever_executor_measured_them(
     assert len(files) == 1
 
 
-@pytest.mark.parametrize("where", ["processes", "cluster"])
-def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else(
-    where: str, cluster: ClusterExecutor
-) -> None:
+def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else() -> None:
     space = make_deadly_space()
-    rows = sorted(
-        sweep(space, cluster if where == "cluster" else None, jobs=2), key=lambda row: row.index
-    )
+    rows = sorted(sweep(space, jobs=2), key=lambda row: row.index)
     assert [row.status for row in rows] == [
         "crashed" if index == space.deadly else "measured" for index in range(25)
     ]

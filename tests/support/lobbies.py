@@ -13,8 +13,7 @@ from number_tower.web.limits import Quota
 from number_tower.web.lobby import Lobby
 from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import Workers
+from number_tower.web.workers import GaveUpError, Workers
 from support.clocks import SLOW
 from support.stores import store_in
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,7 +46,7 @@ def counted(question: dict[str, Any]) -> str:
         file.flush()
         number = file.tell()  # of this call, whoever else is writing
     if os.environ.get(KILL_AT) == str(number):
-        Path(f"{os.environ[COUNT]}.pids").write_text(f"{os.getpid()} {os.getppid()}")
+        Path(f"{os.environ[COUNT]}.pid").write_text(f"{os.getpid()}")
         os.kill(int(os.environ[KILL_WHOM]), signal.SIGKILL)
         signal.pause()
     return largest(question)
@@ -116,45 +115,6 @@ def spoiling(question: dict[str, Any]) -> str:
     return best
 
 
-def loud(question: dict[str, Any]) -> str:
-    """Do all that would spoil somebody else's output, and go elsewhere."""
-    os.write(1, b"this is no output")
-    subprocess.run(["echo", "nor this"], check=True)
-    os.chdir("/")
-    return largest(question) + str(sys.stdin.read())
-
-
-def hanging(_: dict[str, Any]) -> NoReturn:
-    while True:
-        signal.pause()
-
-
-def exiting(_: dict[str, Any]) -> NoReturn:
-    os._exit(3)
-
-
-def killed(_: dict[str, Any]) -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError
-
-
-def interrupted(_: dict[str, Any]) -> NoReturn:
-    raise KeyboardInterrupt("Ctrl-C")
-
-
-def whoever(_: dict[str, Any]) -> str:
-    return f"process {os.getpid()}"
-
-
-def dying_now_and_then(question: dict[str, Any]) -> str:
-    """Die at the first question of every process but those that come after one that died."""
-    here = Path(f"{os.environ[COUNT]}.died")
-    if not here.exists():
-        here.touch()
-        os._exit(1)
-    return largest(question)
-
-
 def failing_once(question: dict[str, Any]) -> str:
     """Fail at some call, and never again."""
     with Path(os.environ[COUNT]).open("ab") as file:
@@ -198,10 +158,4 @@ BAD = {
     "unusable": "1000000 cannot be placed",
     "huge": "no whole number",
 }
-LOST = {
-    "hanging": "it gave no answer within 0.3 seconds",
-    "exiting": "it ended (exit code 3) instead of answering",
-    "killed": "it ended (signal 9, SIGKILL) instead of answering",
-    "interrupted": "it raised KeyboardInterrupt: Ctrl-C",
-}
-GOOD = ("largest", "number", "wordy", "spoiling", "text_of_a_kind", "loud")
+GOOD = ("largest", "number", "wordy", "spoiling", "text_of_a_kind")

@@ -1,4 +1,4 @@
-"""Questions by HTTP: nobody's open questions keep others waiting, and computers move while analyses wait."""
+"""Questions by HTTP: computers move while analyses wait, and what waits too long is refused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
-from starlette.types import Message
 
 from number_tower.web import app as app_module
 from number_tower.web import questions
 from number_tower.web import workers as workers_module
-from number_tower.web.workers import LANE_LIMITS, Lane, LaneLimits, Workers
+from number_tower.web.workers import Lane
 from support import apps
-from support.clocks import SLOW
+from support.clocks import SLOW, until
 from support.worker_tasks import FOLDER, ThreadProcess, gated_analysis
 
 BUSY = "The server is busy. Please try again in a moment."
@@ -31,11 +30,6 @@ class Site:
     def __init__(self, app: FastAPI, folder: Path) -> None:
         self.app = app
         self._folder = folder
-
-    @property
-    def waiting(self) -> int:
-        workers: Workers = self.app.state.workers
-        return workers.waiting
 
     @property
     def begun(self) -> list[str]:
@@ -76,59 +70,16 @@ def at_site(test: Callable[[Site], Awaitable[None]], folder: Path) -> None:
     asyncio.run(in_time())
 
 
-async def until(condition: Callable[[], object]) -> None:
-    while not condition():
-        await asyncio.sleep(0.01)
-
-
 @pytest.fixture(autouse=True)
 def _analyses_wait_at_a_gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
     monkeypatch.setattr(questions, "analyse_table", gated_analysis)
-    patient = {lane: limits._replace(seconds=SLOW) for lane, limits in LANE_LIMITS.items()}
-    monkeypatch.setattr(app_module, "Workers", partial(Workers, limits=patient))
-
-
-@pytest.fixture
-def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
-
-
-in_threads = pytest.mark.usefixtures("_in_threads")
+    monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, SLOW))
 
 
 def lines(count: int) -> list[str]:
     """Return the lines of as many different games."""
     return [f"rules(blocks=1-{number + 20}):" for number in range(count)]
-
-
-def test_the_open_questions_of_one_address_do_not_keep_another_waiting(tmp_path: Path) -> None:
-    async def test(site: Site) -> None:
-        *many, one = lines(9)
-        asked = [site.analyse("10.0.0.1", line) for line in many]
-        await until(lambda: site.begun and site.waiting == 7)
-        asked.append(site.analyse("10.0.0.2", one))
-        await until(lambda: site.waiting == 8)
-        site.open_gate()
-        assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
-        assert site.begun.index(one) == 1
-
-    at_site(test, tmp_path)
-
-
-@in_threads
-def test_the_open_questions_of_many_addresses_do_not_starve_a_newcomer(tmp_path: Path) -> None:
-    async def test(site: Site) -> None:
-        *many, one = lines(65)
-        asked = [site.analyse(f"10.0.0.{number % 8}", line) for number, line in enumerate(many)]
-        await until(lambda: site.begun and site.waiting == 63)
-        asked.append(site.analyse("10.0.1.1", one))
-        await until(lambda: site.waiting == 64)
-        site.open_gate()
-        assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
-        assert site.begun.index(one) == 8  # after one question of each of the others
-
-    at_site(test, tmp_path)
 
 
 def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) -> None:
@@ -155,12 +106,11 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
     at_site(test, tmp_path)
 
 
-@in_threads
 def test_a_question_that_waits_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = dict.fromkeys(Lane, LaneLimits(64, 16, 0.05))
-    monkeypatch.setattr(app_module, "Workers", partial(Workers, limits=limits))
+    monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
+    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
 
     async def test(site: Site) -> None:
         running = site.analyse("10.0.0.1", "draft:")
@@ -175,110 +125,5 @@ def test_a_question_that_waits_too_long_is_refused(
         site.open_gate()
         assert (await running).status_code == 200
         assert site.begun == ["draft:"]
-
-    at_site(test, tmp_path)
-
-
-@in_threads
-def test_an_address_that_asks_what_another_has_asked_waits_for_its_own_turn_only(
-    tmp_path: Path,
-) -> None:
-    async def test(site: Site) -> None:
-        *many, shared = lines(8)
-        asked = [site.analyse("10.0.0.1", line) for line in (*many, shared)]
-        await until(lambda: site.begun and site.waiting == 7)
-        asked.append(site.analyse("10.0.0.2", shared))
-        await until(lambda: site.waiting == 8)
-        site.open_gate()
-        assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
-        assert site.begun.index(shared) == 1
-        assert site.begun.count(shared) == 1
-
-    at_site(test, tmp_path)
-
-
-@in_threads
-def test_a_waiting_question_whose_client_has_left_is_dropped(tmp_path: Path) -> None:
-    async def test(site: Site) -> None:
-        running = site.analyse("10.0.0.1", "draft:")
-        await until(lambda: site.begun)
-        left, sent = asyncio.Event(), []
-        messages = [{"type": "http.request", "body": b"", "more_body": False}]
-
-        async def receive() -> Message:
-            if messages:
-                return messages.pop()
-            await left.wait()
-            return {"type": "http.disconnect"}
-
-        async def send(message: Message) -> None:
-            sent.append(message)
-
-        scope = {
-            "type": "http",
-            "method": "GET",
-            "path": "/analysis",
-            "query_string": b"game=draft:9",
-            "headers": [(b"host", b"127.0.0.1")],
-            "client": ("10.0.0.2", 1),
-            "scheme": "http",
-            "server": ("127.0.0.1", 80),
-            "http_version": "1.1",
-            "root_path": "",
-            "raw_path": b"/analysis",
-        }
-        leaving = asyncio.create_task(site.app(scope, receive, send))
-        await until(lambda: site.waiting == 1)
-        left.set()
-        await leaving
-        assert sent[0]["status"] == 499
-        assert site.waiting == 0
-        site.open_gate()
-        await running
-        assert site.begun == ["draft:"]
-
-    at_site(test, tmp_path)
-
-
-@in_threads
-def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_address(
-    tmp_path: Path,
-) -> None:
-    async def test(site: Site) -> None:
-        site.open_gate()
-        workers: Workers = site.app.state.workers
-        askers, ask = [], workers.ask
-
-        async def noting(*args: Any, **terms: Any) -> Any:
-            askers.append(terms["requester"])
-            return await ask(*args, **terms)
-
-        workers.ask = noting  # type: ignore[method-assign]
-        send = partial(site.send, "10.0.0.1")
-        await site.analyse("10.0.0.1", "draft:")
-        await site.analyse("2001:db8::1", "draft:9")
-        for _ in range(2):
-            made = (
-                await send(
-                    "POST", "/api/games", json={"game": "draft", "opponent": {"kind": "link"}}
-                )
-            ).json()
-            path = f"/api/games/{made['address']}"
-            joined = (await send("POST", f"{path}/join", json={})).json()
-            moves = [(made["token"], 9), (joined["token"], 8)]
-            for version, (token, block) in enumerate(moves):
-                hint = await send("POST", f"{path}/hint", headers=apps.bearing(token))
-                assert hint.status_code == 200, hint.text
-                move = {"block": block, "version": version}
-                assert (
-                    await send("POST", f"{path}/moves", json=move, headers=apps.bearing(token))
-                ).status_code == 200
-        assert askers[:2] == [("10.0.0.1",), ("2001:db8::/64",)]
-        assert {address for address, _ in askers[2:]} == {"10.0.0.1"}
-        assert len(set(askers)) == len(askers) == 6
-        wanted = {"game": "draft", "opponent": {"kind": "computer", "level": "fair"}, "first": 2}
-        assert (await site.send("10.0.0.3", "POST", "/api/games", json=wanted)).status_code == 201
-        await until(lambda: len(askers) == 7)
-        assert askers[6][0] == "10.0.0.3"
 
     at_site(test, tmp_path)

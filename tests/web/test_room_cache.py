@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,6 @@ from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.voice import get_voice
 from number_tower.web import limits as bounds
 from number_tower.web.lobby import Lobby
-from number_tower.web.questions import AnswerCache
 from number_tower.web.room_cache import (
     MAX_CACHE_BYTES,
     CachedRoom,
@@ -30,7 +29,6 @@ from number_tower.web.room_cache import (
     RoomCache,
     estimate_size,
 )
-from support.clocks import SLOW
 from support.lobbies import at
 from support.sizes import size
 from support.stores import store_in
@@ -303,56 +301,3 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
             each.cancel()
 
     at(tmp_path, do)
-
-
-# Answers --------------------------------------------------------------------------------------------------------------
-
-
-def count_answers(answers: AnswerCache) -> int:
-    return len(answers._entries)  # noqa: SLF001 - how many there are is not to be seen elsewhere
-
-
-def answering(do: Callable[[AnswerCache], Awaitable[None]], **limits: int) -> AnswerCache:
-    answers = AnswerCache(**limits)
-    asyncio.run(asyncio.wait_for(do(answers), SLOW))
-    return answers
-
-
-async def found(size: int) -> bytes:
-    return bytes(size)
-
-
-def test_answers_are_bounded_by_their_bytes() -> None:
-    """On the code as it was, 512 answers of up to 16 MiB each were remembered."""
-
-    async def do(answers: AnswerCache) -> None:
-        for number in range(100):
-            assert len(await answers.get(number, lambda: found(MIB))) == MIB
-
-    answers = answering(do)
-    assert count_answers(answers) == 31
-    assert answers.bytes <= 32 * MIB
-
-
-def test_an_answer_that_is_found_again_is_counted_once() -> None:
-    async def do(answers: AnswerCache) -> None:
-        await answers.get("a", lambda: found(100))
-        once = answers.bytes
-        answer, _, size = answers._entries["a"]  # noqa: SLF001 - it becomes too old
-        answers._entries["a"] = answer, 0.0, size  # noqa: SLF001
-        await answers.get("a", lambda: found(100))
-        assert answers.bytes == once
-        await answers.get("b", lambda: found(10_000))
-
-    assert count_answers(answering(do, max_bytes=5_000)) == 0, (
-        "nothing is remembered that is too large alone"
-    )
-    assert count_answers(answering(do, max_bytes=50_000)) == 2
-
-
-def test_a_long_question_counts_as_well() -> None:
-    async def do(answers: AnswerCache) -> None:
-        for number in range(10):
-            await answers.get(f"{number}" * 10_000, lambda: found(1))
-
-    assert count_answers(answering(do, max_bytes=50_000)) == 4

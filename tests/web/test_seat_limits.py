@@ -36,7 +36,7 @@ from number_tower.web.middleware.rate_limit import (
     count_failure,
 )
 from number_tower.web.middleware.streams import MAX_STREAMS_PER_CLIENT, StreamRegistry
-from number_tower.web.workers import LANE_LIMITS, Workers
+from number_tower.web.workers import Lane
 from support import apps
 from support.clocks import SLOW, Clock
 from support.worker_tasks import ThreadProcess
@@ -51,8 +51,7 @@ async def school(folder: Path) -> AsyncIterator[FastAPI]:
     """Have a server with all its limits, which answers questions in threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers_module, "WorkerProcess", ThreadProcess)
-        patient = {lane: limits._replace(seconds=SLOW) for lane, limits in LANE_LIMITS.items()}
-        patch.setattr(app_module, "Workers", partial(Workers, limits=patient))
+        patch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, SLOW))
         patch.setattr(rate_limit, "RateLimiter", partial(RateLimiter, clock=Clock()))
         app = app_module.make_app(apps.settings(folder, limits=True))
         async with app.router.lifespan_context(app):

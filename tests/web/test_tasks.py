@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 import re
 from typing import TypeVar
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import hints, puzzles, quiz
-from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
+from number_tower.coach.analysis import MAX_REASONS, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
 from number_tower.coach.sentences import fill_text, format_reason, get_idea
@@ -21,8 +20,7 @@ from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
 from number_tower.voice import get_voice
-from number_tower.web import questions, tasks
-from number_tower.web.questions import AnswerCache
+from number_tower.web import tasks
 from support.sizes import examples, size
 from support.strategies import any_game
 
@@ -270,81 +268,3 @@ def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None
         }
         assert each.answer in {choice.block for choice in each.choices}
         assert each.solution_text.startswith(f"{each.answer} wins")
-
-
-# Answers that are remembered ------------------------------------------------------------------------------------------
-
-
-def test_an_answer_is_found_once_and_then_remembered() -> None:
-    asked = []
-
-    async def find() -> str:
-        asked.append(1)
-        return "so"
-
-    async def ask() -> list[str]:
-        answers = AnswerCache()
-        return [await answers.get("q", find) for _ in range(5)]
-
-    assert asyncio.run(ask()) == ["so"] * 5
-    assert len(asked) == 1
-
-
-def test_trouble_is_not_remembered() -> None:
-    async def fails() -> str:
-        raise ValueError("no")
-
-    async def works() -> str:
-        return "yes"
-
-    async def both() -> str:
-        answers = AnswerCache()
-        with pytest.raises(ValueError, match="no"):
-            await answers.get("q", fails)
-        return await answers.get("q", works)
-
-    assert asyncio.run(both()) == "yes"
-
-
-def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(questions, "monotonic", lambda: now[0])
-    nothing = PositionAnalysis(None, None, "", "", (), "unknown")
-    known = PositionAnalysis("win", 1, "", "", (), "")
-    found = [nothing, known]
-
-    async def find() -> PositionAnalysis:
-        return found.pop(0)
-
-    async def ask() -> None:
-        answers = AnswerCache()
-        assert await answers.get("q", find) is nothing
-        assert await answers.get("q", find) is nothing
-        now[0] += 10_000
-        assert await answers.get("q", find) is known
-        now[0] += 10_000
-        assert await answers.get("q", find) is known
-
-    asyncio.run(ask())
-
-
-def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
-    worked: list[str] = []
-
-    async def ask() -> None:
-        answers = AnswerCache(2)
-
-        async def to(question: str) -> None:
-            async def find() -> str:
-                worked.append(question)
-                return question
-
-            await answers.get(question, find)
-
-        for question in ("a", "b", "a", "c", "a", "b"):
-            await to(question)
-
-    asyncio.run(ask())
-    assert worked == ["a", "b", "c", "b"]

@@ -29,19 +29,3 @@ class StoppedError(BatchError):
             ...
         number_tower.batch.StoppedError: __main__:broken gave no answer: it raised OSError: no connection
     """
-
-
-class WorkerDiedError(Exception):
-    """A worker ended while calls were waiting for it; the executor replaces it and can still be used.
-
-    Executors of this package set it as the exception of these calls' futures.
-    """
-
-    def __init__(
-        self, reason: str, *, suspects_calls: bool = True, may_recover: bool = False
-    ) -> None:
-        super().__init__(reason)
-        self.suspects_calls = suspects_calls
-        """Whether one of these calls may be the reason; it is not if the worker ended before it was ready for calls."""
-        self.may_recover = may_recover
-        """Whether another worker may get further than one that was not ready for calls."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
-from threading import Lock, Timer
+from collections.abc import Callable
+from functools import lru_cache
+from platform import node
 from time import monotonic
 from traceback import format_exc
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from number_tower import __version__
 from number_tower.batch import BatchError, WorkerError
 from number_tower.text import format_text
 
@@ -18,9 +18,6 @@ ResultT = TypeVar("ResultT")
 
 _CACHED_FUNCTIONS = 4
 """How many functions a worker keeps unpickled; a worker of a cluster may work for several parents."""
-
-_KEEP_SECONDS = 60.0
-"""How long a worker keeps functions that no chunk uses."""
 
 
 class ChunkResult(NamedTuple, Generic[ResultT]):
@@ -34,93 +31,31 @@ class ChunkResult(NamedTuple, Generic[ResultT]):
     seconds: float
 
 
-class SharedFunction(Generic[ResultT]):
-    """A function that is sent with every chunk, and unpickled only once in each worker.
-
-    It may hold much, and start programs that stay from job to job. In this process, it is the function itself.
-    """
-
-    def __init__(self, function: Callable[[int], ResultT] | bytes) -> None:
-        self._function = function
-
-    def __reduce__(self) -> tuple[type[SharedFunction[ResultT]], tuple[bytes]]:
-        # Pickle the function once; it is unpickled where an exception can be reported.
-        return SharedFunction, (self._pickled,)
-
-    @cached_property
-    def _pickled(self) -> bytes:
-        return self._function if isinstance(self._function, bytes) else pickle.dumps(self._function)
-
-    def use(self) -> AbstractContextManager[Callable[[int], ResultT]]:
-        """Return a context that gives the function."""
-        return (
-            _functions.use(self._function)
-            if isinstance(self._function, bytes)
-            else nullcontext(self._function)
-        )
-
-
-class _FunctionCache:
-    """The functions that this worker has unpickled.
-
-    They are dropped, and with them what they have started, when no chunk has come for a while: a worker of a cluster
-    outlives its parents, and does not learn that one was killed.
-    """
-
-    def __init__(self) -> None:
-        self._functions: dict[bytes, Callable[[int], Any] | None] = {}
-        self._users = 0
-        self._timer: Timer | None = None
-        self._lock = Lock()
-
-    @contextmanager
-    def use(self, pickled: bytes) -> Iterator[Callable[[int], Any]]:
-        """Give a function for the time of the context."""
-        with self._lock:
-            self._users += 1
-            if self._timer is not None:
-                self._timer.cancel()
-        try:
-            yield self._load(pickled)
-        finally:
-            with self._lock:
-                self._users -= 1
-                if not self._users:
-                    self._timer = Timer(_KEEP_SECONDS, self._drop_unused)
-                    self._timer.daemon = True
-                    self._timer.start()
-
-    def _load(self, pickled: bytes) -> Callable[[int], Any]:
-        with self._lock:
-            cached = self._functions.pop(pickled, None)
-            function = pickle.loads(pickled) if cached is None else cached  # noqa: S301 - from our parent
-            self._functions[pickled] = function
-            for oldest in [*self._functions][:-_CACHED_FUNCTIONS]:
-                del self._functions[oldest]
-            return function
-
-    def _drop_unused(self) -> None:
-        with self._lock:
-            if not self._users:
-                self._functions.clear()
-
-
-_functions = _FunctionCache()
+@lru_cache(_CACHED_FUNCTIONS)
+def _load_function(pickled: bytes) -> Callable[[int], Any]:
+    function: Callable[[int], Any] = pickle.loads(pickled)  # noqa: S301 - from our parent
+    return function
 
 
 def run_chunk(
-    run: SharedFunction[ResultT], indexes: list[int], seconds: float
+    run: Callable[[int], ResultT] | bytes, indexes: list[int], seconds: float, version: str
 ) -> ChunkResult[ResultT]:
-    """Run jobs until the time of a chunk is over, or until one fails."""
+    """Run jobs until the time of a chunk is over, or until one fails; refuse a parent of another version.
+
+    A function comes pickled, so that it is unpickled once, and here, where an exception can be reported.
+    """
+    if version != __version__:
+        problem = f"the worker on {node()} has Number Tower {__version__}, and this is {version}"
+        return ChunkResult([], indexes, WorkerError(f"{problem}; install the same on both"), 0.0)
     results: list[ResultT] = []
     error: BatchError | None = None
     started = monotonic()
     try:
-        with run.use() as function:
-            for index in indexes:
-                results.append(function(index))
-                if monotonic() > started + seconds:
-                    break
+        function = _load_function(run) if isinstance(run, bytes) else run
+        for index in indexes:
+            results.append(function(index))
+            if monotonic() > started + seconds:
+                break
     except BatchError as refused:
         error = refused
     except Exception as unexpected:  # noqa: BLE001 - raised in the parent

@@ -3,20 +3,33 @@
 An executor has the interface of `concurrent.futures`: worker processes on this machine (`processes`), a Dask cluster
 (`cluster`), or a pool of the caller. Jobs are sent in chunks whose size follows how long they take. If a worker dies,
 the jobs that it had are run again one by one, and a job at which a worker dies again is reported.
+
+An executor may have `slots`, how many calls it runs at once; `chunk_seconds`, how long a chunk should take; and
+`check`, which is called with the seconds of silence while no chunk has finished.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack, closing
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
+from time import monotonic
 from typing import Generic, NamedTuple
 
-from number_tower.batch import BatchError, WorkerDiedError, WorkerError
-from number_tower.batch.chunks import ChunkResult, ResultT, SharedFunction, run_chunk
+from number_tower import __version__
+from number_tower.batch import WorkerError
+from number_tower.batch.chunks import ChunkResult, ResultT, run_chunk
 from number_tower.batch.journal import EntryT, Journal
 from number_tower.batch.processes import WorkerProcesses
 from number_tower.text import format_text
@@ -33,9 +46,6 @@ _GROWTH = 4
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
 
-_MAX_FAILED_STARTS = 3
-"""How many workers may end before they are ready; another may get further, if something from outside ended them."""
-
 _WAIT_SECONDS = 0.5
 """How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
 
@@ -48,7 +58,7 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     executor: Executor | None = None,
-    on_crash: Callable[[int, str], EntryT] | None = None,
+    on_crash: Callable[[int], EntryT] | None = None,
 ) -> Generator[EntryT]:
     """Yield the results of jobs 0 to `total` - 1: first those in the journal, then the others as they are run.
 
@@ -57,7 +67,7 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     number of finished jobs and their total.
 
     A job at which a worker has died twice raises a `WorkerError`. With `on_crash`, the entry that this function makes
-    from the job and the reason takes the place of its result instead; without `jobs`, such jobs never run in this
+    from the job takes the place of its result instead; without `jobs`, such jobs never run in this
     process.
     """
     done = 0
@@ -99,7 +109,7 @@ def run_chunks(
     indexes: Iterable[int],
     executor: Executor,
     *,
-    on_crash: Callable[[int, str], ResultT] | None = None,
+    on_crash: Callable[[int], ResultT] | None = None,
     noun: str = "job",
 ) -> Generator[list[ResultT]]:
     """Run jobs on an executor and yield lists of their results; closing the generator drops what has not begun.
@@ -107,19 +117,11 @@ def run_chunks(
     `run` and its results must be picklable, unless the executor runs them in this process. `noun` is what a job is
     called in errors; `on_crash` is described at `run_journaled`.
     """
-    batch = _Batch(SharedFunction(run), iter(indexes), executor)
+    batch = _Batch(run, iter(indexes), executor, on_crash, noun)
     try:
         while batch.submit_chunks():
-            outcome = batch.wait_for_chunks()
-            if outcome.results:
-                yield outcome.results
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.crash is not None:
-                index, reason = outcome.crash
-                if on_crash is None:
-                    raise WorkerError(f"{reason} at {noun} {index}, twice")
-                yield [on_crash(index, reason)]
+            for future in batch.wait_for_chunks():
+                yield from batch.settle(future)
     finally:
         batch.cancel()
 
@@ -132,15 +134,6 @@ class _Chunk(NamedTuple):
     """Whether it is run while no other chunk is, because a worker has died at it before."""
 
 
-class _Outcome(Generic[ResultT]):
-    """What finished chunks came to."""
-
-    def __init__(self) -> None:
-        self.results: list[ResultT] = []
-        self.error: BatchError | None = None
-        self.crash: tuple[int, str] | None = None
-
-
 class _Batch(Generic[ResultT]):
     """The jobs that are waiting, and the chunks that are running.
 
@@ -149,17 +142,26 @@ class _Batch(Generic[ResultT]):
     """
 
     def __init__(
-        self, run: SharedFunction[ResultT], queue: Iterator[int], executor: Executor
+        self,
+        run: Callable[[int], ResultT],
+        queue: Iterator[int],
+        executor: Executor,
+        on_crash: Callable[[int], ResultT] | None,
+        noun: str,
     ) -> None:
-        self._run = run
+        self._run: Callable[[int], ResultT] | bytes = run
+        with suppress(pickle.PicklingError, AttributeError, TypeError):  # threads need no pickle
+            self._run = pickle.dumps(run)
+        self._on_crash = on_crash
+        self._noun = noun
         self._queue = queue
         self._executor = executor
         self._returned: deque[int] = deque()
         self._suspects: deque[int] = deque()
         self._pending: dict[Future[ChunkResult[ResultT]], _Chunk] = {}
         self._size = 1
-        self._failed_starts = 0
         self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
+        self._check: Callable[[float], object] = getattr(executor, "check", lambda _: None)
 
     def submit_chunks(self) -> bool:
         """Submit as many chunks as the workers need, and return whether any is running."""
@@ -167,7 +169,8 @@ class _Batch(Generic[ResultT]):
             if not self._pending:
                 self._submit(_Chunk([self._suspects.popleft()], is_alone=True))
             return True
-        while len(self._pending) < _CHUNKS_PER_SLOT * _count_slots(self._executor):
+        wanted = _CHUNKS_PER_SLOT * _count_slots(self._executor)
+        while len(self._pending) < wanted:
             indexes = [
                 self._returned.popleft() for _ in range(min(self._size, len(self._returned)))
             ]
@@ -177,37 +180,40 @@ class _Batch(Generic[ResultT]):
             self._submit(_Chunk(indexes, is_alone=False))
         return bool(self._pending)
 
-    def wait_for_chunks(self) -> _Outcome[ResultT]:
-        """Wait until a chunk has finished, and return what all finished chunks came to."""
-        outcome: _Outcome[ResultT] = _Outcome()
-        finished: set[Future[ChunkResult[ResultT]]] = set()
-        while not finished:
-            finished = wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done
-        for future in finished:
-            chunk = self._pending.pop(future)
-            error = None if future.cancelled() else future.exception()
-            if future.cancelled():
-                outcome.error = WorkerError("the executor has cancelled the work")
-            elif error is not None and _is_death(error):
-                self._handle_death(chunk, error, outcome)
-            elif error is not None:
-                outcome.error = WorkerError(
-                    format_text(f"the executor failed: {type(error).__name__}: {error}")
-                )
-            else:
-                result = future.result()
-                outcome.results += result.results
-                self._returned += result.rest
-                self._adjust_size(result)
-                outcome.error = result.error or outcome.error
-        return outcome
+    def wait_for_chunks(self) -> set[Future[ChunkResult[ResultT]]]:
+        """Wait until a chunk has finished, and return all that have."""
+        began = monotonic()
+        while not (finished := wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done):
+            self._check(monotonic() - began)
+        return finished
+
+    def settle(self, future: Future[ChunkResult[ResultT]]) -> Iterator[list[ResultT]]:
+        """Yield the results of a chunk that has finished, then raise its error."""
+        chunk = self._pending.pop(future)
+        error = CancelledError() if future.cancelled() else future.exception()
+        if error is None:
+            result = future.result()
+            self._returned += result.rest
+            self._adjust_size(result)
+            if result.results:
+                yield result.results
+            if result.error is not None:
+                raise result.error
+        elif not _is_death(error):
+            raise _explain_failure(error) from error
+        elif not chunk.is_alone:
+            self._suspects += chunk.indexes
+            self._size = 1
+        elif self._on_crash is None:
+            raise WorkerError(f"{self._noun} {chunk.indexes[0]} ended its worker twice")
+        else:
+            yield [self._on_crash(chunk.indexes[0])]
 
     def cancel(self) -> None:
         """Drop the chunks that have not begun, and wait for the others where the executor cannot stop them."""
-        for future in self._pending:
-            future.cancel()
+        begun = [future for future in self._pending if not future.cancel()]
         if not isinstance(self._executor, WorkerProcesses):
-            wait(self._pending)
+            wait(begun)
 
     def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
         """Choose how many jobs fill the time of a chunk, by those of the last one; jobs may differ, so step by step."""
@@ -216,31 +222,22 @@ class _Batch(Generic[ResultT]):
 
     def _submit(self, chunk: _Chunk) -> None:
         try:
-            future = self._executor.submit(run_chunk, self._run, chunk.indexes, self._seconds)
+            future = self._executor.submit(
+                run_chunk, self._run, chunk.indexes, self._seconds, __version__
+            )
         except RuntimeError as error:  # it was shut down, or is broken
-            raise WorkerError(
-                format_text(f"the executor failed: {type(error).__name__}: {error}")
-            ) from error
+            raise _explain_failure(error) from error
         self._pending[future] = chunk
-
-    def _handle_death(
-        self, chunk: _Chunk, error: BaseException, outcome: _Outcome[ResultT]
-    ) -> None:
-        if isinstance(error, WorkerDiedError) and not error.suspects_calls:
-            self._failed_starts += 1
-            self._returned += chunk.indexes
-            if not error.may_recover or self._failed_starts >= _MAX_FAILED_STARTS:
-                outcome.error = WorkerError(str(error))
-        elif chunk.is_alone:
-            outcome.crash = chunk.indexes[0], format_text(str(error))
-        else:
-            self._suspects += chunk.indexes
-            self._size = 1
 
 
 def _is_death(error: BaseException) -> bool:
-    """Return whether a worker has died: as our executors say it, or as Dask's own says it after several tries."""
-    return isinstance(error, WorkerDiedError) or type(error).__name__ == "KilledWorker"
+    """Return whether a worker has died, as the standard library or Dask says it."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+
+def _explain_failure(error: BaseException) -> WorkerError:
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return WorkerError(format_text(f"the executor failed: {text}"))
 
 
 def _count_slots(executor: Executor) -> int:

@@ -26,7 +26,6 @@ from number_tower.cli.options import (
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
-from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.run import EvaluationJournal, read_settings
 from number_tower.evaluation.scores import REASON_WORDS, PlayerScore, Scores, compute_scores
 from number_tower.evaluation.suite import (
@@ -92,7 +91,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--patience",
         "S",
-        "seconds that a program or function has for an answer (60)",
+        "seconds that a program has for an answer (60)",
         type=parse_seconds,
     )
     parser.add_flag(
@@ -118,11 +117,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     check_report_folder(args.report)
     write_report = None if args.report is None else _load_report_writer()
     args.out = arena.choose_journal_file(args, FILE)
-    with closing(RespondentFactory()) as make, arena.connect_cluster(args) as executor:
-        suite = create_suite(args, make)
-        run = partial(
-            run_tasks, suite, jobs=args.jobs, executor=executor, make=make, stop=args.stop
-        )
+    with arena.connect_cluster(args) as executor:
+        suite = create_suite(args)
+        run = partial(run_tasks, suite, jobs=args.jobs, executor=executor, stop=args.stop)
         with (
             arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
@@ -151,7 +148,7 @@ def _load_report_writer() -> Callable[[Scores, str, str], object]:
         return write
 
 
-def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
+def create_suite(args: Namespace) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", UnknownPlayerError, BatchError),
@@ -163,7 +160,7 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
         show_progress("positions", "stops") as positions,
     ):
         if _resumes_file(args):
-            return restore_suite(read_settings(args.out), make=make, finding=positions)
+            return restore_suite(read_settings(args.out), finding=positions)
         players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
         if not players:
             raise CommandError(
@@ -177,7 +174,6 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
             args.games,
             **given,
             legal=not args.no_legal,
-            make=make,
             progress=games,
             finding=positions,
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from itertools import count, islice
 from random import Random
 from typing import TypeVar
@@ -107,13 +108,13 @@ class Puzzle:
     def solve(self, memory: int | None = None) -> Solution:
         """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
         position = self.game.position
-        solution = Solution(
-            position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory)
-        )
+        budget = partial(SearchLimits, positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory)
+        solution = Solution(position, budget())
         try:
             solution.best  # noqa: B018 - evaluates all moves
         except NotSolvedError:
-            return Solution(position, SearchLimits(memory=memory), plies=False)
+            # Without plies it was found with fewer positions than these.
+            return Solution(position, budget(), plies=False)
         return solution
 
 

@@ -13,7 +13,7 @@ from typing import Unpack
 
 from number_tower.batch import BatchError, StoppedError
 from number_tower.batch.executor import run_journaled
-from number_tower.evaluation.players import Function, RespondentFactory
+from number_tower.evaluation.players import Function
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import Suite, SuiteOptions, arrange_suite, check_integer
@@ -92,14 +92,12 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
             "a function that is given itself is called here; for an executor, name it as module:function"
         )
     jobs = 1 if functions else jobs
-    with closing(RespondentFactory(functions)) as make:
-        suite = arrange_suite(
-            names, [games] if isinstance(games, str | Rules) else games, make=make, **options
-        )
-        journal = nullcontext() if out is None else EvaluationJournal(out, suite, resume=resume)
-        run = partial(run_tasks, suite, jobs=jobs, executor=executor, make=make, stop=stop)
-        with journal as log, closing(run(log=log)) as done:
-            return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
+    chosen = [games] if isinstance(games, str | Rules) else games
+    suite = arrange_suite(names, chosen, functions=functions, **options)
+    journal = nullcontext() if out is None else EvaluationJournal(out, suite, resume=resume)
+    run = partial(run_tasks, suite, jobs=jobs, executor=executor, functions=functions, stop=stop)
+    with journal as log, closing(run(log=log)) as done:
+        return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
 
 
 def run_tasks(  # noqa: PLR0913 - all options are keywords
@@ -108,26 +106,21 @@ def run_tasks(  # noqa: PLR0913 - all options are keywords
     log: EvaluationJournal | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
-    make: RespondentFactory | None = None,
+    functions: Mapping[str, Function] = {},
     stop: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[CompletedTask]:
     """Yield all completed tasks: first those in the journal, then the others as they are run and kept.
 
-    `progress` is called with the number of completed tasks and their total. At the end all respondents are closed.
+    `progress` is called with the number of completed tasks and their total.
 
     Examples:
         >>> suite = arrange_suite(["random"], [nt.Rules(target=15)], number=2, positions=3)
         >>> len(list(run_tasks(suite, jobs=1)))
         5
     """
-    with closing(RespondentFactory() if make is None else make) as factory:
-        if jobs != 1 or executor is not None:
-            factory.close()  # workers start their own
-        run = partial(run_task, suite=suite, make=factory, stop=stop)
-        yield from run_journaled(
-            run, len(suite), log=log, jobs=jobs, progress=progress, executor=executor
-        )
+    run = partial(run_task, suite=suite, functions=functions, stop=stop)
+    return run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress, executor=executor)
 
 
 def _name_players(

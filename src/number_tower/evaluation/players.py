@@ -6,13 +6,10 @@ import inspect
 import json
 import operator
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
-from threading import get_ident
-from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
 from number_tower.game import Game
@@ -24,71 +21,32 @@ from number_tower.players import (
     is_command,
     make_player,
 )
-from number_tower.players.program import Conversation, ProgramProcess, format_json_line
+from number_tower.players.program import Conversation, format_json_line
 from number_tower.text import format_text, format_value
 
 Function = Callable[[dict[str, object]], object]
 
-_LOADING_SECONDS = 600.0
-"""Seconds to import the module of a function, which may load a model; they do not count for its answers."""
-
-_MAX_REPLY_BYTES = 1 << 21
-"""The longest reply of a function's process: its answer is limited, but every character may be escaped."""
-
 _EXPECTED = "expected module:function, as in my_player:answer"
 
 
-_ProcessKey = tuple[str, float, int]
-"""A function's name, its patience, and the thread that asks it."""
-
-
-class RespondentFactory:
-    """Makes the respondent of a task by the name of its player; functions may be given with their names.
-
-    A function that is only named runs in a process of its own, which is kept from task to task until `close`; threads
-    that run tasks at the same time have one each.
-    """
-
-    def __init__(self, functions: Mapping[str, Function] | None = None) -> None:
-        self.functions = dict(functions or {})
-        for name, each in self.functions.items():
-            check_function(each, name)
-        self._processes: dict[_ProcessKey, ProcessRespondent] = {}
-        finalize(self, _end_all, self._processes)
-
-    def __call__(self, spec: str, *, seed: int, patience: float) -> Respondent:
-        """Return the respondent for one task, or raise an `UnknownPlayerError`."""
-        if spec in self.functions:
-            return FunctionRespondent(self.functions[spec])
-        if is_command(spec):
-            make_player(spec, patience=patience).close()
-            return CommandRespondent(spec, patience)
-        if not is_function(spec):
-            return LevelRespondent(_make_level(spec, seed))
-        if os.name != "posix":
-            return FunctionRespondent(import_function(spec))
-        key = (spec, patience, get_ident())
-        if key not in self._processes:
-            self._processes[key] = ProcessRespondent(spec, patience)
-        return self._processes[key]
-
-    def __reduce__(self) -> tuple[type[RespondentFactory], tuple[dict[str, Function]]]:
-        # Pickle without the processes, which belong to this process.
-        return RespondentFactory, (self.functions,)
-
-    def close(self) -> None:
-        """End the processes of functions; the next question starts them again."""
-        _end_all(self._processes)
+def make_respondent(
+    spec: str, functions: Mapping[str, Function], *, seed: int, patience: float
+) -> Respondent:
+    """Return the respondent for one task by the name of its player, or raise an `UnknownPlayerError`."""
+    if spec in functions:
+        check_function(functions[spec], spec)
+        return FunctionRespondent(functions[spec])
+    if is_command(spec):
+        make_player(spec, patience=patience).close()
+        return CommandRespondent(spec, patience)
+    if is_function(spec):
+        return FunctionRespondent(import_function(spec))
+    return LevelRespondent(_make_level(spec, seed))
 
 
 def is_function(spec: str) -> bool:
     """Return whether a player is named as a function, by a colon."""
     return ":" in spec and not is_command(spec)
-
-
-def _end_all(processes: dict[_ProcessKey, ProcessRespondent]) -> None:
-    while processes:
-        processes.popitem()[1].end()
 
 
 def _make_level(spec: str, seed: int) -> Player:
@@ -130,60 +88,6 @@ class FunctionRespondent(Respondent):
         """Call the function."""
         with redirect_stdout(sys.stderr):
             return call_function(self._function, question)
-
-
-class ProcessRespondent(Conversation, Respondent):
-    """A function in a process of its own, so that it may hang, crash and print; see `function_worker`.
-
-    The process stays from question to question, since the function may have loaded much. Another one is started only
-    after the process ended or gave no answer in time; `close` leaves it running for the next task.
-    """
-
-    def __init__(self, spec: str, patience: float) -> None:
-        words = [sys.executable, "-P", "-m", "number_tower.evaluation.function_worker", spec]
-        super().__init__(shlex.join(words), patience, _MAX_REPLY_BYTES)
-        try:
-            self.start()
-        except ForfeitError as error:
-            raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {error}") from None
-
-    def start(self) -> ProgramProcess:
-        """Start the process and wait until the function is imported."""
-        process = super().start()
-        try:
-            reply = _parse_reply(
-                process.ask(format_json_line({"path": sys.path}), _LOADING_SECONDS)
-            )
-        except BaseException:
-            self.end(grace=0.0)
-            raise
-        if "problem" in reply:
-            self.end()
-            raise UnknownPlayerError(reply["problem"])
-        return process
-
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - likewise
-        """Ask the function and return its answer."""
-        try:
-            reply = self.ask(format_json_line(question), _parse_reply)
-        except UnknownPlayerError as error:
-            raise ForfeitError(str(error)) from None
-        if "problem" in reply:
-            raise ForfeitError(reply["problem"])
-        return reply["answer"]
-
-    def close(self) -> None:
-        """Leave the process running."""
-
-
-def _parse_reply(line: str) -> dict[str, str]:
-    try:
-        reply: dict[str, str] = json.loads(line)
-        if isinstance(reply.get("problem", reply.get("answer")), str):
-            return reply
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    raise ForfeitError("it wrote something other than its answer")
 
 
 def import_function(spec: str) -> Function:

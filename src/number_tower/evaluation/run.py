@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -14,7 +15,7 @@ from number_tower.arena.playout import play_out
 from number_tower.arena.schedule import derive_seed, seat_players
 from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
-from number_tower.evaluation.players import RespondentFactory
+from number_tower.evaluation.players import Function, make_respondent
 from number_tower.evaluation.positions import POINTS, Values
 from number_tower.evaluation.questions import Decision, QuestionedPlayer, Respondent
 from number_tower.evaluation.suite import Suite, Task
@@ -69,13 +70,12 @@ class CompletedTask:
 
 
 def run_task(
-    index: int, suite: Suite, make: RespondentFactory, *, stop: bool = False
+    index: int, suite: Suite, functions: Mapping[str, Function], *, stop: bool = False
 ) -> CompletedTask:
     """Run one task. The opponent has a seed of its own, so that a player of the same level plays differently."""
     task = suite.get_task(index)
-    player = QuestionedPlayer(
-        make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop
-    )
+    respondent = make_respondent(task.player, functions, seed=task.seed, patience=suite.patience)
+    player = QuestionedPlayer(respondent, task, suite, stop=stop)
     if task.opponent is None:
         return _run_position(task, suite, player)
     opponent = make_player(

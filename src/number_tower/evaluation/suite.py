@@ -21,7 +21,7 @@ from number_tower.arena.schedule import (
     parse_game,
 )
 from number_tower.batch import BatchError
-from number_tower.evaluation.players import RespondentFactory, is_function
+from number_tower.evaluation.players import Function, is_function, make_respondent
 from number_tower.evaluation.positions import PositionSpec, find_positions
 from number_tower.evaluation.variants import make_variants
 from number_tower.game import Game
@@ -187,7 +187,7 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     tries: int = DEFAULT_TRIES,
     legal: bool = True,
     patience: float = DEFAULT_PATIENCE,
-    make: RespondentFactory | None = None,
+    functions: Mapping[str, Function] = {},
     known: bool = False,
     progress: Callable[[int, int], object] | None = None,
     finding: Callable[[int, int], object] | None = None,
@@ -195,8 +195,8 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     """Set up an evaluation; all errors in the settings are raised before any player is asked.
 
     Without games, variants are made. An odd number of games is rounded up, since each is played from both seats.
-    Players that `make` started for the check stay open until it is closed; with `known` they are not checked.
-    `progress` is called with the number of variants made and their total, `finding` with that of positions.
+    With `known` the players are not checked. `progress` is called with the number of variants made and their total,
+    `finding` with that of positions.
 
     Examples:
         >>> arrange_suite(["random"], [nt.Rules(target=15)], number=2, positions=3).positions
@@ -207,15 +207,14 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     check_integer("positions", positions, 0)
     if type(seed) is not int:
         raise BatchError(f"seed: expected a whole number; got {format_value(seed)}")
-    factory = make or RespondentFactory()
-    specs = tuple(spec if spec in factory.functions else normalize_player(spec) for spec in players)
+    specs = tuple(spec if spec in functions else normalize_player(spec) for spec in players)
     opponent = normalize_player(against)
     start = Suite(
         specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named
     )
     if not known:
         for spec in specs:
-            factory(spec, seed=seed, patience=patience).close()
+            make_respondent(spec, functions, seed=seed, patience=patience)
         _check_opponent(opponent, patience)
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)
@@ -231,7 +230,6 @@ _PLACEHOLDER = (parse_game(Rules()),)
 def restore_suite(
     settings: Mapping[str, Any],
     *,
-    make: RespondentFactory | None = None,
     finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
     """Set up an evaluation from the settings in the first line of its journal."""
@@ -240,9 +238,7 @@ def restore_suite(
         games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
         keys = ("number", "positions", "against", "seed", "tries", "legal", "patience")
         options = {key: settings[key] for key in keys}
-        suite = arrange_suite(
-            settings["players"], games, **options, make=make, known=True, finding=finding
-        )
+        suite = arrange_suite(settings["players"], games, **options, known=True, finding=finding)
         return replace(suite, fresh=fresh)
     except (LookupError, TypeError, AttributeError, RulesError):
         raise BatchError(

@@ -140,7 +140,7 @@ def sweep(
     whole = space if isinstance(space, Space) else make_space(space)
     run = partial(measure_setting, space=whole, limits=limits or StudyLimits())
 
-    def report_crash(index: int, _: str) -> LabRow:
+    def report_crash(index: int) -> LabRow:
         return _make_row(whole, whole[index], "crashed")
 
     return run_journaled(

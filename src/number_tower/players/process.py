@@ -1,48 +1,206 @@
-"""Start a command under a supervisor, which ends everything that the command started, even if we are killed."""
+"""One run of a program that plays: it is asked by lines, and nothing that it does can hold us up.
+
+Its pipes are read and written only when they are ready, and the size of what is kept is limited. It has a session of
+its own, so that Ctrl-C at our terminal does not reach it, and its whole process group is killed at the end.
+"""
 
 from __future__ import annotations
 
 import errno
-import marshal
 import os
-import select
+import selectors
 import shlex
 import signal
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from shutil import which
 
 from number_tower.players import ForfeitError
-from number_tower.players.supervisor import attempt, list_processes, signal_each
-from number_tower.text import format_path, format_text
+from number_tower.text import format_path, format_text, format_value, pluralize
 
-MARK_VARIABLE = "NUMBER_TOWER_BOT"
-"""The environment variable with the marks of a program; a program that starts others adds its mark."""
+MAX_ANSWER_BYTES = 1 << 16
+"""The longest line that a program may answer."""
 
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
+GRACE = 0.5
+"""Seconds that a program has to end by itself after its input was closed."""
 
-_MAX_SUPERVISOR_SECONDS = 60.0
-"""Seconds to start or end a command by its supervisor: far more than it needs."""
+_CHUNK = 1 << 16
+_MAX_ERRORS = 4096
+_POLL_SECONDS = 0.05
+"""Seconds between checks whether the program is alive; a child process can keep its output open."""
 
-_MAX_KILL_SECONDS = 2.0
-_PAUSE = 0.002
+
+class ProgramProcess:
+    """One run of a command; all problems are raised as `ForfeitError`."""
+
+    def __init__(self, command: str) -> None:
+        self._process = _start_command(command)
+        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)
+        for descriptor in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(descriptor, False)
+        self._unsent = memoryview(b"")
+        self._output = b""
+        self._errors = b""
+        self._was_asked = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
+        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
+
+    def ask(
+        self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None
+    ) -> str:
+        """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
+        deadline = time.monotonic() + seconds
+        if self._was_asked and self._read_output():
+            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
+        self._was_asked = True
+        self._unsent = memoryview(question.encode("ascii"))
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
+        while b"\n" not in self._output:
+            left = max(0.0, deadline - time.monotonic())
+            waiting(seconds - left)
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
+                key.data()
+            if self._process.poll() is not None:
+                self._read_rest()
+            elif not left and b"\n" not in self._output:
+                said = "gave no answer"
+                if self._output:
+                    said = f"wrote {_quote_first_line(self._output)} without an end of line"
+                raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
+        if self._unsent:
+            raise ForfeitError(
+                f"it wrote {_quote_first_line(self._output)} before it had read the question"
+            )
+        answer, _, more = self._output.partition(b"\n")
+        if more:
+            first, second = _quote_first_line(answer), _quote_first_line(more)
+            raise ForfeitError(f"it answered with more than one line: {first}, then {second}")
+        self._output = b""
+        return _decode(answer)
+
+    def end(self, grace: float = GRACE) -> None:
+        """Close its input, wait until it ends by itself within the grace time, and kill its process group."""
+        try:
+            self._wait_for_exit(grace)
+        finally:
+            # The group may be gone already; on macOS nobody may kill a group of zombies.
+            with self._process, self._selector, suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _write_input(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._stdin, self._unsent[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            raise ForfeitError(
+                self._describe_failure("it closed its input before it had read the question")
+            ) from None
+        if not self._unsent:
+            self._selector.unregister(self._stdin)
+
+    def _read_output(self) -> bool:
+        """Read from its output, and return whether there was anything."""
+        try:
+            data = os.read(self._stdout, MAX_ANSWER_BYTES + 1 - len(self._output))
+        except BlockingIOError:
+            return False
+        if not data:
+            raise ForfeitError(self._describe_failure("it closed its output instead of answering"))
+        self._output += data
+        if len(self._output) > MAX_ANSWER_BYTES and b"\n" not in self._output:
+            size = f"{MAX_ANSWER_BYTES // 1024} KiB"
+            raise ForfeitError(
+                f"it wrote {size} without an end of line: {_quote_first_line(self._output)}"
+            )
+        return True
+
+    def _read_errors(self) -> bool:
+        """Keep the end of its standard error, and return whether there can be more."""
+        try:
+            data = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            with suppress(KeyError):
+                self._selector.unregister(self._stderr)
+        self._errors = (self._errors + data)[-_MAX_ERRORS:]
+        return bool(data)
+
+    def _read_rest(self) -> None:
+        """Read what a program that has ended left: its answer may be there, but its output may never be closed."""
+        while b"\n" not in self._output:
+            if not self._read_output():
+                raise ForfeitError(self._describe_failure(""))
+
+    def _describe_failure(self, otherwise: str) -> str:
+        """Return how the program ended, or `otherwise` if it runs, with the last line of its standard error."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        code = self._process.returncode
+        for _ in range(64):  # a child process may write for ever
+            if not self._read_errors():
+                break
+        lines = self._errors.decode("utf-8", "replace").split("\n")
+        last = next(
+            (f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), ""
+        )
+        if code is None:
+            return f"{otherwise}{last}"
+        if code >= 0:
+            how = f"exit code {code}"
+        else:
+            name = next((f", {known.name}" for known in signal.Signals if known == -code), "")
+            how = f"signal {-code}{name}"
+        return f"it ended ({how}) instead of answering{last}"
+
+    def _wait_for_exit(self, grace: float) -> None:
+        """Close its input and wait; output is read and discarded, so that the program is not blocked by it."""
+        with suppress(KeyError):
+            self._selector.unregister(self._stdin)
+        if self._process.stdin:
+            self._process.stdin.close()
+        deadline = time.monotonic() + grace
+        while self._process.poll() is None and self._selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
+                with suppress(BlockingIOError):
+                    if not os.read(key.fd, _CHUNK):
+                        self._selector.unregister(key.fd)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0.0, deadline - time.monotonic()))
 
 
-def start_command(command: str) -> SupervisedCommand:
-    """Start a command; a `ForfeitError` says why it cannot be started."""
-    problem = find_obstacle(command)
-    if problem is not None:
-        raise ForfeitError(f"it cannot be started: {problem}")
-    words = shlex.split(command)
+def _quote_first_line(data: bytes) -> str:
+    return format_value(_decode(data.partition(b"\n")[0]))
+
+
+def _decode(data: bytes) -> str:
+    """Decode what a program wrote and strip it; bytes that are not UTF-8 stay visible."""
     try:
-        return SupervisedCommand(words)
-    except (OSError, ValueError) as error:
-        raise ForfeitError(f"it cannot be started: {_explain_error(words[0], error)}") from None
+        return data.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").strip()
+
+
+def _start_command(command: str) -> subprocess.Popen[bytes]:
+    problem = find_obstacle(command)
+    if problem is None:
+        words = shlex.split(command)
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(  # noqa: S603 - the user names the command
+                words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            problem = _explain_error(words[0], error)
+    raise ForfeitError(f"it cannot be started: {problem}")
 
 
 def find_obstacle(command: str) -> str | None:
@@ -88,146 +246,3 @@ def _explain_missing(program: str) -> str:
     if os.path.exists(program):
         return f"the first line of {name} names a program that does not exist"
     return f"there is no file {name}"
-
-
-class SupervisedCommand:
-    """A running command whose standard streams are pipes; its supervisor ends everything that it started.
-
-    The supervisor passes our environment on and keeps none of the streams open, so that the command sees the same as
-    without a supervisor. See `supervisor` for the protocol. All processes of a command have a mark in their
-    environment, by which they are found even if their supervisor was killed, where there is `/proc`.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.returncode: int | None = None
-        self.pid = 0
-        self._is_clean = self._is_disconnected = False
-        self._received = b""
-        self._token = os.urandom(16).hex().encode()
-        request = _encode_request(words, self._token)
-        self._connection, theirs = socket.socketpair()
-        with theirs:
-            self._supervisor = subprocess.Popen(  # noqa: S603 - our own script
-                [sys.executable, "-I", "-S", str(SUPERVISOR), str(theirs.fileno())],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=[theirs.fileno()],
-                env={name: value for name, value in os.environ.items() if name != MARK_VARIABLE},
-            )
-        streams = self._supervisor.stdin, self._supervisor.stdout, self._supervisor.stderr
-        self.streams = [stream for stream in streams if stream is not None]
-        """Its standard input, output and error."""
-        try:
-            self._start(request)
-        except BaseException:
-            self.end()
-            raise
-
-    def poll(self) -> int | None:
-        """Return its exit code, or minus the signal that ended it; None while it runs."""
-        self._receive(0.0)
-        return self.returncode
-
-    def wait(self, seconds: float) -> None:
-        """Wait until it has ended, for `seconds` at most."""
-        deadline = time.monotonic() + seconds
-        while self.returncode is None and (left := deadline - time.monotonic()) > 0:
-            self._receive(left)
-
-    def check(self) -> int | None:
-        """Return the same as `poll`, but wait for the answer of the supervisor, which may be busy."""
-        with suppress(OSError):
-            self._connection.sendall(b"?")
-            deadline = time.monotonic() + _MAX_SUPERVISOR_SECONDS
-            while self.returncode is None:
-                if self._receive(max(0.0, deadline - time.monotonic())) in {"running", ""}:
-                    break
-        return self.returncode
-
-    def end(self) -> None:
-        """End it and everything that it started, and close its streams."""
-        with suppress(OSError):
-            self._connection.shutdown(socket.SHUT_WR)
-        deadline = time.monotonic() + _MAX_SUPERVISOR_SECONDS
-        while not self._is_disconnected and (left := deadline - time.monotonic()) > 0:
-            self._receive(left)
-        try:
-            self._supervisor.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            self._supervisor.kill()
-            self._supervisor.wait()
-        if self.pid and not self._is_clean:
-            self._kill_marked()
-        self._connection.close()
-        for stream in self.streams:
-            stream.close()
-
-    def _kill_marked(self) -> None:
-        """Kill its process group and all processes with its mark.
-
-        A process shows no environment while it starts another program, so two searches have to find nothing.
-        """
-        deadline = time.monotonic() + _MAX_KILL_SECONDS
-        misses = 0
-        while misses < 2 and time.monotonic() < deadline:
-            attempt(os.killpg, self.pid, signal.SIGKILL)
-            pids = list(_find_marked(self._token))
-            signal_each(pids, signal.SIGKILL)
-            misses = 0 if pids else misses + 1
-            time.sleep(_PAUSE)
-
-    def _start(self, request: bytes) -> None:
-        """Let the supervisor start the command; an `OSError` says why it cannot."""
-        with suppress(ConnectionError):
-            self._connection.sendall(request)
-        word, _, number = self._receive(_MAX_SUPERVISOR_SECONDS).partition(" ")
-        if word == "failed":
-            raise OSError(int(number), os.strerror(int(number)))
-        if word != "started":
-            raise OSError(errno.EIO, "the process that supervises it does not start")
-        self.pid = int(number)
-
-    def _receive(self, seconds: float) -> str:
-        """Handle the next line from the supervisor and return it; return "" if none comes in time."""
-        while b"\n" not in self._received:
-            if self._is_disconnected or not select.select([self._connection], [], [], seconds)[0]:
-                return ""
-            try:
-                data = self._connection.recv(1 << 12)
-            except ConnectionError:
-                data = b""
-            self._received += data
-            if not data:
-                self._is_disconnected = True
-                if self.pid and self.returncode is None:
-                    self.returncode = self._supervisor.wait()
-        received, _, self._received = self._received.partition(b"\n")
-        line = received.decode("ascii")
-        word, _, number = line.partition(" ")
-        if word == "ended":
-            self.returncode = int(number)
-        elif word == "clean":
-            self._is_clean = True
-        return line
-
-
-def _encode_request(words: Sequence[str], token: bytes) -> bytes:
-    """Return the request to run a command; a `ValueError` for a character that no command can have."""
-    encoded = [os.fsencode(word) for word in words]
-    if any(b"\0" in word for word in encoded):
-        raise ValueError("embedded null byte")
-    variable = MARK_VARIABLE.encode()
-    return marshal.dumps(
-        (encoded, {**os.environb, variable: os.environb.get(variable, b"") + b":" + token})
-    )
-
-
-def _find_marked(token: bytes) -> Iterator[int]:
-    """Yield the processes whose environment has a mark."""
-    for pid in list_processes():
-        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as environment:
-            if token in environment.read():
-                yield pid

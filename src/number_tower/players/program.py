@@ -1,20 +1,11 @@
-"""Programs as players: a program is asked by a line of JSON and answers with a number; see `docs/bots.md`.
-
-A program cannot hold us up: its pipes are read and written only when they are ready, and the size of what is kept is
-limited. It has a session of its own, so that Ctrl-C at our terminal does not reach it.
-"""
+"""Programs as players: a program is asked by a line of JSON and answers with a number; see `docs/bots.md`."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import selectors
 import shlex
-import signal
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import TypeVar
@@ -23,10 +14,10 @@ from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
 from number_tower.game import Game
 from number_tower.players import DEFAULT_PATIENCE, ForfeitError, Player
-from number_tower.players.process import start_command
+from number_tower.players.process import GRACE, ProgramProcess
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
-from number_tower.text import format_runs, format_text, format_value, pluralize, summarize_numbers
+from number_tower.text import format_runs, format_text, format_value, summarize_numbers
 
 AnswerT = TypeVar("AnswerT")
 
@@ -38,25 +29,13 @@ _FILE = re.compile(r"(?!-|.*/bin/)[^=]*(/|\.[A-Za-z])[^=]*")
 
 _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]+$")
 
-MAX_ANSWER_BYTES = 1 << 16
-"""The longest line that a program may answer."""
-
-GRACE = 0.5
-"""Seconds that a program has to end by itself after its input was closed."""
-
-_CHUNK = 1 << 16
-_MAX_ERRORS = 4096
-_POLL_SECONDS = 0.05
-"""Seconds between checks whether the program is alive; a child process can keep its output open."""
-
 
 class Conversation:
     """Questions to one run of a command; after a forfeit the next question starts another run."""
 
-    def __init__(self, command: str, patience: float, max_bytes: int = MAX_ANSWER_BYTES) -> None:
+    def __init__(self, command: str, patience: float) -> None:
         self._command = command
         self._patience = patience
-        self._max_bytes = max_bytes
         self._process: ProgramProcess | None = None
 
     def ask(
@@ -67,23 +46,19 @@ class Conversation:
     ) -> AnswerT:
         """Write a line and return the parsed answer; `waiting` is called with the seconds so far."""
         try:
-            process = self._process or self.start()
-            return parse(process.ask(line, self._patience, waiting))
+            if self._process is None:
+                self._process = ProgramProcess(self._command)
+            return parse(self._process.ask(line, self._patience, waiting))
         except ForfeitError:
             self.end(grace=0.0)
             raise
-
-    def start(self) -> ProgramProcess:
-        """Start another run."""
-        self._process = ProgramProcess(self._command, self._max_bytes)
-        return self._process
 
     def close(self) -> None:
         """End the command; the next question starts it again."""
         self.end()
 
     def end(self, grace: float = GRACE) -> None:
-        """End the command and everything that it started."""
+        """End the command and its process group."""
         process, self._process = self._process, None
         if process is not None:
             process.end(grace)
@@ -115,161 +90,6 @@ class Program(Conversation, Player):
     def _report_waiting(self, seconds: float) -> None:
         if self._progress is not None:
             self._progress(Progress(0, seconds, 0.0))
-
-
-class ProgramProcess:
-    """One run of a command; all problems are raised as `ForfeitError`."""
-
-    def __init__(self, command: str, max_bytes: int) -> None:
-        self._command = start_command(command)
-        self._stdin, self._stdout, self._stderr = (
-            stream.fileno() for stream in self._command.streams
-        )
-        for stream in self._command.streams:
-            os.set_blocking(stream.fileno(), False)
-        self._max_bytes = max_bytes
-        self._unsent = memoryview(b"")
-        self._output = b""
-        self._errors = b""
-        self._was_asked = False
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
-        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
-
-    def ask(
-        self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None
-    ) -> str:
-        """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
-        deadline = time.monotonic() + seconds
-        if self._was_asked and self._read_output():
-            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
-        self._was_asked = True
-        self._unsent = memoryview(question.encode("ascii"))
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
-        while b"\n" not in self._output:
-            left = max(0.0, deadline - time.monotonic())
-            waiting(seconds - left)
-            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
-                key.data()
-            if self._command.poll() is not None:
-                self._read_rest()
-            elif not left and b"\n" not in self._output:
-                said = "gave no answer"
-                if self._output:
-                    said = f"wrote {_quote_first_line(self._output)} without an end of line"
-                raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
-        if self._unsent:
-            raise ForfeitError(
-                f"it wrote {_quote_first_line(self._output)} before it had read the question"
-            )
-        answer, _, more = self._output.partition(b"\n")
-        if more:
-            first, second = _quote_first_line(answer), _quote_first_line(more)
-            raise ForfeitError(f"it answered with more than one line: {first}, then {second}")
-        self._output = b""
-        return _decode(answer)
-
-    def end(self, grace: float = GRACE) -> None:
-        """Close its input, wait until it ends by itself within the grace time, and kill what is left."""
-        try:
-            self._wait_for_exit(grace)
-        finally:
-            self._command.end()
-            self._selector.close()
-
-    def _write_input(self) -> None:
-        try:
-            self._unsent = self._unsent[os.write(self._stdin, self._unsent[:_CHUNK]) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            raise ForfeitError(
-                self._describe_failure("it closed its input before it had read the question")
-            ) from None
-        if not self._unsent:
-            self._selector.unregister(self._stdin)
-
-    def _read_output(self) -> bool:
-        """Read from its output, and return whether there was anything."""
-        try:
-            data = os.read(self._stdout, self._max_bytes + 1 - len(self._output))
-        except BlockingIOError:
-            return False
-        if not data:
-            raise ForfeitError(self._describe_failure("it closed its output instead of answering"))
-        self._output += data
-        if len(self._output) > self._max_bytes and b"\n" not in self._output:
-            size = f"{self._max_bytes // 1024} KiB"
-            raise ForfeitError(
-                f"it wrote {size} without an end of line: {_quote_first_line(self._output)}"
-            )
-        return True
-
-    def _read_errors(self) -> bool:
-        """Keep the end of its standard error, and return whether there can be more."""
-        try:
-            data = os.read(self._stderr, _CHUNK)
-        except BlockingIOError:
-            return False
-        if not data:
-            with suppress(KeyError):
-                self._selector.unregister(self._stderr)
-        self._errors = (self._errors + data)[-_MAX_ERRORS:]
-        return bool(data)
-
-    def _read_rest(self) -> None:
-        """Read what a program that has ended left: its answer may be there, but its output may never be closed."""
-        while b"\n" not in self._output:
-            if not self._read_output():
-                raise ForfeitError(self._describe_failure(""))
-
-    def _describe_failure(self, otherwise: str) -> str:
-        """Return how the program ended, or `otherwise` if it runs, with the last line of its standard error."""
-        self._command.wait(GRACE)
-        code = self._command.check()
-        for _ in range(64):  # a child process may write for ever
-            if not self._read_errors():
-                break
-        lines = self._errors.decode("utf-8", "replace").split("\n")
-        last = next(
-            (f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), ""
-        )
-        if code is None:
-            return f"{otherwise}{last}"
-        if code >= 0:
-            how = f"exit code {code}"
-        else:
-            name = next((f", {known.name}" for known in signal.Signals if known == -code), "")
-            how = f"signal {-code}{name}"
-        return f"it ended ({how}) instead of answering{last}"
-
-    def _wait_for_exit(self, grace: float) -> None:
-        """Close its input and wait; output is read and discarded, so that the program is not blocked by it."""
-        with suppress(KeyError):
-            self._selector.unregister(self._stdin)
-        self._command.streams[0].close()
-        deadline = time.monotonic() + grace
-        while self._command.poll() is None and self._selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
-            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
-                with suppress(BlockingIOError):
-                    if not os.read(key.fd, _CHUNK):
-                        self._selector.unregister(key.fd)
-        self._command.wait(deadline - time.monotonic())
-
-
-def _quote_first_line(data: bytes) -> str:
-    return format_value(_decode(data.partition(b"\n")[0]))
-
-
-def _decode(data: bytes) -> str:
-    """Decode what a program wrote and strip it; bytes that are not UTF-8 stay visible."""
-    try:
-        return data.decode("utf-8").strip()
-    except UnicodeDecodeError:
-        return data.decode("latin-1").strip()
 
 
 def format_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> str:

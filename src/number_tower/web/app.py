@@ -13,7 +13,6 @@ from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 
 from number_tower import __version__
-from number_tower.solve import jit
 from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
@@ -69,7 +68,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         store = await asyncio.to_thread(Store, settings.place)
         metrics = app.state.metrics
         writer = Writer(store, None if metrics is None else metrics.observe_write)
-        workers = Workers(settings.workers + 1, prepare=jit.disable_jit)
+        workers = Workers(settings.workers + 1)
         workers.on_wait = None if metrics is None else metrics.observe_wait
         quota = Quota(
             partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None

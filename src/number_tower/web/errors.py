@@ -36,8 +36,7 @@ from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.room_cache import CachedRoom
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BUSY, AbandonedError, BusyError
+from number_tower.web.workers import BUSY, BusyError, GaveUpError
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_ERRORS = 20  # mistakes of one request that are listed
@@ -119,7 +118,6 @@ STATUSES = {
         "Too many requests. Please try again in a few seconds.",
         "Too many requests; `Retry-After` says when to try again.",
     ),
-    499: StatusText("The client left"),
     500: StatusText(
         "Something went wrong",
         detail=describe_failure(),
@@ -145,7 +143,6 @@ _REASON_TEXTS = {
     "too_hard": "This takes more time or memory than the server allows for one request.",
     "store": "The games cannot be reached right now. Nothing is lost. Please try again in a moment.",
     "behind": "This server does not have the newest move yet. Nothing is lost. Please try again in a moment.",
-    "client_gone": "The connection was closed before the work began.",
     "busy": BUSY,
 }
 
@@ -165,7 +162,6 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
     (NotSolvedError, 422, "too_hard"),
-    (AbandonedError, 499, "client_gone"),
     (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
     (BehindError, 409, "behind"),

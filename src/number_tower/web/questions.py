@@ -1,16 +1,12 @@
-"""Questions to the worker processes: analyses for pages and programs, with a cache; hints; the computers' moves."""
+"""Questions to the worker processes: analyses for pages and programs; hints; the computers' moves."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import pickle
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
-from math import inf
-from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
 
@@ -25,12 +21,9 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, Table
 from number_tower.web import limits, rule_form, tasks
-from number_tower.web.middleware import CURRENT_CLIENT, identify_client
-from number_tower.web.middleware.accounts import identify_seat
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import FALLBACK_LEVEL
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError, Lane, Workers
+from number_tower.web.workers import BusyError, GaveUpError, Lane, Workers
 
 T = TypeVar("T")
 RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
@@ -44,13 +37,6 @@ MAX_INLINE_RULES = 600
 RETRY_HEADER = {"Retry-After": "5"}
 """The header of a response that says: not now, but soon."""
 
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Bytes that all cached answers and their questions may have together, pickled."""
-
-_MAX_ANSWERS = 512
-_INCOMPLETE_TTL = 600.0
-"""Seconds that an answer is cached which more time might have completed."""
-
 _THINKING_TIMEOUT, _MOVE_TIMEOUT = 5.0, 9.0
 """Seconds that a computer may think about a move, and until it makes one without thinking."""
 
@@ -63,15 +49,16 @@ _log = logging.getLogger(__name__)
 async def ask_cached(
     request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float
 ) -> T:
-    """Ask an expensive question for a client, unless the answer is in the cache."""
-    state = request.app.state
-    if not hasattr(state, "answers"):
-        state.answers = AnswerCache()
-    answers: AnswerCache = state.answers
+    """Ask an expensive question, unless the answer is in the cache."""
     key = (task.__name__, question)
-    return await answers.get(
-        key, lambda: _ask(request, task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key)
-    )
+    workers: Workers = request.app.state.workers
+    return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key)
+
+
+async def _ask(request: Request, task: Callable[..., T], *args: object) -> T:
+    """Ask a question that takes little time."""
+    workers: Workers = request.app.state.workers
+    return await workers.ask(task, *args)
 
 
 async def read_record(request: Request, line: str) -> Table:
@@ -120,61 +107,6 @@ async def ask_numbered_puzzle(
     return await ask_cached(
         request, key, quiz.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT
     )
-
-
-async def _ask(request: Request, task: Callable[..., T], *args: object, **terms: Any) -> T:
-    """Ask a question for a client and its seat; it is dropped if the client closes the connection before it begins."""
-    workers: Workers = request.app.state.workers
-    gone = asyncio.create_task(_wait_for_disconnect(request))
-    try:
-        client, seat = identify_client(request.scope), identify_seat(request.scope)
-        requester = (client,) if seat is None else (client, seat)
-        return await workers.ask(task, *args, requester=requester, gone=gone, **terms)
-    finally:
-        gone.cancel()
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    """Return when the client has closed the connection; the rest of the body is skipped."""
-    with suppress(Exception):  # a body that cannot be read ends the connection as well
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-
-class AnswerCache:
-    """The latest answers, bounded by their number and size; errors are never cached.
-
-    Not `async-lru`: that bounds the number of answers, and neither their size nor the time of an incomplete one.
-    """
-
-    def __init__(self, max_answers: int = _MAX_ANSWERS, max_bytes: int = MAX_ANSWER_BYTES) -> None:
-        self._max_answers = max_answers
-        self._max_bytes = max_bytes
-        self._entries: OrderedDict[Hashable, tuple[Any, float, int]] = (
-            OrderedDict()
-        )  # answer, end of its time, size
-        self.bytes = 0
-        """The size of all answers and questions."""
-
-    async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the cached answer to a question, or ask for it."""
-        known, expires, _ = self._entries.get(question, (None, 0.0, 0))
-        if monotonic() < expires:
-            self._entries.move_to_end(question)
-            return known  # type: ignore[no-any-return] # the answer to the same question
-        answer = await ask()
-        expires = inf if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
-        size = len(pickle.dumps((question, answer)))
-        self._remove(question)
-        self._entries[question] = answer, expires, size
-        self.bytes += size
-        while len(self._entries) > self._max_answers or self.bytes > self._max_bytes:
-            self._remove(next(iter(self._entries)))
-        return answer
-
-    def _remove(self, question: Hashable) -> None:
-        if question in self._entries:
-            self.bytes -= self._entries.pop(question)[2]
 
 
 class ComputerPlayers:
@@ -249,14 +181,8 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
         level = FALLBACK_LEVEL
     try:
         async with asyncio.timeout(_MOVE_TIMEOUT):
-            requester = CURRENT_CLIENT.get(), room.id
             return await workers.ask(
-                tasks.choose_block,
-                level,
-                seed,
-                game,
-                seconds=_THINKING_TIMEOUT,
-                requester=requester,
+                tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT
             )
     except Exception as error:  # noqa: BLE001 - whatever it is, the other player waits for a move
         is_expected = isinstance(error, BusyError | GaveUpError | TimeoutError)

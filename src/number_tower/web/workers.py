@@ -1,56 +1,55 @@
-"""A pool of worker processes for questions that take computing time; requesters have their turns one after the other.
+"""Questions that take computing time, answered by worker processes.
 
 There are two lanes, so that no move waits for an analysis: cheap questions (computer moves, hints) may use every
-process, expensive ones (analyses, reviews, puzzles) all but one. If both wait, cheap ones go first, but expensive ones
-keep one process. In each lane the requester that was served longest ago is next (`FairQueue`), and a question that has
-not begun in time is refused.
+process, expensive ones (analyses, reviews, puzzles) all but one. A question stops by limits of its own; one that does
+not costs its process, which is killed and replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
-import pickle
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+import os
+import sys
+from collections.abc import Callable, Hashable
+from concurrent.futures import BrokenExecutor
+from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
-from itertools import count
-from typing import NamedTuple, TypeVar
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
 
-from number_tower.web.worker_process import (
-    GaveUpError,
-    Prepare,
-    TaskResult,
-    WorkerProcess,
-    block_interrupts,
-)
+from number_tower.batch.processes import WorkerProcess
+from number_tower.solve import jit
 
-Path = tuple[Hashable, ...]
-"""A requester: an address, or an address and a seat."""
+if sys.platform != "win32":
+    import resource
 
 T = TypeVar("T")
 
 BUSY = "The server is busy. Please try again in a moment."
-_STOPPING = "The server is being stopped. Please try again in a moment."
 
-_CLOSE_TIMEOUT = 10.0
-"""Seconds that `Workers.close` takes at most."""
+MAX_ANSWERS = 128
+"""Answers that are cached; the one that was asked for longest ago is dropped first."""
 
-_MAX_REMEMBERED = 4_096
-"""Requesters whose last turn is remembered; those served longest ago are forgotten first."""
+_START_SECONDS = 60.0
+"""Seconds that a process has to become ready."""
+
+_NICE = 5
+"""How much lower the priority of a process is than that of the server, which has to answer all clients."""
+
+_MIB = 1 << 20
 
 
 class BusyError(Exception):
-    """The question was refused before it began: too many wait, or it has waited too long. It may be asked again."""
+    """The question has waited too long, or the server is stopping. It may be asked again."""
 
-    def __init__(self, message: str = BUSY) -> None:
-        super().__init__(message)
+    def __init__(self) -> None:
+        super().__init__(BUSY)
 
 
-class AbandonedError(Exception):
-    """The requester left before the question began."""
+class GaveUpError(Exception):
+    """The question took more time or memory than it may, or its process has ended; nothing is known."""
 
 
 class Lane(StrEnum):
@@ -60,86 +59,33 @@ class Lane(StrEnum):
     EXPENSIVE = "dear"
 
 
-class LaneLimits(NamedTuple):
-    """How many questions may wait in a lane, how many of one requester, and for how many seconds each."""
-
-    waiting: int
-    waiting_per_requester: int
-    seconds: float
-
-
-LANE_LIMITS = {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
-
-
-@dataclass(eq=False)
-class _WorkerJob:
-    """A pickled function with its arguments, the seconds that it has, and the tickets of all requesters."""
-
-    pickled: bytes
-    seconds: float
-    lane: Lane
-    key: Hashable
-    tickets: list[Ticket] = field(default_factory=list)
-    begun: bool = False
-
-
-@dataclass(eq=False)
-class Ticket:
-    """One requester's claim to the result of a job, with a place of its own in the queue."""
-
-    requester: Path
-    job: _WorkerJob
-    since: float
-    result: asyncio.Future[TaskResult]
-    timer: asyncio.TimerHandle | None = None
-
-    def stop_timer(self) -> None:
-        """Let it wait for as long as it takes."""
-        if self.timer is not None:
-            self.timer.cancel()
-
-    def settle(self, result: TaskResult) -> None:
-        """Hand the result over, unless there is one."""
-        if not self.result.done():
-            self.result.set_result(result)
+MAX_WAIT = {Lane.CHEAP: 10.0, Lane.EXPENSIVE: 20.0}
+"""Seconds that a question waits for a process at most; what is asked for longer was often abandoned."""
 
 
 class Workers:
-    """Worker processes that answer questions; all but one of them may work on expensive ones at the same time.
+    """Worker processes that answer questions; they start with the first ones, or by `warm`.
 
-    They start with the first questions, or by `warm`. What `prepare` loads in each of them beforehand does not count
-    towards `memory`, the MiB that a question may take (where the system can limit it).
+    A question may take `memory` MiB more than a process has when it begins, where the system can limit that.
     """
 
-    def __init__(
-        self,
-        processes: int = 1,
-        memory: int = 1024,
-        prepare: Prepare = None,
-        limits: Mapping[Lane, LaneLimits] = LANE_LIMITS,
-    ) -> None:
+    def __init__(self, processes: int = 1, memory: int = 1024) -> None:
         self.on_wait: Callable[[float, Lane], object] | None = None
         """Called with the seconds that a question has waited when it begins."""
-        self._starter = ThreadPoolExecutor(processes, "worker-starter", block_interrupts)
-        self._processes = [WorkerProcess(memory, prepare, self._starter) for _ in range(processes)]
-        self._free = list(self._processes)
-        self._max_expensive = max(1, processes - 1)
-        self._limits = limits
-        self._queues = {lane: FairQueue(limits[lane]) for lane in Lane}
-        self._running: Counter[Lane] = Counter()
-        self._open_jobs: dict[Hashable, _WorkerJob] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.waiting = 0
+        """How many questions wait for a process."""
+        self._processes = [WorkerProcess(partial(_prepare, memory)) for _ in range(processes)]
+        self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
+        for process in self._processes:
+            self._free.put_nowait(process)
+        self._expensive = asyncio.Semaphore(max(1, processes - 1))
+        self._answers: dict[Hashable, asyncio.Task[Any]] = {}
         self._closed = False
-
-    @property
-    def waiting(self) -> int:
-        """How many questions wait, counted once for each of their requesters."""
-        return sum(len(queue.tickets) for queue in self._queues.values())
 
     @property
     def running(self) -> int:
         """How many questions are being worked on."""
-        return self._running.total()
+        return len(self._processes) - self._free.qsize()
 
     async def ask(
         self,
@@ -147,214 +93,101 @@ class Workers:
         *args: object,
         seconds: float = 5.0,
         lane: Lane = Lane.CHEAP,
-        requester: Path = (None,),
-        gone: asyncio.Future[None] | None = None,
         key: Hashable = None,
     ) -> T:
-        """Return what a module-level function returns in a worker process.
+        """Return what a module-level function returns in a worker process; after `seconds` the process is killed.
 
-        Questions with the same key that are asked at the same time are worked on once. Each requester keeps a place of
-        its own in the queue for them, so that none waits for another's turn or is refused for another's number of
-        questions. A question whose requesters all leave before it begins is dropped; `gone` is done once one has left.
+        A question with a key is worked on once while it is open, and its answer is cached, unless more time might
+        complete it.
         """
         if self._closed:
-            raise BusyError(_STOPPING)
-        key = object() if key is None else key
-        job = self._open_jobs.get(key) or _WorkerJob(pickle.dumps((task, args)), seconds, lane, key)
-        loop = asyncio.get_running_loop()
-        ticket = Ticket(requester, job, loop.time(), loop.create_future())
-        self._admit(ticket)
-
-        def abandon(_: object) -> None:
-            if not job.begun:  # otherwise the result can be cached
-                self._refuse(ticket, AbandonedError())
-
-        gone = gone or loop.create_future()
-        gone.add_done_callback(abandon)
-        try:
-            value, error = await ticket.result
-        finally:
-            self._remove(ticket)
-            gone.remove_done_callback(abandon)
-        if error is not None:
-            raise error
-        return value  # type: ignore[no-any-return] # it comes from a pickle
+            raise BusyError
+        work = self._answers.pop(key, None)
+        if work is None:
+            work = asyncio.create_task(self._answer(task, args, seconds, lane))
+        if key is not None:
+            self._answers[key] = work  # as the newest one
+            work.add_done_callback(partial(self._drop_failure, key))
+            if len(self._answers) > MAX_ANSWERS:
+                del self._answers[next(iter(self._answers))]
+        # The work goes on when its asker leaves: others may ask the same, and its process is not free before.
+        answer: T = await asyncio.shield(work)
+        return answer
 
     async def warm(self) -> None:
         """Start the processes, one after the other, so that no question has to wait for that."""
-        for process in self._processes:
-            await asyncio.shield(self._create_task(self._restart(process)))
+        for _ in self._processes:  # the process that has been free for longest is the next
+            with suppress(BusyError, GaveUpError):
+                await self.ask(os.getpid)
 
     async def close(self) -> None:
-        """End all processes; questions that wait are refused, and those that have begun are given up."""
+        """End all processes; what they work on is given up."""
         self._closed = True
-        for queue in self._queues.values():
-            for ticket in list(queue.tickets):
-                self._refuse(ticket, BusyError(_STOPPING))
-        closing = [asyncio.create_task(process.close()) for process in self._processes]
-        _, late = await asyncio.wait([*closing, *self._tasks], timeout=_CLOSE_TIMEOUT)
-        self._starter.shutdown(wait=not late)
+        for process in self._processes:
+            await asyncio.to_thread(process.kill)
 
-    def _admit(self, ticket: Ticket) -> None:
-        """Let a ticket wait, unless its job has begun; without waiting if a process is free for it."""
-        job = ticket.job
-        if not job.begun:
-            dropped = self._queues[job.lane].push(ticket)
-            if dropped is not None:
-                self._refuse(dropped, BusyError())
-            seconds = self._limits[job.lane].seconds
-            ticket.timer = asyncio.get_running_loop().call_later(
-                seconds, self._refuse, ticket, BusyError()
-            )
-        job.tickets.append(ticket)
-        self._open_jobs[job.key] = job
-        self._begin_next()
+    def _drop_failure(self, key: Hashable, work: asyncio.Task[Any]) -> None:
+        """Forget an answer that is none, or that more time might complete."""
+        failed = work.cancelled() or work.exception() is not None
+        if failed or not getattr(work.result(), "complete", True):
+            self._answers.pop(key, None)
 
-    def _refuse(self, ticket: Ticket, error: Exception) -> None:
-        """Answer a ticket that waits with an error."""
-        self._remove(ticket)
-        ticket.settle(TaskResult(error=error))
+    async def _answer(
+        self, task: Callable[..., Any], args: tuple[object, ...], seconds: float, lane: Lane
+    ) -> Any:
+        asked = monotonic()
+        async with AsyncExitStack() as stack:
+            try:
+                self.waiting += 1
+                async with asyncio.timeout(MAX_WAIT[lane]):
+                    if lane is Lane.EXPENSIVE:
+                        await stack.enter_async_context(self._expensive)
+                    process = await self._free.get()
+            except TimeoutError:
+                raise BusyError from None
+            finally:
+                self.waiting -= 1
+            stack.callback(self._free.put_nowait, process)
+            if self._closed:
+                raise BusyError
+            if self.on_wait is not None:
+                self.on_wait(monotonic() - asked, lane)
+            return await _run(process, task, args, seconds)
 
-    def _remove(self, ticket: Ticket) -> None:
-        """Remove a ticket, and its job if it was the last and the job has not begun."""
-        job = ticket.job
-        ticket.stop_timer()
-        if ticket in job.tickets:
-            job.tickets.remove(ticket)
-        if not job.begun:
-            self._queues[job.lane].remove(ticket)
-            if not job.tickets:
-                self._open_jobs.pop(job.key, None)
 
-    def _next_lane(self) -> Lane | None:
-        """Return the lane whose turn it is to use a free process."""
-        cheap, expensive = self._queues[Lane.CHEAP].tickets, self._queues[Lane.EXPENSIVE].tickets
-        if expensive and self._running[Lane.EXPENSIVE] < self._max_expensive:
-            only_cheap_run = self._running[Lane.CHEAP] and not self._running[Lane.EXPENSIVE]
-            if only_cheap_run or not cheap:
-                return Lane.EXPENSIVE
-        return Lane.CHEAP if cheap else None
-
-    def _begin_next(self) -> None:
-        """Begin the jobs whose turn it is, while processes are free for them."""
-        while self._free and (lane := self._next_lane()) is not None:
-            self._begin(self._queues[lane].pop())
-
-    def _begin(self, ticket: Ticket) -> None:
-        """Hand a job to a free process, for all of its requesters."""
-        job, now = ticket.job, asyncio.get_running_loop().time()
-        job.begun = True
-        for each in job.tickets:
-            self._queues[job.lane].remove(each)
-            each.stop_timer()
-        self._running[job.lane] += 1
-        process = next((process for process in self._free if process.ready), self._free[0])
-        self._free.remove(process)
-        if self.on_wait is not None:
-            self.on_wait(now - min(each.since for each in job.tickets), job.lane)
-        self._create_task(self._run(process, job))
-
-    async def _run(self, process: WorkerProcess, job: _WorkerJob) -> None:
-        """Get the result of a job; then the next one has its turn."""
-        result = TaskResult()
+async def _run(
+    process: WorkerProcess, task: Callable[..., Any], args: tuple[object, ...], seconds: float
+) -> Any:
+    """Call a function in a process, which may have to be started, and kill it if that takes too long."""
+    try:
+        call = process.submit(task, *args)
+    except BrokenExecutor:
         try:
-            await process.start()
-            if job.tickets:  # otherwise all requesters have left while the process started
-                result = await process.run(job.pickled, job.seconds)
-        except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
-            result = TaskResult(error=error)
-        for ticket in job.tickets:
-            ticket.settle(result)
-        del self._open_jobs[job.key]
-        self._running[job.lane] -= 1
-        self._free.append(process)
-        if self._closed:
-            return
-        self._begin_next()
-        if process in self._free and not process.ready:
-            self._create_task(self._restart(process))
-
-    async def _restart(self, process: WorkerProcess) -> None:
-        """Start a process before it is needed; if that fails, the next question tries it again."""
-        with suppress(GaveUpError):
-            await process.start()
-
-    def _create_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+            started = await asyncio.to_thread(process.start)
+            await asyncio.wait_for(asyncio.wrap_future(started), _START_SECONDS)
+            call = process.submit(task, *args)
+        except (OSError, BrokenExecutor, TimeoutError):
+            raise GaveUpError("no process could be started to work on it") from None
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(call), seconds)
+    except TimeoutError:
+        await asyncio.to_thread(process.kill)
+        raise GaveUpError(f"it took longer than {seconds:g} seconds") from None
+    except BrokenExecutor:
+        raise GaveUpError("the process that worked on it has ended") from None
+    except MemoryError:
+        raise GaveUpError("it took more memory than it may") from None
 
 
-class FairQueue:
-    """Tickets that wait; the requester whose last turn is longest ago is served first, with its oldest ticket.
-
-    Turns go round over the addresses, and at each address over its seats: a hundred seats at one address give it no
-    more turns. A requester without a turn so far comes before all others, so that it waits for no backlog. Among those
-    the first to arrive is served first.
-    """
-
-    def __init__(self, limits: LaneLimits) -> None:
-        self._limits = limits
-        self.tickets: list[Ticket] = []
-        """In the order in which they came."""
-        self._turns: OrderedDict[Path, int] = OrderedDict()
-        self._clock = count(1)
-
-    def push(self, ticket: Ticket) -> Ticket | None:
-        """Add a ticket, and return the one that lost its place for it, if the queue was full.
-
-        The ticket is refused with `BusyError` if its requester has the most that one may have, or if the queue is
-        full and no other has more than the requester would have then.
-        """
-        if (
-            sum(each.requester == ticket.requester for each in self.tickets)
-            >= self._limits.waiting_per_requester
-        ):
-            raise BusyError
-        dropped = (
-            self._drop(ticket.requester) if len(self.tickets) >= self._limits.waiting else None
-        )
-        self.tickets.append(ticket)
-        return dropped
-
-    def pop(self) -> Ticket:
-        """Take out the ticket whose turn it is."""
-        ticket = min(self.tickets, key=self._get_turns)
-        self.tickets.remove(ticket)
-        turn = next(self._clock)
-        for part in _list_prefixes(ticket.requester):
-            self._turns[part] = turn
-            self._turns.move_to_end(part)
-        while len(self._turns) > _MAX_REMEMBERED:
-            self._turns.popitem(last=False)
-        return ticket
-
-    def remove(self, ticket: Ticket) -> None:
-        """Take out a ticket, if it is here."""
-        with suppress(ValueError):
-            self.tickets.remove(ticket)
-
-    def _get_turns(self, ticket: Ticket) -> list[int]:
-        return [self._turns.get(part, 0) for part in _list_prefixes(ticket.requester)]
-
-    def _drop(self, requester: Path) -> Ticket:
-        """Take out the newest ticket of those with the most: of an address if one has more, else of a seat there."""
-        sizes = Counter(each.requester for each in self.tickets)
-        counts = Counter(part for each in self.tickets for part in _list_prefixes(each.requester))
-        for part in _list_prefixes(requester):
-            rivals = [each for each in counts if len(each) == len(part) and each[:-1] == part[:-1]]
-            largest = max(rivals, key=counts.__getitem__, default=part)
-            if counts[largest] > counts[part] + 1:
-                members = [
-                    each for each in self.tickets if each.requester[: len(largest)] == largest
-                ]
-                dropped = max(reversed(members), key=lambda each: sizes[each.requester])
-                self.tickets.remove(dropped)
-                return dropped
-        raise BusyError
-
-
-def _list_prefixes(path: Path) -> list[Path]:
-    """Return the beginnings of a path: the address, then the address with the seat."""
-    return [path[: length + 1] for length in range(len(path))]
+def _prepare(memory: int) -> None:
+    """Prepare a new process, and allow it this many MiB more than it has, where the system tells how many it has."""
+    jit.disable_jit()
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    if sys.platform == "win32":
+        return
+    with suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))

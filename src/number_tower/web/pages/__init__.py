@@ -28,8 +28,7 @@ from number_tower.web.middleware.browser_cookie import set_cookie
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.static_files import build_static_url
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError
+from number_tower.web.workers import BusyError, GaveUpError
 
 T = TypeVar("T")
 

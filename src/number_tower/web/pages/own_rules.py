@@ -26,8 +26,7 @@ from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.new_game import OWN_RULES, render_form
 from number_tower.web.questions import ask_analysis, read_record, write_rule_fields
 from number_tower.web.rule_form import TEXT, RuleSheet
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError
+from number_tower.web.workers import BusyError, GaveUpError
 
 router = APIRouter(include_in_schema=False)
 

@@ -40,8 +40,7 @@ from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_analysis, ask_for_hint
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
-from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError
+from number_tower.web.workers import BusyError, GaveUpError
 
 VALUES_TIMEOUT = 4.0
 """Seconds that a page waits for the values of its moves."""
