@@ -25,8 +25,7 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, Table
 from number_tower.web import limits, rule_form, tasks
-from number_tower.web.middleware import CURRENT_CLIENT, identify_client
-from number_tower.web.middleware.accounts import identify_seat
+from number_tower.web.middleware import identify_address, identify_client
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.worker_process import GaveUpError
@@ -127,8 +126,7 @@ async def _ask(request: Request, task: Callable[..., T], *args: object, **terms:
     workers: Workers = request.app.state.workers
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
-        client, seat = identify_client(request.scope), identify_seat(request.scope)
-        requester = (client,) if seat is None else (client, seat)
+        requester = identify_address(request.scope), identify_client(request.scope)
         return await workers.ask(task, *args, requester=requester, gone=gone, **terms)
     finally:
         gone.cancel()
@@ -249,7 +247,7 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
         level = FALLBACK_LEVEL
     try:
         async with asyncio.timeout(_MOVE_TIMEOUT):
-            requester = CURRENT_CLIENT.get(), room.id
+            requester = (room.id,)
             return await workers.ask(
                 tasks.choose_block,
                 level,
