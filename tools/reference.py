@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.cli.main import COMMANDS, create_parser
-from number_tower.web.middleware.accounts import SEATS_PER_ADDRESS
-from number_tower.web.middleware.rate_limit import RATE_LIMITS, RateLimit
-from number_tower.web.middleware.streams import MAX_STREAMS, MAX_STREAMS_PER_CLIENT
+from number_tower.web import rates
 
 if TYPE_CHECKING:
     import argparse
@@ -112,23 +110,15 @@ def format_presets(book: catalogue.Rulebook) -> str:
 
 
 def format_limits() -> str:
-    """Return the table of the limits on requests."""
-    rows = "".join(
-        f"| {limit.about} | {'seat' if limit.by_seat else 'address'} | {_format_rate(limit)} | {limit.burst:,} |\n"
-        for limit in RATE_LIMITS
-    )
-    return (
-        f"| what | counted by | lasting | at once |\n|---|---|---|---|\n{rows}"
-        f"| open pages that follow a game or a class | seat | | {MAX_STREAMS_PER_CLIENT:,} |\n"
-        f"\nAll seats at one address together: {SEATS_PER_ADDRESS} times as much. Pages of all addresses together that"
-        f" follow a game or a class: {MAX_STREAMS:,}.\n"
-    )
-
-
-def _format_rate(limit: RateLimit) -> str:
-    if limit.rate < 1:
-        return f"{limit.rate * 60:.0f} a minute"
-    return f"{limit.rate:g} a second"
+    """Return the table of what requests cost."""
+    prices = {
+        "any request but `/health` and static files": rates.REQUEST,
+        "analysis, reviews, hints, puzzles, lessons, pictures, own rules": rates.THINKING,
+        "a new game or class": rates.NEW_GAME,
+        "a wrong short code, for the address; a right one always works": rates.WRONG_CODE,
+    }
+    rows = "".join(f"| {what} | {tokens} |\n" for what, tokens in prices.items())
+    return f"| what | tokens |\n|---|---|\n{rows}"
 
 
 if __name__ == "__main__":

@@ -319,19 +319,6 @@ def test_a_code_is_for_one_class_and_for_ten_minutes(
             classrooms.take_pupil(connection, one.id, code, "a phone")
 
 
-def test_what_other_secrets_of_a_browser_hold_is_moved_to_the_current_one(kept: Store) -> None:
-    known = make_class(kept, 1)
-    others = ["the teacher's browser", "Ann's browser", "none"]
-    with kept.write() as connection:
-        assert classrooms.find_class_holders(connection, others) == set(others[:2])
-        versions = classrooms.move_class_holders(connection, "new", others)
-        assert versions == {known.id: known.version + 1}
-        assert classrooms.find_class_holders(connection, [*others, "new"]) == {"new"}
-        moved = classrooms.load_classroom(connection, known.id)
-    assert moved.is_teacher(Credentials(browsers=("new",)))
-    assert moved.find_pupil(Credentials(browsers=("new",))) is not None
-
-
 def test_the_classes_of_a_browser_are_listed(kept: Store) -> None:
     one, other = make_class(kept, 1), make_class(kept, 0)
     act(kept, other, EndClass())

@@ -22,7 +22,6 @@ from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats, format_time
-from number_tower.web.limits import Quota
 from number_tower.web.lobby import Lobby
 from number_tower.web.workers import Workers
 from support.clocks import SLOW
@@ -151,7 +150,7 @@ def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
     async def all_of_it() -> None:
         scribe, workers = Writer(store), Workers(1)
         try:
-            await do(Lobby(store, scribe, workers, Quota(lambda: 0, None)))
+            await do(Lobby(store, scribe, workers))
         finally:
             await workers.close()
             scribe.close()

@@ -354,49 +354,6 @@ def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(ke
     assert listed == [opened[place].address for place in (4, 2, 1, 0)]
 
 
-def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
-    known, ann, ben = sat(kept)
-    table, token = open_room(kept, "person")
-    gone, _ = open_room(kept)
-    with kept.write() as connection:
-        other, _ = rooms.insert_room(connection, LINKED, BOOK, Seats(), "other")
-    tokens = {known.address: ben, table.address: token, gone.address: "wrong", "nowhere": ann}
-
-    def survey() -> browsers.SeatSurvey:
-        with kept.read() as connection:
-            return browsers.survey_seats(connection, "mine", tokens, ["other", "empty"])
-
-    before = survey()
-    assert set(before.by_token) == {(known.id, 2), (table.id, 1), (table.id, 2)}
-    assert set(before.by_browser) == {(other.id, 1)}
-    assert before.useless_tokens == {gone.address, "nowhere"}
-    assert before.useless_browsers == {"empty"}
-    with kept.write() as connection:
-        marks = browsers.move_seats(connection, "mine", before.by_token | before.by_browser)
-    assert marks.keys() == {known.id, table.id, other.id}
-    for each, seats in ((known, {1}), (table, {0, 1}), (other, {0})):
-        after = found(kept, each.address)
-        assert after.find_seats(Credentials(browsers=("mine",))) == seats
-        assert (after.tag, after.tag != each.tag) == (marks[each.id], True), (
-            "other processes look again"
-        )
-    assert found(kept, known.address).find_seats(ben) == {1}, "a token holds its seat as before"
-    last = survey()
-    assert (last.by_token, last.by_browser) == ({}, {})
-    assert last.useless_tokens == set(tokens)
-    assert last.useless_browsers == {"other", "empty"}
-
-
-def test_a_move_that_does_not_know_that_the_seats_were_moved_is_tried_again(kept: Store) -> None:
-    known, ann, _ = sat(kept)
-    with kept.write() as connection:
-        found_seats = browsers.survey_seats(connection, "mine", {known.address: ann}, [])
-        browsers.move_seats(connection, "mine", found_seats.by_token)
-    with pytest.raises(RoomChangedError):
-        done(kept, known, ann, Move(0, 9))
-    done(kept, found(kept, known.address), ann, Move(0, 9))
-
-
 # One hand that writes -------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from number_tower.store import find_location
 from number_tower.web.app import make_app
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
+from support.cookies import Browser
 from support.forking import ask_patiently, stay_cold
 
 
@@ -69,6 +70,17 @@ class Player:
             answer = self.post("moves", {"block": block, "version": version})
             assert answer.status_code == 200, answer.text
         return answer
+
+
+def cookie_of(player: Player) -> dict[str, str]:
+    """Let a browser take over the seat of a player, who plays by its cookie then; return the header with the cookie."""
+    browser = Browser(player.client.app)
+    code = player.post("handover").json()["code"]
+    browser.ask("POST", f"/g/{player.address}/take/{code}")
+    header = {"Cookie": browser.jar.sent(https=False)}
+    player.token = None
+    player.client = TestClient(player.client.app, headers=header, follow_redirects=False)
+    return header
 
 
 def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:

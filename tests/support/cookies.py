@@ -51,11 +51,6 @@ class Jar:
         """The names of the cookies that hold all of a browser's seats."""
         return [name for name in self.cookies if "browser-" in name]
 
-    @property
-    def seat_cookies(self) -> list[str]:
-        """The names of the cookies of earlier versions, each of which holds the seats of one room."""
-        return [name for name in self.cookies if name.startswith("seat-")]
-
 
 @dataclass
 class Browser:

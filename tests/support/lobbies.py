@@ -9,7 +9,6 @@ from pathlib import Path
 
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Writer
-from number_tower.web.limits import Quota
 from number_tower.web.lobby import Lobby
 from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming
 from number_tower.web.room_cache import NewRoom
@@ -51,7 +50,7 @@ async def opened(
     store = store_in(folder / "games.db")
     scribe, workers = Writer(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, workers, Quota(lambda: 0, None), presence_timing=presence_timing)
+        yield Lobby(store, scribe, workers, presence_timing=presence_timing)
     finally:
         await workers.close()
         scribe.close()

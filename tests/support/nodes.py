@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from number_tower.store.database import Store, Writer
-from number_tower.web.limits import Quota
 from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import ReconcileTiming
@@ -41,7 +40,7 @@ async def node(
     """Have a server; with little patience it does not wait long for a locked database."""
     store = store_in(database, patience=patience)
     scribe = Writer(store)
-    lobby = Lobby(store, scribe, Instantly(), Quota(lambda: 0, None), timing)
+    lobby = Lobby(store, scribe, Instantly(), timing)
     listener = ChangeListener(store, lobby.note_change) if listening else None
     try:
         yield Node(store, lobby, listener)

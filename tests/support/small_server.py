@@ -31,7 +31,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import server
-from number_tower.web.middleware import access_log
+from number_tower.web.log import configure_logging
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment
@@ -65,11 +65,6 @@ async def events(size: int = 0) -> StreamingResponse:
 async def who(request: Request) -> list[str]:
     assert request.client
     return [request.client.host, request.url.scheme]
-
-
-@router.get("/draining")
-async def draining(request: Request) -> bool:
-    return bool(request.app.state.draining)
 
 
 @router.get("/connections")
@@ -135,7 +130,7 @@ def main(options: dict[str, Any]) -> int:
         key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
     }
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **given)
-    access_log.configure_logging(settings)
+    configure_logging()
     with server.open_listener(HOST, 0) as listener:
         return server.serve(
             make_app(settings, **options), settings, listener, lambda text: print(text, flush=True)
@@ -171,9 +166,10 @@ def running(call: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[st
             process.kill()
 
 
-def read_log(folder: Path) -> list[dict[str, Any]]:
-    """Return what a server that was run in a folder has logged."""
-    return [json.loads(line) for line in (folder / "log").read_text().splitlines()]
+def read_log(folder: Path) -> list[str]:
+    """Return what a server that was run in a folder has logged: level and text of each line."""
+    lines = (folder / "log").read_text().splitlines()
+    return [re.sub(r"^[0-9-]+ [0-9:,]+ ", "", line) for line in lines]
 
 
 def asked(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:

@@ -354,13 +354,6 @@ def test_it_takes_a_token_to_move_and_the_right_one(client: TestClient) -> None:
     assert first.post("moves", move).status_code == 200
 
 
-def test_the_cookie_of_a_seat_does_as_well_as_its_token(client: TestClient) -> None:
-    player, made = begun(client)
-    headers = {"Cookie": f"seat-{made['address']}={made['token']}"}
-    moved = client.post(f"{player.path}/moves", json={"block": 9, "version": 0}, headers=headers)
-    assert moved.json()["moves"] == [9]
-
-
 def test_a_move_is_taken_back_at_one_table(client: TestClient) -> None:
     player, _ = begun(client)
     player.place(9, 8)

@@ -15,7 +15,6 @@ from number_tower.store import classrooms
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.database import Store
 from number_tower.web.classes import ClassAccess, Classes
-from number_tower.web.limits import Quota
 from number_tower.web.live import ClassNotice, Hub
 from support.stores import store_in
 
@@ -49,7 +48,7 @@ def make_classes(database: Database) -> tuple[Classes, StoredClassroom]:
     with database.store.write() as connection:
         stored, _ = classrooms.insert_classroom(connection, SETTINGS, "teacher")
     access: Any = ClassAccess(database.read, None, None, None, None)  # type: ignore[arg-type]  # only read here
-    return Classes(access, Hub(), Quota(lambda: 0, None)), stored
+    return Classes(access, Hub()), stored
 
 
 async def ask_while(

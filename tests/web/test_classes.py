@@ -396,16 +396,14 @@ def test_a_pupil_continues_on_another_device(client: TestClient) -> None:
     assert lesson.pupils["Ann"].get(str(game)).status_code == 200
 
 
-def test_what_several_cookies_of_a_browser_hold_is_held_by_one(client: TestClient) -> None:
-    """A browser that makes first visits in several tabs at once has several secrets; one of them stays."""
+def test_several_cookies_of_a_browser_hold_their_classes(client: TestClient) -> None:
+    """A browser that makes first visits in several tabs at once has several secrets."""
     lesson, other = Lesson(client, 1), Lesson(client, 0)
     both = lesson.pupils["Ann"]
     for cookie in other.teacher.cookies.jar:
         both.cookies.set(cookie.name, str(cookie.value), domain=cookie.domain)
-    for _ in range(3):
-        assert "You are in" in both.get(lesson.path).text
-        assert "End the class" in both.get(other.path).text
-    assert len([cookie for cookie in both.cookies.jar if "browser-" in cookie.name]) == 1
+    assert "You are in" in both.get(lesson.path).text
+    assert "End the class" in both.get(other.path).text
 
 
 def test_the_teacher_continues_on_another_device_by_a_link(client: TestClient) -> None:

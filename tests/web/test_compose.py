@@ -55,9 +55,7 @@ def servers(database: str, https: int) -> Iterator[list[Server]]:
     assert options == services["server-2"]["command"]
     changed = {proxy: "127.0.0.1", "https://${SITE:-localhost}": f"https://localhost:{https}"}
     assert changed.keys() <= set(options)
-    with serving(
-        database, 2, ("--log", "json", *(changed.get(each, each) for each in options))
-    ) as started:
+    with serving(database, 2, tuple(changed.get(each, each) for each in options)) as started:
         yield started
 
 

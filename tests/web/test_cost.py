@@ -27,7 +27,7 @@ from number_tower.table import Change, check_player_names
 from number_tower.text import Template
 from number_tower.web import limits, pages, rule_form, settings, tasks
 from number_tower.web.app import make_app
-from number_tower.web.middleware import access_log
+from number_tower.web.log import mask_path
 from support import apps
 from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
 from support.sizes import size
@@ -468,7 +468,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a rule file in a form": rule_form.check_text,
     "a strange rule file": lambda text: limits.read_rule_file(text.encode(), "name", "file"),
     "a database's address": lambda text: store.find_location(f"postgresql://{text}"),
-    "a line of the log": access_log.remove_secrets,
+    "a path in the log": mask_path,
     "runs in a page": pages.wrap_ranges,
     "a mark": rooms.parse_tag,
     "a proxy's address": settings.parse_proxies,

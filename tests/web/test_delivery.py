@@ -78,14 +78,6 @@ def test_text_is_compressed_where_the_client_reads_it(client: TestClient, addres
     assert "accept-encoding" in plain.headers["vary"].lower()
 
 
-def test_a_page_that_says_why_a_request_is_refused_is_compressed_too(client: TestClient) -> None:
-    answer = client.post(
-        "/new", headers={"Sec-Fetch-Site": "cross-site", "Accept-Encoding": "gzip"}
-    )
-    assert (answer.status_code, answer.headers["content-encoding"]) == (403, "gzip")
-    assert "This request came from another site." in answer.text
-
-
 def test_streams_are_not_compressed_and_not_held_back(client: TestClient) -> None:
     player, _ = apps.begun(client)
     answer = client.get(f"{player.path}/events?limit=1", headers={"Accept-Encoding": "gzip"})

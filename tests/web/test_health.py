@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import resource
 import sqlite3
 import subprocess
@@ -27,10 +26,10 @@ from number_tower.store.database import Writer, probe_write
 from number_tower.store.schema import rulebooks
 from number_tower.web import health
 from number_tower.web.app import make_app
-from number_tower.web.health import Watchdog, WriteCheck, describe_publicly
+from number_tower.web.health import WriteCheck
 from number_tower.web.settings import Settings
-from support.apps import begun, opened
-from support.clocks import SLOW, Clock, until
+from support.apps import opened
+from support.clocks import SLOW, until
 from support.command import TOWER, plain_environment, tower
 from support.postgres import on_server, place_of
 from support.servers import Client, Server
@@ -39,11 +38,13 @@ from support.stores import by_hand, store_in
 pytest_plugins = ["support.postgres"]
 
 
-class FakeScribe:
+# The check of writes --------------------------------------------------------------------------------------------------
+
+
+class SlowWriter:
     """A writer whose writes end when the test says so."""
 
     def __init__(self) -> None:
-        self.succeeded_at = self.failed_at = float("-inf")
         self.writes: list[Future[None]] = []
 
     def submit(self, _: object) -> Future[None]:
@@ -51,136 +52,34 @@ class FakeScribe:
         return self.writes[-1]
 
 
-def check_of(scribe: FakeScribe, clock: Clock, patience: float = SLOW) -> WriteCheck:
-    return WriteCheck(cast(Writer, scribe), patience, clock)
-
-
-# The check of writes --------------------------------------------------------------------------------------------------
-
-
-def test_a_recent_move_shows_that_writes_succeed() -> None:
-    scribe, clock = FakeScribe(), Clock()
-    scribe.succeeded_at = clock.now - health.WRITE_MAX_AGE + 1
-    assert asyncio.run(check_of(scribe, clock).find_problem()) is None
-    assert not scribe.writes, "the server's own writes are enough"
-
-
-@pytest.mark.parametrize("age", [health.WRITE_MAX_AGE + 1, 1.0])
-def test_without_a_recent_success_one_write_is_made_however_many_ask(age: float) -> None:
-    """The last success is too old, or a failure came after it."""
-    scribe, clock = FakeScribe(), Clock()
-    scribe.succeeded_at = clock.now - age
-    scribe.failed_at = clock.now - 0.5 if age == 1.0 else float("-inf")
+def test_one_write_is_made_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "WRITE_TIMEOUT", SLOW)
+    writer = SlowWriter()
 
     async def ask() -> list[str | None]:
-        check = check_of(scribe, clock)
+        check = WriteCheck(cast(Writer, writer))
         asking = asyncio.gather(*(check.find_problem() for _ in range(20)))
-        await until(lambda: scribe.writes)
-        scribe.writes[0].set_result(None)
+        await until(lambda: writer.writes)
+        writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
         return await asking
 
-    assert asyncio.run(ask()) == [None] * 20
-    assert len(scribe.writes) == 1
+    assert (
+        asyncio.run(ask())
+        == ["the database does not take writes; the log of the server says why"] * 20
+    )
+    assert len(writer.writes) == 1
 
 
-def test_a_database_that_does_not_answer_is_neither_waited_for_nor_asked_again() -> None:
-    scribe, clock = FakeScribe(), Clock()
+def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "WRITE_TIMEOUT", 0.01)
+    writer = SlowWriter()
 
     async def ask() -> list[str | None]:
-        check = check_of(scribe, clock, 0.01)
-        found = [await check.find_problem()]
-        clock.now += 7
-        found += [await check.find_problem() for _ in range(3)]
-        assert len(scribe.writes) == 1
-        scribe.writes[0].set_result(None)
-        scribe.succeeded_at = clock.now
-        await until(lambda: check._probe is not None and check._probe.done())  # noqa: SLF001 - when it is seen is no matter
-        return [*found, await check.find_problem()]
+        check = WriteCheck(cast(Writer, writer))
+        return [await check.find_problem() for _ in range(3)]
 
-    first, *later, last = asyncio.run(ask())
-    assert first == "the database has not answered for 0 seconds"
-    assert later == ["the database has not answered for 7 seconds"] * 3
-    assert last is None
-
-
-def test_a_database_that_fails_is_tried_again_but_not_for_every_question() -> None:
-    scribe, clock = FakeScribe(), Clock()
-
-    async def ask() -> tuple[list[str | None], str | None]:
-        check = check_of(scribe, clock)
-        asking = asyncio.create_task(check.find_problem())
-        await until(lambda: scribe.writes)
-        scribe.writes[0].set_exception(
-            StoreError("the database /a/games.db cannot be used: the disk is full")
-        )
-        found = [await asking, *[await check.find_problem() for _ in range(5)]]
-        assert len(scribe.writes) == 1
-        clock.now += health.WRITE_RETRY
-        asking = asyncio.create_task(check.find_problem())
-        await until(lambda: len(scribe.writes) == 2)
-        scribe.writes[1].set_result(None)
-        return found, await asking
-
-    found, last = asyncio.run(ask())
-    assert found == ["the database cannot be used: the disk is full"] * 6
-    assert last is None
-
-
-def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    scribe, clock = FakeScribe(), Clock()
-
-    async def fail(check: WriteCheck) -> None:
-        clock.now += health.WRITE_RETRY
-        asking = asyncio.create_task(check.find_problem())
-        number = len(scribe.writes) + 1
-        await until(lambda: len(scribe.writes) == number)
-        scribe.writes[-1].set_exception(
-            StoreError("the database /a/games.db cannot be used: it is read-only")
-        )
-        await asking
-
-    async def ask() -> None:
-        check = check_of(scribe, clock)
-        await fail(check)
-        await fail(check)
-        scribe.succeeded_at = clock.now
-        assert await check.find_problem() is None
-        assert await check.find_problem() is None
-
-    with caplog.at_level(logging.INFO):
-        asyncio.run(ask())
-    assert [record.getMessage() for record in caplog.records if record.name == health.__name__] == [
-        "the database does not take writes: the database /a/games.db cannot be used: it is read-only",
-        "the database takes writes again",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (
-            "the database /srv/games.db cannot be used: the disk is full",
-            "the database cannot be used: the disk is full",
-        ),
-        (
-            "the database postgresql://ann@db.example/x cannot be used: its server cannot be reached (no route)",
-            "the database cannot be used: its server cannot be reached",
-        ),
-        (
-            'the database x cannot be used: its server says: password authentication failed for user "tower"',
-            "the database cannot be used; the log of the server says why",
-        ),
-        (
-            "could not open /srv/games.db",
-            "the database cannot be used; the log of the server says why",
-        ),
-        ("", "the database cannot be used; the log of the server says why"),
-    ],
-)
-def test_what_is_told_names_no_path_no_address_and_no_user(error: str, told: str) -> None:
-    assert describe_publicly(StoreError(error)) == told
+    assert asyncio.run(ask()) == ["the database does not answer"] * 3
+    assert len(writer.writes) == 1
 
 
 # The write that is made for it ----------------------------------------------------------------------------------------
@@ -324,9 +223,12 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
 
     async def play() -> None:
         found = await until_status(server, "/health", 200)
-        assert found.keys() == {"status", "version", "database", "thinkers"}
-        assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
-        assert (await until_status(server, "/health/ready", 200))["status"] == "ready"
+        assert found == {
+            "status": "ok",
+            "version": __version__,
+            "database": "ok",
+            "news": "ok",
+        }
         _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, hard))
         try:
@@ -335,17 +237,15 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
                 "a game cannot be saved"
             )
             client.close()
-            problem = "the database cannot be used: reading or writing it failed"
-            not_ready = await until_status(server, "/health/ready", 503)
-            assert (not_ready["status"], not_ready["checks"]["write"]) == ("not ready", problem)
             failing = await until_status(server, "/health", 503)
-            assert (failing["status"], failing["database"]) == ("failing", problem)
-            assert str(file) not in str(not_ready) + str(failing)
+            assert (failing["status"], failing["database"]) == (
+                "failing",
+                "the database does not take writes; the log of the server says why",
+            )
             assert (await asked(server, "/health/live"))[0] == 200, "the process is alive"
         finally:
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, before)
-        await until_status(server, "/health/ready", 200)
-        assert (await until_status(server, "/health", 200))["status"] == "ok"
+        await until_status(server, "/health", 200)
 
     try:
         server.ready()
@@ -354,66 +254,20 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
         server.stop()
 
 
-def set_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every question make a write."""
-    monkeypatch.setattr(health, "WRITE_MAX_AGE", 0.0)
-    monkeypatch.setattr(health, "WRITE_RETRY", 0.0)
+# Through the app ------------------------------------------------------------------------------------------------------
 
 
-def wait_for(client: TestClient, status: int) -> Any:
-    deadline = time.monotonic() + SLOW
-    while (answer := client.get("/health/ready")).status_code != status:
-        assert time.monotonic() < deadline, answer.text
-        time.sleep(0.02)
-    return answer.json()["checks"]
-
-
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_postgresql_that_becomes_read_only_is_told_until_it_is_not(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_impatient(monkeypatch)
-    with TestClient(
-        make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))
-    ) as client:
-        wait_for(client, 200)
-        with read_only(database):
-            deadline = time.monotonic() + SLOW
-            while (
-                said := wait_for(client, 503)["write"]
-            ) != "the database cannot be used: it is read-only":
-                assert time.monotonic() < deadline, said
-        assert set(wait_for(client, 200).values()) == {"ok"}
-
-
-def test_a_file_that_another_program_locks_is_told_within_the_timeout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_impatient(monkeypatch)
-    with opened(tmp_path) as client:
-        wait_for(client, 200)
-        writes: WriteCheck = client.app.state.writes  # type: ignore[attr-defined]  # it is a Starlette app
-        monkeypatch.setattr(writes, "_timeout", 0.05)
-        with closing(
-            sqlite3.connect(tmp_path / "games.db", isolation_level=None, timeout=SLOW)
-        ) as other:
-            other.execute("BEGIN IMMEDIATE")
-            assert wait_for(client, 503)["write"].startswith("the database has not answered for ")
-        monkeypatch.setattr(writes, "_timeout", SLOW)
-        wait_for(client, 200)
-
-
-# Readiness and liveness -----------------------------------------------------------------------------------------------
-
-
-def test_a_server_that_is_fine_is_ready_and_its_own_moves_count(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
-        player, _ = begun(client)
-        player.place(9)
-        checks = wait_for(client, 200)
-    assert checks == dict.fromkeys(
-        ["draining", "write", "event_loop", "news", "rooms", "quota"], "ok"
-    )
+def test_a_database_is_healthy_unless_moves_of_other_servers_are_not_heard(database: str) -> None:
+    settings = Settings(place_of(database), quiet=True, host_names=("testserver",))
+    with TestClient(make_app(settings)) as client:
+        assert client.get("/health").status_code == 200, on_server(database)
+        client.app.state.listener = SimpleNamespace(  # type: ignore[attr-defined]  # it is one
+            is_connected=False,
+            close=client.app.state.listener.close,  # type: ignore[attr-defined]  # likewise
+        )
+        answer = client.get("/health")
+    assert answer.status_code == 503
+    assert answer.json()["news"] == "the server does not receive moves from other servers"
 
 
 class NoWrites:
@@ -426,76 +280,6 @@ class NoWrites:
 def test_liveness_asks_no_database(tmp_path: Path) -> None:
     with opened(tmp_path) as client:
         client.app.state.writes = NoWrites()  # type: ignore[attr-defined]  # it is a Starlette app
-        client.app.state.draining = True  # type: ignore[attr-defined]  # likewise
         answer = client.get("/health/live")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert answer.headers["cache-control"] == "no-store"
-    assert "x-request-id" in answer.headers, "it passes the middlewares"
-
-
-def test_a_server_that_stops_is_not_ready_and_writes_nothing_for_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
-        client.app.state.writes = NoWrites()  # type: ignore[attr-defined]  # it is a Starlette app
-        client.app.state.draining = True  # type: ignore[attr-defined]  # likewise
-        checks = wait_for(client, 503)
-    assert checks["draining"] == "the server is stopping"
-
-
-@pytest.mark.parametrize(
-    ("part", "attribute", "value", "name"),
-    [("listener", "is_connected", False, "news"), ("lobby", "unsynced_for", 12.5, "rooms")],
-)
-def test_a_server_that_may_show_old_games_is_not_ready(
-    part: str, attribute: str, value: object, name: str, tmp_path: Path
-) -> None:
-    with opened(tmp_path) as client:
-        wait_for(client, 200)
-        setattr(
-            client.app.state,  # type: ignore[attr-defined]  # it is one
-            part,
-            SimpleNamespace(quota=SimpleNamespace(full=False), **{attribute: value}),
-        )
-        checks = wait_for(client, 503)
-    assert [key for key, said in checks.items() if said != "ok"] == [name]
-
-
-def test_a_full_quota_is_told_and_the_games_go_on(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
-        client.app.state.lobby.quota = SimpleNamespace(full=True)  # type: ignore[attr-defined]  # it is a Starlette app
-        assert "no new games" in wait_for(client, 200)["quota"]
-
-
-@pytest.mark.parametrize(("lag", "status"), [(health.MAX_LAG - 1, 200), (health.MAX_LAG + 1, 503)])
-def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(
-    lag: float, status: int, tmp_path: Path
-) -> None:
-    clock = Clock()
-
-    async def delay() -> Watchdog:
-        watchdog = Watchdog(clock=clock)
-        clock.now += 0.5 + lag
-        watchdog.beat()
-        watchdog.close()
-        return watchdog
-
-    with opened(tmp_path) as client:
-        client.app.state.watchdog = asyncio.run(delay())  # type: ignore[attr-defined]  # it is a Starlette app
-        checks = wait_for(client, status)
-        assert (checks["event_loop"] == "ok") == (status == 200)
-        asyncio.run(beat(client.app.state.watchdog, clock, health.LAG_WINDOW + 1))  # type: ignore[attr-defined]  # likewise
-        assert wait_for(client, 200)["event_loop"] == "ok"
-
-
-async def beat(watchdog: Watchdog, clock: Clock, seconds: float) -> None:
-    """Let an event loop turn for some time without any lag."""
-    for _ in range(int(seconds / 0.5)):
-        clock.now += 0.5
-        watchdog.beat()
-
-
-def test_both_kinds_of_databases_are_ready(database: str) -> None:
-    with TestClient(
-        make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))
-    ) as client:
-        wait_for(client, 200)
-        assert client.get("/health").json()["database"] == "ok", on_server(database)

@@ -31,6 +31,7 @@ from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import analysis as analysis_page
 from number_tower.web.pages import games, home, lesson, puzzles
+from number_tower.web.quota import StorageQuota
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import Settings
 from number_tower.web.workers import BusyError, GaveUpError
@@ -91,6 +92,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     for part in (analysis_page, puzzles, lesson, games, home):
         app.include_router(part.router)
     app.add_middleware(BrowserCookieMiddleware)
+    app.state.quota = StorageQuota(lambda: 0)
     app.state.workers, app.state.lobby, app.state.settings = (
         Workers(),
         Lobby(),

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from number_tower import Game, Rules, Table, catalogue
 from number_tower.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
 from number_tower.store import StoreError
-from number_tower.store.rooms import Credentials, RoomNotFoundError
+from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import Change, StaleError, TableError
 from number_tower.web.limits import TooLargeError
 from number_tower.web.live import RoomChange
@@ -270,25 +270,6 @@ def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Pa
             assert (await other.find_room_for(known.address, moved)).find_seats(moved) == {0}
             with pytest.raises(RoomError):
                 await other.make_handover_code(known.address, "nobody's")
-
-    at(tmp_path, do)
-
-
-def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(
-    tmp_path: Path,
-) -> None:
-    async def do(lobby: Lobby) -> None:
-        known, ann = await lobby.open_room(LINK)
-        await lobby.join(known.address, "Ben")
-        browser = Credentials(browsers=("mine",))
-        async with opened(tmp_path) as other:
-            assert not (await other.find_room_for(known.address, browser)).find_seats(browser)
-            survey = await lobby.survey_seats("mine", {known.address: ann}, [])
-            await lobby.move_seats("mine", survey.by_token)
-            assert (await other.find_room_for(known.address, browser)).find_seats(browser) == {0}
-            assert (await lobby.find_room_for(known.address, browser)).find_seats(browser) == {0}
-            assert await other.list_rooms(["mine"], 5) == [known.address]
-            assert (await other.act(known.address, browser, Resign(1))).room.over
 
     at(tmp_path, do)
 

@@ -19,6 +19,7 @@ from number_tower.web.live import pick_newest_moment
 from number_tower.web.lobby import BehindError, Lobby
 from number_tower.web.room_cache import ReconcileTiming
 from number_tower.web.settings import Settings
+from support import apps
 from support.apps import Player, linked
 from support.clocks import SLOW
 from support.faults import Faults
@@ -103,7 +104,7 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
     first, second = servers
     ann, _, made = linked(first)
     path = page.format(**made)
-    headers = {"Cookie": f"seat-{ann.address}={ann.token}"}
+    headers = apps.cookie_of(ann)
     before = moment_of(second.get(path, headers=headers).text)
     mark = ann.place(9).json()["mark"]
     seen = parse_tag(mark)

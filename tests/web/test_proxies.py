@@ -6,7 +6,6 @@ tests of one that cannot be had are skipped.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -225,43 +224,6 @@ def test_an_event_arrives_while_the_stream_is_open(site: Site) -> None:
     stream.close()
 
 
-@pytest.fixture(scope="module")
-def tokens(server: Server) -> dict[str, str]:
-    """130 games, with the tokens of those who began them."""
-    tokens = {}
-    direct = HTTPConnection("127.0.0.1", server.port, timeout=SLOW)
-    for _ in range(130):
-        direct.request(
-            "POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"}
-        )
-        made = json.loads(direct.getresponse().read())
-        tokens[made["address"]] = made["token"]
-    direct.close()
-    return tokens
-
-
-def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(
-    site: Site, tokens: dict[str, str]
-) -> None:
-    site.jar.cookies |= {f"seat-{address}": token for address, token in tokens.items()}
-    rooms = [f"/g/{address}" for address in tokens]
-    views = 0
-    while site.jar.seat_cookies:
-        assert site.ask("GET", "/").status == 200
-        views += 1
-        assert views <= 10
-    assert len(site.jar.cookies) == 1
-    for room in (rooms[0], rooms[64], rooms[129]):
-        assert site.ask("GET", room).status == 200
-
-
-def test_a_browser_with_cookies_of_games_that_are_gone_is_answered(site: Site) -> None:
-    site.jar.cookies |= {f"seat-gone{number:08}": "x" * 43 for number in range(30)}
-    for _ in range(2):
-        assert site.ask("GET", "/").status == 200
-    assert site.jar.seat_cookies == []
-
-
 @pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux gives this machine all addresses of 127.0.0.0/8"
 )
@@ -272,8 +234,8 @@ def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(
     forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http"}
     assert site.ask("GET", "/learn/draft", None, **forged).status == 200
     wait_for(lambda: "/learn/" in server.log[before:], lambda: server.log)
-    [line] = [json.loads(line) for line in server.log[before:].splitlines() if "/learn/" in line]
-    assert line["client"] == "127.9.8.0/24"
+    [line] = [line for line in server.log[before:].splitlines() if "/learn/" in line]
+    assert " 127.9.8.0/24 - " in line
 
 
 def test_what_is_too_large_is_refused(site: Site) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
 import signal
 import socket
@@ -11,26 +9,19 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
 from number_tower import __version__
 from number_tower.cli.main import main
 from number_tower.installation import format_install_command
 from number_tower.store import Location
-from number_tower.web import connections, server, settings
-from number_tower.web import connections as http_connection
+from number_tower.web import server
 from number_tower.web.server import ServerStartError, format_addresses, open_listener
 from number_tower.web.settings import SettingError, Settings, parse_proxies, parse_public_url
 from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment, tower
-from support.small_server import asked, connect, get, read_all, read_until, running, said_raw, small
-
-SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
-"""What a server that gets no processor time may warn of: late answers about its health, and its own standstill."""
+from support.small_server import asked, connect, get, read_all, read_until, running, small
 
 PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 # The whole command ----------------------------------------------------------------------------------------------------
@@ -46,7 +37,6 @@ def test_it_serves_until_it_is_told_to_stop(
         )  # on a slow machine the database may answer late
         _, found, headers = asked(port, "/health")
         assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
-        assert found["thinkers"] == settings.get_default_workers()
         assert "server" not in headers
         process.send_signal(sent)
         assert process.wait(SLOW) == code
@@ -55,11 +45,8 @@ def test_it_serves_until_it_is_told_to_stop(
             "\nStopped. Every game is saved.\n" if sent == signal.SIGINT else ""
         )
     assert (tmp_path / "g.db").exists()
-    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    told = [line["event"] for line in lines if line["level"] == "info"]
-    assert told == ["started", "stopped"]
-    warned = {line["event"] for line in lines if line["level"] != "info"}
-    assert warned <= SLOW_MACHINE
+    log = (tmp_path / "log").read_text()
+    assert re.fullmatch(r".* INFO started at 127\.0\.0\.1, port \d+\n.* INFO stopped\n", log)
 
 
 def test_without_a_place_for_games_there_is_no_server() -> None:
@@ -106,7 +93,6 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
             ["--metrics", "http"],
             "--metrics: expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100",
         ),
-        (["--log", "xml"], "--log: expected one of json, text; got 'xml'"),
     ],
 )
 def test_a_wrong_option_is_told(
@@ -149,9 +135,7 @@ def test_open_streams_are_ended_properly_and_hold_up_nothing(
         process.wait(SLOW)
         assert process.stdout
         assert "let go" in process.stdout.read(), "the app could tidy up"
-    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert [line["event"] for line in lines] == ["started", "request", "stopped"]
-    assert (lines[1]["route"], lines[1]["status"]) == ("/g/{address}/events", 200)
+    assert '/g/.../events HTTP/1.1" 200' in (tmp_path / "log").read_text()
 
 
 def test_an_app_that_cannot_start_ends_with_an_error(tmp_path: Path) -> None:
@@ -174,75 +158,6 @@ def test_only_a_proxy_that_is_trusted_is_believed(tmp_path: Path) -> None:
         assert asked(port, "/who", **forwarded)[1] == ["203.0.113.7", "https"], (
             "the last that the proxy itself saw"
         )
-
-
-def test_heads_of_requests_have_a_bound(tmp_path: Path) -> None:
-    begin = b"GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-    with running(small(), tmp_path) as (process, port):
-        assert said_raw(port, begin, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n").startswith(
-            b"HTTP/1.1 200 "
-        )
-        one = said_raw(port, begin + b"X-Long: ", *[b"x" * 10_000] * 7)
-        assert one == b"" or one.startswith(b"HTTP/1.1 431 ")
-        many = said_raw(port, begin, *[b"X-Many: x\r\n" * 1000] * 7)
-        assert many == b"" or many.startswith(b"HTTP/1.1 431 ")
-        assert asked(port, "/who")[0] == 200, "others are served"
-        assert process.poll() is None
-
-
-class Line(asyncio.Transport):
-    """A connection that notes whether it was hung up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.closed = asyncio.Event()
-        self.sent = b""
-
-    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        self.sent += data
-
-    def close(self) -> None:
-        self.closed.set()
-
-    abort = close
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def is_closing(self) -> bool:
-        return self.closed.is_set()
-
-
-async def fine(_scope: Any, _receive: Any, send: Any) -> None:
-    await send(
-        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
-    )
-    await send({"type": "http.response.body"})
-
-
-@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\r\nGET"])
-def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
-    begun: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http_connection, "HEAD_TIME", 0.05)
-    monkeypatch.setattr(connections, "SWEEP_INTERVAL", 0.02)
-
-    async def play() -> bytes:
-        config = uvicorn.Config(fine, log_config=None, ws="none", timeout_keep_alive=SLOW)
-        config.load()
-        line = Line()
-        registry = connections.ConnectionRegistry()
-        reader = http_connection.HttpConnection(
-            config, ServerState(), {}, asyncio.get_running_loop(), registry=registry
-        )
-        reader.connection_made(line)
-        if begun:
-            reader.data_received(begun)
-        await asyncio.wait_for(line.closed.wait(), SLOW)
-        reader.connection_lost(None)
-        return line.sent
-
-    assert asyncio.run(play())[:12] == (b"HTTP/1.1 200" if b"\r\n\r\n" in begun else b"")
 
 
 # Where it listens -----------------------------------------------------------------------------------------------------

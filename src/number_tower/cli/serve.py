@@ -16,9 +16,6 @@ from number_tower.web import settings
 
 T = TypeVar("T")
 
-LONGEST_DRAIN = 5
-"""Seconds that `--drain` may take of the 15 that a server has to stop."""
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
@@ -26,7 +23,6 @@ def add_arguments(parser: CommandParser) -> None:
         ("tower serve", "play in the browser on this machine"),
         ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
     )
-    parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
     parse_port = make_number_parser(
         parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535
     )
@@ -55,13 +51,6 @@ def add_arguments(parser: CommandParser) -> None:
         "names of the server besides localhost and IP addresses, separated by commas",
         action="append",
     )
-    parser.add_value(
-        "--drain",
-        "S",
-        "seconds to keep serving after a stop signal, with readiness down, for a load balancer (0; at most 5)",
-        type=parse_drain,
-        default=0.0,
-    )
     parser.add_flag("--no-limits", "do not limit the number of requests")
     parser.add_value(
         "--workers",
@@ -79,11 +68,6 @@ def add_arguments(parser: CommandParser) -> None:
         "SIZE",
         "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)",
         default="4G",
-    )
-    parser.add_argument(
-        "--log",
-        choices=("json", "text"),
-        help="the format of the log (text on a terminal, else json)",
     )
     parser.add_flag("--quiet", "log only problems")
     parser.add_value(
@@ -127,10 +111,8 @@ def _read_settings(args: Namespace) -> settings.Settings:
         ),
         public_url=read("--public-url", settings.parse_public_url, args.public_url, None),
         host_names=read("--host-name", settings.parse_host_names, args.host_name, ()),
-        drain=args.drain,
         limits=not args.no_limits,
         workers=args.workers or settings.get_default_workers(),
-        log=args.log,
         quiet=args.quiet,
         metrics=read("--metrics", settings.parse_metrics_address, args.metrics, None),
         keep_days=read("--keep-days", settings.parse_days, args.keep_days, None),

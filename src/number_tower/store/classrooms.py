@@ -526,38 +526,6 @@ def take_pupil(connection: Connection, identity: int, code: str, browser: str) -
     )
 
 
-def find_class_holders(connection: Connection, secrets: Collection[str]) -> set[str]:
-    """Return those of some secrets of a browser that hold a class, as its teacher or as a pupil."""
-    digests = {digest_secret(secret): secret for secret in secrets}
-    taught = select(teachers.c.browser).where(teachers.c.browser.in_(digests))
-    joined = select(pupils.c.browser).where(pupils.c.browser.in_(digests))
-    return {digests[found] for found in connection.execute(taught.union(joined)).scalars()}
-
-
-def move_class_holders(
-    connection: Connection, browser: str, others: Collection[str]
-) -> dict[int, int]:
-    """Let a browser hold by its own secret what its other secrets hold; return the new versions of these classes."""
-    mine, theirs = digest_secret(browser), [digest_secret(secret) for secret in others]
-    taught = set(
-        connection.execute(
-            select(teachers.c.classroom).where(teachers.c.browser.in_(theirs))
-        ).scalars()
-    )
-    joined = set(
-        connection.execute(select(pupils.c.classroom).where(pupils.c.browser.in_(theirs))).scalars()
-    )
-    moved = sorted(taught | joined)
-    for identity in moved:
-        known = load_classroom(connection, identity, lock=True)
-        if identity in taught and mine not in known.teachers:
-            connection.execute(insert(teachers).values(classroom=identity, browser=mine))
-        _raise_version(connection, known, known.classroom)
-    connection.execute(teachers.delete().where(teachers.c.browser.in_(theirs)))
-    connection.execute(update(pupils).where(pupils.c.browser.in_(theirs)).values(browser=mine))
-    return read_versions(connection, moved)
-
-
 # Settings -------------------------------------------------------------------------------------------------------------
 
 

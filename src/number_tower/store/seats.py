@@ -1,24 +1,19 @@
-"""Holders of seats: take a free seat, move seats to another device, and list and move the seats of a browser."""
+"""Holders of seats: take a free seat, move seats to another device, and list the rooms of a browser."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
-from typing import NamedTuple
 
 from sqlalchemy import Connection, Update, or_, select, update
 
 from number_tower.room import RoomError
 from number_tower.store import rooms as room_store
-from number_tower.store.classrooms import find_class_holders
 from number_tower.store.games import update_game
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
 from number_tower.store.short_codes import CodeTarget, release_code
-
-MAX_MOVED = 200
-"""Seats that one request moves from another secret of the same browser; the next request moves more."""
 
 _CODE_LIFETIME = timedelta(minutes=10)
 
@@ -27,29 +22,10 @@ SeatKey = tuple[int, int]
 """The id of a room, and the number of a seat in it."""
 
 
-class SeatSurvey(NamedTuple):
-    """The seats that a browser holds by older cookies only, each with the stored digest of its token."""
-
-    by_token: dict[SeatKey, str]
-    """Seats of which it has the token."""
-
-    by_browser: dict[SeatKey, str]
-    """Seats of its other secrets."""
-
-    useless_tokens: frozenset[str]
-    """Addresses whose token holds no seat, or only seats that the browser holds by its own secret as well."""
-
-    useless_browsers: frozenset[str]
-    """Other secrets that hold neither a seat nor a class."""
-
-    class_holders: frozenset[str] = frozenset()
-    """Other secrets that hold a class, as its teacher or as a pupil."""
-
-
 def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
     """Return the addresses of rooms where a browser holds a seat: those with an unfinished game, then the newest.
 
-    A browser has more than one secret while its cookies are being replaced.
+    A browser that opened several tabs at its first visit has more than one secret.
     """
     digests = [digest_secret(secret) for secret in browsers]
     query = (
@@ -61,58 +37,6 @@ def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> 
         .limit(most)
     )
     return list(connection.execute(query).scalars())
-
-
-def survey_seats(
-    connection: Connection, browser: str, tokens: Mapping[str, str], others: Collection[str]
-) -> SeatSurvey:
-    """Find the seats that are still held by older cookies: tokens by address, and other secrets of the browser."""
-    by_token: dict[SeatKey, str] = {}
-    useful_tokens: set[str] = set()
-    at_addresses = select(rooms.c.address, seats).join(seats, seats.c.room == rooms.c.id)
-    for row in (
-        connection.execute(at_addresses.where(rooms.c.address.in_([*tokens]))) if tokens else ()
-    ):
-        held = room_store.match_digest(row.token, [digest_secret(tokens[row.address])])
-        if held and row.browser != digest_secret(browser):
-            by_token[row.room, row.seat] = row.token
-            useful_tokens.add(row.address)
-    digests = {secret: digest_secret(secret) for secret in others}
-    of_others = select(seats).where(seats.c.browser.in_([*digests.values()])).limit(MAX_MOVED)
-    rows = connection.execute(of_others).all() if digests else ()
-    by_browser = {(row.room, row.seat): row.token for row in rows}
-    useful = {row.browser for row in rows}
-    empty = (
-        {secret for secret, digest in digests.items() if digest not in useful}
-        if len(rows) < MAX_MOVED
-        else set()
-    )
-    in_class = find_class_holders(connection, others) if others else set()
-    return SeatSurvey(
-        by_token,
-        by_browser,
-        frozenset(tokens) - useful_tokens,
-        frozenset(empty - in_class),
-        frozenset(in_class),
-    )
-
-
-def move_seats(
-    connection: Connection, browser: str, to_move: Mapping[SeatKey, str]
-) -> dict[int, str]:
-    """Let a browser hold seats by its own secret; return the tags of their rooms.
-
-    A seat that was handed over meanwhile has another token, and is not moved. The version of each room is
-    raised, since other processes remember who holds its seats.
-    """
-    moved = set()
-    for (room, seat), token in sorted(to_move.items()):
-        own = update(seats).where(
-            seats.c.room == room, seats.c.seat == seat, seats.c.token == token
-        )
-        if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
-            moved.add(room)
-    return room_store.raise_versions(connection, moved)
 
 
 def sit(

@@ -11,24 +11,21 @@ from functools import partial
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from number_tower import __version__
 from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health
-from number_tower.web.health import Watchdog
-from number_tower.web.limits import DailyQuota, Quota
 from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
-from number_tower.web.middleware import rate_limit
-from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.middleware.cross_site import CrossSiteMiddleware
+from number_tower.web.middleware.known_host import KnownHostMiddleware
 from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
-from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import (
     analysis,
     classes,
@@ -46,6 +43,8 @@ from number_tower.web.pages import (
     room,
     share,
 )
+from number_tower.web.quota import MAX_ROOMS_PER_DAY, StorageQuota
+from number_tower.web.rates import REQUEST, RateLimiter, price
 from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.static_files import HashedStaticFiles
@@ -66,27 +65,16 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     @asynccontextmanager
     async def run_parts(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        metrics = app.state.metrics
-        writer = Writer(store, None if metrics is None else metrics.observe_write)
+        writer = Writer(store)
         workers = Workers(settings.workers + 1)
-        workers.on_wait = None if metrics is None else metrics.observe_wait
-        quota = Quota(
-            partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None
-        )
-        await quota.measure()
-        lobby = Lobby(store, writer, workers, quota, timing)
+        max_rooms = MAX_ROOMS_PER_DAY if settings.limits else None
+        app.state.quota = StorageQuota(partial(measure_size, store), settings.max_db, max_rooms)
+        lobby = Lobby(store, writer, workers, timing)
         listener = ChangeListener(store, lobby.note_change)
-        jobs = _sweep_rooms(lobby, settings), quota.watch(), workers.warm()
+        jobs = _sweep_rooms(lobby, settings), workers.warm()
         background = [asyncio.create_task(job) for job in jobs]
-        watchdog = Watchdog(getattr(app.state, "notifier", None))
-        watchdog.start()
-        app.state.watchdog, app.state.listener, app.state.writes = (
-            watchdog,
-            listener,
-            health.WriteCheck(writer),
-        )
+        app.state.listener, app.state.writes = listener, health.WriteCheck(writer)
         app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
-        app.state.seat_checks = [lobby.cache.has_holder, lobby.classes.has_holder]
         try:
             yield
         finally:
@@ -97,7 +85,6 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
             await workers.close()
             await asyncio.to_thread(writer.close)
             store.close()
-            watchdog.close()
 
     app = FastAPI(
         title=docs.TITLE,
@@ -109,11 +96,6 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         lifespan=run_parts,
     )
     app.state.settings = settings
-    app.state.metrics = None
-    if settings.metrics is not None:
-        from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
-
-        app.state.metrics = Metrics(app.state)
     api.install_api(app)
     parts = (
         room,
@@ -131,15 +113,20 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         share,
         offline,
         docs,
-        health,
     )
     for part in parts:
-        app.include_router(part.router)
+        app.include_router(part.router, dependencies=[price(REQUEST)])
+    app.include_router(health.router)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)
     docs.install_openapi(app)
     app.add_middleware(BrowserCookieMiddleware)
     install_middleware(app, settings)
+    if settings.metrics is not None:
+        from number_tower.web.metrics import Metrics, MetricsMiddleware  # noqa: PLC0415 - the library is optional
+
+        app.state.metrics = Metrics(app.state)
+        app.add_middleware(MetricsMiddleware, metrics=app.state.metrics)
     return app
 
 
@@ -147,15 +134,14 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     """Add the middleware that checks and limits requests; the last one added is the first that a request passes."""
     app.state.streams = StreamRegistry(limited=settings.limits)
     app.add_middleware(StreamLimitMiddleware, streams=app.state.streams)
-    app.state.rates = rate_limit.RateLimiter() if settings.limits else None
-    if settings.limits:
-        app.add_middleware(rate_limit.RateLimitMiddleware, rates=app.state.rates)
+    app.state.limiter = RateLimiter() if settings.limits else None
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
-    app.add_middleware(TrustedHostMiddleware, settings=settings)
+    app.add_middleware(KnownHostMiddleware, names=settings.known_hosts)
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
-    app.add_middleware(AccessLogMiddleware, metrics=getattr(app.state, "metrics", None))
     app.add_middleware(SecurityHeadersMiddleware)
+    if settings.proxy:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxy))
 
 
 async def _sweep_rooms(lobby: Lobby, settings: Settings) -> None:

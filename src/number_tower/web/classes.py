@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
@@ -17,10 +17,7 @@ from sqlalchemy import Connection
 from number_tower.class_actions import (
     Action,
     Join,
-    PairTwo,
-    PairWaiting,
     Role,
-    StartRound,
     apply_action,
     check_right,
 )
@@ -32,10 +29,7 @@ from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, S
 from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError
 from number_tower.store.rows import StoredGame
 from number_tower.store.transfer import format_line
-from number_tower.web.limits import Quota
 from number_tower.web.live import ClassNotice, Hub, RoomChange, Topic, name_class_topic
-from number_tower.web.middleware import CURRENT_CLIENT
-from number_tower.web.middleware.accounts import subtract_counts
 from number_tower.web.room_cache import CachedRoom
 
 T = TypeVar("T")
@@ -45,9 +39,6 @@ MAX_CLASSES = 256
 
 _MAX_TRIES = 5
 """How often a change is tried if a game of the class changes at the same moment, and how often a class is read."""
-
-_CLASS_COST, _PUPIL_COST = 4_000, 1_500
-"""Estimated bytes on the disk of a new class, and of each pupil in a round."""
 
 _RETRY = 1.0
 """Seconds until classes are compared again with a database that could not be read."""
@@ -127,14 +118,12 @@ def measure_progress(room: CachedRoom) -> int:
 class Classes:
     """All classes, as far as clients ask for them. It belongs to one event loop."""
 
-    def __init__(self, access: ClassAccess, hub: Hub, quota: Quota) -> None:
+    def __init__(self, access: ClassAccess, hub: Hub) -> None:
         self._access = access
         self._hub = hub
-        self._quota = quota
         self._cache: OrderedDict[int, StoredClassroom] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._holders: Counter[str] = Counter()
         self._heard = 0
         self._may_differ = False
         self._comparing: asyncio.Task[None] | None = None
@@ -274,25 +263,21 @@ class Classes:
 
     async def open(self, settings: ClassSettings, browser: str) -> tuple[StoredClassroom, str]:
         """Make a class for a browser; return it and the teacher's token."""
-        with self._quota.admit(CURRENT_CLIENT.get(), _CLASS_COST):
-            stored, token = await self._access.write(
-                lambda connection: classrooms.insert_classroom(connection, settings, browser)
-            )
+        stored, token = await self._access.write(
+            lambda connection: classrooms.insert_classroom(connection, settings, browser)
+        )
         return self._remember(stored), token
 
     async def act(self, code: str, credentials: Credentials, action: Action) -> ClassState:
         """Do something in a class, as the role that the credentials have there."""
         stored = await self.find(code)
-        makes_rooms = isinstance(action, StartRound | PairWaiting | PairTwo)
-        size = _PUPIL_COST * len(stored.classroom.members)
 
         def change(now: StoredClassroom) -> Classroom:
             return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())
 
-        with self._quota.admit(CURRENT_CLIENT.get(), size) if makes_rooms else nullcontext():
-            await self._change(
-                lambda connection: classrooms.change_classroom(connection, stored.id, change)
-            )
+        await self._change(
+            lambda connection: classrooms.change_classroom(connection, stored.id, change)
+        )
         return await self.find_state(code)
 
     async def join(self, code: str, name: str, browser: str) -> ClassState:
@@ -343,19 +328,6 @@ class Classes:
         await self._change(
             lambda connection: classrooms.take_pupil(connection, stored.id, given, browser)
         )
-
-    async def move_holders(self, browser: str, others: Collection[str]) -> None:
-        """Let a browser hold by its own secret the classes that its other secrets hold."""
-        moved = await self._access.write(
-            lambda connection: classrooms.move_class_holders(connection, browser, others)
-        )
-        for class_id in moved:
-            self._forget(class_id)
-            self._hub.publish(name_class_topic(class_id))
-
-    def has_holder(self, digest: str) -> bool:
-        """Say whether a secret with this digest holds a class in memory, as its teacher or as a pupil."""
-        return digest in self._holders
 
     def note_change(self, notice: ClassNotice | None) -> None:
         """Note that another process has changed a class, or perhaps any of them."""
@@ -424,7 +396,6 @@ class Classes:
         self._forget(stored.id)
         self._cache[stored.id] = stored
         self._ids[stored.code] = self._ids[stored.watch] = stored.id
-        self._holders.update(_list_holders(stored))
         while len(self._cache) > MAX_CLASSES:
             self._forget(next(iter(self._cache)))
         return stored
@@ -434,7 +405,6 @@ class Classes:
         if known is not None:
             self._ids.pop(known.code, None)
             self._ids.pop(known.watch, None)
-            subtract_counts(self._holders, _list_holders(known))
 
 
 def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
@@ -442,10 +412,3 @@ def _make_query(code: str) -> Callable[[Connection], StoredClassroom]:
     if code.startswith("w"):
         return partial(classrooms.find_watched_classroom, watch=code)
     return partial(classrooms.find_classroom, code=code)
-
-
-def _list_holders(stored: StoredClassroom) -> list[str]:
-    return [
-        *stored.teachers,
-        *(browser for browser in stored.browsers.values() if browser is not None),
-    ]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.requests import ClientDisconnect
 
 from number_tower.catalogue import CatalogueError, UnknownGameError
 from number_tower.classroom import ClassroomError
@@ -31,10 +31,12 @@ from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.drawing import explain_block
-from number_tower.web.limits import FULL, QuotaError, TooLargeError
+from number_tower.web.limits import TooLargeError
 from number_tower.web.lobby import BehindError
+from number_tower.web.middleware.security_headers import SECURITY_HEADERS
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.quota import FULL
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.workers import BUSY, BusyError, GaveUpError
 
@@ -53,12 +55,6 @@ class StatusText(NamedTuple):
     """What is said if the error itself says nothing."""
     description: str = ""
     """What the reference of the API says."""
-
-
-def describe_failure(request_id: str = "") -> str:
-    """Write that a request failed; by its id, if given, the error can be found in the log."""
-    noted = f" (error {request_id})" if request_id else ""
-    return f"Something went wrong on the server{noted}. Your game is saved. Please try again."
 
 
 STATUSES = {
@@ -87,6 +83,7 @@ STATUSES = {
         "There is no such game, rulebook or puzzle.",
     ),
     405: StatusText("Not possible here", "bad_method", "This address does not accept that method."),
+    408: StatusText("Too slow", "too_slow"),
     409: StatusText(
         "Not possible now",
         "stale",
@@ -105,7 +102,6 @@ STATUSES = {
         "Send the body as JSON, with the header Content-Type: application/json.",
         "The body was not sent as JSON.",
     ),
-    421: StatusText("Unknown host name"),
     422: StatusText(
         "Not valid",
         "bad_request",
@@ -118,9 +114,10 @@ STATUSES = {
         "Too many requests. Please try again in a few seconds.",
         "Too many requests; `Retry-After` says when to try again.",
     ),
+    499: StatusText("The client left"),
     500: StatusText(
         "Something went wrong",
-        detail=describe_failure(),
+        detail="Something went wrong on the server. Your game is saved. Please try again.",
     ),
     503: StatusText(
         "Not available right now",
@@ -162,6 +159,7 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
     (NotSolvedError, 422, "too_hard"),
+    (ClientDisconnect, 499, "client_gone"),
     (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
     (BehindError, 409, "behind"),
@@ -189,8 +187,6 @@ class Problem(NamedTuple):
     state: bytes | None = None
     """The current state of the game, if the request was made for an earlier one."""
     headers: Mapping[str, str] = {}
-    limit: str = ""
-    """The name of the limit that refuses it, for the metrics."""
 
     @property
     def title(self) -> str:
@@ -224,7 +220,7 @@ class ProblemError(Exception):
 
 def install_error_handlers(app: FastAPI) -> None:
     """Let an app answer every error with a problem."""
-    others = (ProblemError, QuotaError, RequestValidationError, HTTPException, Exception)
+    others = (ProblemError, RequestValidationError, HTTPException, Exception)
     for kind in (*(kind for kind, _, _ in _ERROR_TYPES), *others):
         app.add_exception_handler(kind, handle_error)
 
@@ -238,30 +234,17 @@ async def handle_error(request: Request, error: Exception) -> Response:
         problem = problem._replace(state=room.encode_state(reader))
     if isinstance(error, StoreError):
         _log.error("%s", error)
-    if problem is None:
-        _log.error("a request failed", exc_info=error)
-        problem = _make_status_problem(500, "")
     headers = {**(getattr(error, "headers", None) or {})}
+    if problem is None:
+        problem = _make_status_problem(500, "")
+        headers |= SECURITY_HEADERS  # Starlette answers this outside of all middleware, and uvicorn logs it
     for key in (problem.status, problem.reason):
         headers |= _HEADERS.get(key, {})
     return render_problem(request, problem._replace(headers=headers))
 
 
-async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request in a middleware; in plain text, if the page cannot be rendered."""
-    try:
-        response = render_problem(Request(scope), problem)
-    except Exception:  # noqa: BLE001 - whatever it is, the client gets an answer
-        _log.exception("a refusal could not be rendered")
-        response = PlainTextResponse(problem.detail, problem.status, problem.headers)
-    await response(scope, receive, send)
-
-
 def render_problem(request: Request, problem: Problem) -> Response:
-    """Render a problem as JSON or as a page, and count the refusal if a limit made it."""
-    metrics = getattr(request.app.state, "metrics", None) if "app" in request.scope else None
-    if problem.limit and metrics is not None:
-        metrics.count_refusal(problem.limit)
+    """Render a problem as JSON or as a page."""
     path = request.scope["path"]
     if path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}:
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
@@ -284,8 +267,6 @@ def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem 
     match error:
         case ProblemError():
             return error.problem
-        case QuotaError():
-            return Problem(error.status, error.reason, str(error), limit=error.reason)
         case RequestValidationError():
             return _describe_invalid_request(error)
         case HTTPException():

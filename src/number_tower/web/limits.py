@@ -1,28 +1,17 @@
-"""Limits on what clients may ask for: time of questions, size of games and texts, new rooms, size of the database.
+"""Limits on what clients may ask for: the time of questions, the size of games and texts.
 
-The limits on requests per second are in `middleware/rate_limit.py`, those on connections in `connections.py`.
+The limits on requests are in `rates.py`, those on new rooms in `quota.py`, those on connections in `connections.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
-from math import ceil, inf
-from time import monotonic
+from collections.abc import Mapping
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Preset, Rulebook
 from number_tower.rules import Rules
-from number_tower.text import format_count, format_duration
 from number_tower.voice import get_voice
-from number_tower.web.settings import format_size
-
-_log = logging.getLogger(__name__)
 
 # Questions ------------------------------------------------------------------------------------------------------------
 
@@ -38,9 +27,6 @@ REVIEW_SECONDS = 6.0
 MAX_REVIEWED_MOVES = 400
 
 # Games and texts ------------------------------------------------------------------------------------------------------
-
-MAX_BODY = 128 * 1024
-"""Bytes of the body of a request."""
 
 MAX_RULE_FILE = 16 * 1024
 """Bytes of a rule file: five times what the games of the catalogue need."""
@@ -184,171 +170,3 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
         check_preset(book, preset)
     get_voice(book)
     return book
-
-
-MAX_CLIENTS = 50_000
-"""Addresses whose requests and rooms are counted; the least recent one is forgotten first."""
-
-
-# New rooms ------------------------------------------------------------------------------------------------------------
-
-DAY = 24 * 60 * 60
-MAX_ROOMS_PER_DAY = 1_000
-"""New rooms from one address: a school behind one address needs 500."""
-
-MAX_BYTES_PER_DAY = 64 * 1024 * 1024
-"""Disk space that the new rooms of one address may take: 500 with the largest rule file, and many more without."""
-
-MEASURE_INTERVAL = 5.0
-"""Seconds between two measurements of the database."""
-
-FULL = "This server has no space for new games right now. Games that have started can continue."
-RETRY_FULL = 3600
-"""Seconds after which a room may be asked for again where the database is full: old rooms are deleted every hour."""
-
-_NEARLY_FULL = 0.9
-"""Part of its size from which a database is nearly full."""
-
-_MARGIN = 0.02
-"""Part of its size by which a database has to shrink until it is no longer full: else every move would be logged."""
-
-
-class QuotaError(Exception):
-    """A new room is refused; the headers say when to try again."""
-
-    def __init__(self, status: int, reason: str, detail: str, retry_after: float) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.reason = reason
-        self.headers = {"Retry-After": str(ceil(retry_after))}
-
-
-@dataclass
-class _Usage:
-    """What an address has used in the day that began at some time."""
-
-    began: float
-    rooms: int = 0
-    size: int = 0
-
-
-@dataclass
-class DailyQuota:
-    """Counts new rooms and their bytes by address; a day begins with the first room after the last day."""
-
-    rooms: int = MAX_ROOMS_PER_DAY
-    size: int = MAX_BYTES_PER_DAY
-    max_clients: int = MAX_CLIENTS
-    clock: Callable[[], float] = monotonic
-    _used: OrderedDict[str | None, _Usage] = field(default_factory=OrderedDict)
-
-    @contextmanager
-    def admit(self, client: str | None, size: int) -> Iterator[None]:
-        """Count a room of a client while it is opened; if that fails, it does not count.
-
-        It is counted before, so that many requests at once cannot exceed the quota. One that is cancelled counts,
-        since its room may be there.
-        """
-        used = self._reserve(client, size)
-        try:
-            yield
-        except Exception:
-            used.rooms -= 1
-            used.size -= size
-            raise
-
-    def _reserve(self, client: str | None, size: int) -> _Usage:
-        """Count a room, or raise what says when there may be another."""
-        now = self.clock()
-        used = self._used.get(client)
-        if used is None or now >= used.began + DAY:
-            used = _Usage(now)
-        problem = None
-        if used.rooms >= self.rooms:
-            problem = f"One address can start at most {format_count(self.rooms, 'new game')} a day"
-        elif used.size + size > self.size:
-            most = format_size(self.size)
-            problem = f"The new games of one address can take at most {most} a day"
-        if problem is not None:
-            wait = used.began + DAY - now
-            raise QuotaError(
-                429, "quota", f"{problem}. Please try again in {format_duration(wait)}.", wait
-            )
-        used.rooms += 1
-        used.size += size
-        self._used[client] = used
-        self._used.move_to_end(client)
-        if len(self._used) > self.max_clients:
-            self._used.popitem(last=False)
-        return used
-
-
-class Quota:
-    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database.
-
-    The database is measured in the background, never by a request.
-    """
-
-    def __init__(
-        self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None
-    ) -> None:
-        self._measure = measure
-        self._max_size = inf if max_size is None else max_size
-        self._daily = daily
-        self._size = 0
-        self._added = 0
-        self._level = 0.0
-        self._failing = False
-
-    @property
-    def full(self) -> bool:
-        """Whether the database is as large as it may be, with the rooms opened since it was measured."""
-        return self._level == 1.0 or self._size + self._added >= self._max_size
-
-    @contextmanager
-    def admit(self, client: str | None, size: int) -> Iterator[None]:
-        """Count a room while it is opened, or refuse it."""
-        if self.full:
-            raise QuotaError(507, "full", FULL, RETRY_FULL)
-        with nullcontext() if self._daily is None else self._daily.admit(client, size):
-            yield
-        self._added += size
-
-    async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
-        """Measure the database again and again."""
-        while self._max_size < inf:
-            await asyncio.sleep(seconds)
-            await self.measure()
-
-    async def measure(self) -> None:
-        """Measure the database, and log when it becomes nearly full, full, or no longer so."""
-        if self._max_size == inf:
-            return
-        try:
-            size = await asyncio.to_thread(self._measure)
-        except Exception as error:  # noqa: BLE001 - whatever it is, without measuring again, a full database would go unnoticed
-            if not self._failing:
-                _log.warning("the size of the database could not be measured: %s", error)
-            self._failing = True
-            return
-        self._failing = False
-        self._size, self._added = size, 0
-        self._log_change(size)
-
-    def _log_change(self, size: int) -> None:
-        max_size = self._max_size
-        level = next((level for level in (1.0, _NEARLY_FULL) if size >= level * max_size), 0.0)
-        has_barely_shrunk = level < self._level and size >= (self._level - _MARGIN) * max_size
-        if level == self._level or has_barely_shrunk:
-            return
-        used = f"{format_size(size)} of {format_size(max_size)}"
-        if level == 1.0:
-            _log.error(
-                "the database is full (%s): new games are refused, games that have started can continue",
-                used,
-            )
-        elif level > self._level:
-            _log.warning("the database is nearly full (%s)", used)
-        elif self._level == 1.0:
-            _log.warning("the database has space again (%s): new games can be started", used)
-        self._level = level

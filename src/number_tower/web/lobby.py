@@ -29,9 +29,7 @@ from number_tower.store.short_codes import CodeTarget
 from number_tower.table import StaleError, TableError
 from number_tower.web import limits
 from number_tower.web.classes import ClassAccess, Classes
-from number_tower.web.limits import Quota
 from number_tower.web.live import ClassNotice, Hub, RoomChange
-from number_tower.web.middleware import CURRENT_CLIENT
 from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming, PresenceTracker
 from number_tower.web.questions import ComputerPlayers
 from number_tower.web.room_cache import (
@@ -70,14 +68,12 @@ class Lobby:
         store: Store,
         writer: Writer,
         workers: Workers,
-        quota: Quota,
         timing: ReconcileTiming = DEFAULT_TIMING,
         presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
     ) -> None:
         self._store = store
         self._writer = writer
         self._hub = Hub()
-        self.quota = quota
         self.cache = RoomCache()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
@@ -94,7 +90,7 @@ class Lobby:
         access = ClassAccess(
             self._read, self._write, self.find_room, self._note_rooms, self.presence.judge
         )
-        self.classes = Classes(access, self._hub, quota)
+        self.classes = Classes(access, self._hub)
 
     @property
     def unsynced_for(self) -> float | None:
@@ -194,7 +190,7 @@ class Lobby:
     # Change rooms -----------------------------------------------------------------------------------------------------
 
     async def open_room(self, new: NewRoom, browser: str | None = None) -> tuple[CachedRoom, str]:
-        """Open a room within the quota, for a browser if its secret is given; return it and the token of its seats."""
+        """Open a room, for a browser if its secret is given; return it and the token of its seats."""
         limits.check_rules(new.table.game.rules)
         limits.check_voice(new.table.book)
         insert = partial(
@@ -204,8 +200,7 @@ class Lobby:
             players=new.players,
             browser=browser,
         )
-        with self.quota.admit(CURRENT_CLIENT.get(), new.cost):
-            stored, token = await self._write(insert)
+        stored, token = await self._write(insert)
         return self._announce(stored), token
 
     async def act(
@@ -278,22 +273,6 @@ class Lobby:
         return await self._change_seats(
             address, lambda connection, now: seats.take_over(connection, now, code, browser)
         )
-
-    async def survey_seats(
-        self, browser: str, tokens: Mapping[str, str], others: Collection[str]
-    ) -> seats.SeatSurvey:
-        """Look up which seats a browser still holds by older cookies only."""
-        return await self._read(
-            lambda connection: seats.survey_seats(connection, browser, tokens, others)
-        )
-
-    async def move_seats(self, browser: str, to_move: Mapping[seats.SeatKey, str]) -> None:
-        """Let a browser hold seats by its own secret; they were found by `survey_seats`."""
-        changed = await self._write(
-            lambda connection: seats.move_seats(connection, browser, to_move)
-        )
-        for room_id, tag in changed.items():
-            self.note_change(RoomChange(room_id, tag))
 
     async def wait_for_computer(self, room: CachedRoom, seconds: float = 2.0) -> CachedRoom:
         """Return a room once the computer has moved, if it is its turn and does not take long."""

@@ -21,7 +21,6 @@ from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
 from number_tower.voice import SPECTATOR, Reader, Voice, get_voice
 from number_tower.web import view
-from number_tower.web.middleware.accounts import subtract_counts
 from number_tower.web.tasks import FALLBACK_LEVEL
 
 MAX_ROOMS = 4_096
@@ -39,9 +38,6 @@ _MASKS, _MASK = 2, 100
 
 _RULE_FILE = 4
 """How many times its own size a rule file takes: as bytes, as parsed text, and as templates (measured: 3.1)."""
-
-_ROOM_COST, _CHANGE_COST = 1_500, 65
-"""Bytes on the disk of a new room beside its rules and rule file, and of a change (measured in SQLite: 1,350, 61)."""
 
 _MAX_RUN = 5.0
 """Seconds after which a comparison that has not ended counts as failing."""
@@ -66,16 +62,6 @@ class NewRoom(NamedTuple):
         return (
             Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
         )
-
-    @property
-    def cost(self) -> int:
-        """The estimated bytes that the room takes on the disk: a fixed part, its rules, its rule file and its moves."""
-        game = self.table.game
-        rules = sum(len(f"{key}{value}") for key, value in game.rules.written().items())
-        book = self.table.book
-        rule_file = len(book.content) if rows.is_custom(book) else 0
-        moves = sum(len(str(block)) + 1 for block in game.moves)
-        return _ROOM_COST + 2 * rules + rule_file + moves + _CHANGE_COST * self.table.version
 
     def make_room(self) -> Room:
         """Return the room, with its creator in the first seat."""
@@ -175,11 +161,6 @@ def estimate_size(room: StoredRoom) -> int:
     return _ROOM + 8 * blocks + table.version * (_CHANGE + masks) + 16 * len(room.room.winners)
 
 
-def _list_holders(room: StoredRoom) -> list[str]:
-    """Return the digests of all secrets that hold seats in a room."""
-    return [digest for digest in (*room.tokens, *room.browsers) if digest is not None]
-
-
 class RoomCache(OrderedDict[int, CachedRoom]):
     """Rooms by id, least recently used first; these are evicted when there are too many or too large ones.
 
@@ -194,7 +175,6 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         self._ids: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
         self._rulebook_uses: Counter[int] = Counter()
-        self._holders: Counter[str] = Counter()
         self.bytes = 0
         """The memory that all rooms take, as estimated."""
 
@@ -202,10 +182,6 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         """Return a room by one of its addresses, and count it as used; None if it is not here."""
         room_id = self._ids.get(address)
         return None if room_id is None else self.touch(room_id)
-
-    def has_holder(self, digest: str) -> bool:
-        """Say whether the secret with this digest holds a seat in one of the rooms."""
-        return digest in self._holders
 
     def touch(self, room_id: int) -> CachedRoom:
         """Return a room by its id, and count it as used."""
@@ -218,7 +194,6 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         values = {each.name: getattr(stored, each.name) for each in fields(StoredRoom)}
         room = self[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
         self._ids[room.address] = self._ids[room.watch] = room.id
-        self._holders.update(_list_holders(room))
         self._sizes[room.id] = size = estimate_size(room)
         self.bytes += size + self._count_rulebook(room.game.table.book, 1)
         self._evict()
@@ -229,7 +204,6 @@ class RoomCache(OrderedDict[int, CachedRoom]):
         room = self.pop(room_id, None)
         if room is not None:
             del self._ids[room.address], self._ids[room.watch]
-            subtract_counts(self._holders, _list_holders(room))
             self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.table.book, -1)
 
     def _count_rulebook(self, book: Rulebook, change: int) -> int:

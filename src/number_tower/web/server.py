@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import faulthandler
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
-import threading
-import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
-from functools import partial
 from ipaddress import ip_address
 from math import inf
 from types import FrameType
@@ -29,9 +24,8 @@ from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
 from number_tower.web.app import make_app
-from number_tower.web.connections import ConnectionRegistry, HttpConnection
-from number_tower.web.health import Notifier
-from number_tower.web.middleware import access_log
+from number_tower.web.connections import ConnectionMiddleware, ConnectionRegistry
+from number_tower.web.log import configure_logging
 from number_tower.web.settings import PORT, MetricsAddress, Settings
 
 if sys.platform != "win32":
@@ -43,14 +37,8 @@ MAX_PORTS_TRIED = 20
 
 INTERRUPTED = 130
 
-STOP_LIMIT = 14.5
-"""Seconds after an order to stop at which the process ends, whatever still runs: 15 are promised."""
-
 WORK_TIME = 7
-"""Seconds that requests in progress have to end once the server stops; then their connections are closed."""
-
-CANCEL_TIME = 1
-"""Seconds that requests have to notice that their connection is closed, before they are cancelled."""
+"""Seconds that requests in progress have to end once the server stops; then they are cancelled."""
 
 _MAX_FILES = 16_384
 _OTHER_FILES = 256
@@ -63,9 +51,6 @@ hold megabytes, and the server would not notice for long that a client has stopp
 _KEEP_ALIVE = 65
 """Seconds that a connection is kept for more: longer than reverse proxies do, which must not find it closed."""
 
-_FQDN_TIMEOUT = 2.0
-"""Seconds that the look-up of this machine's full name may take at the start."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -77,29 +62,31 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
     with closing(Store(settings.place)) as store, store.write() as connection:
         probe_write(connection)  # no server starts that could not save a game
-    with open_listener(settings.host, settings.port) as listener, ExitStack() as stack:
+    with open_listener(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
         if not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback:
             settings = replace(settings, machine_names=find_machine_names())
-        access_log.configure_logging(settings)
+        configure_logging(quiet=settings.quiet)
         app = make_app(settings)
         if settings.metrics is not None:
-            try:
-                metrics_port = stack.enter_context(app.state.metrics.serve(settings.metrics))
-            except (OSError, UnicodeError, OverflowError) as error:
-                raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
-            settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
+            _serve_metrics(app, settings.metrics)
         return serve(app, settings, listener, say)
 
 
-def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return f"--metrics: port {address.port} is in use by another program; choose another"
-    if isinstance(error, OSError) and error.errno == errno.EACCES:
-        return f"--metrics: port {address.port} is reserved for the system; choose one from 1024 on"
-    return f"--metrics: {format_value(address.host)} is not an address of this machine; leave it out to use 127.0.0.1"
+def _serve_metrics(app: Starlette, address: MetricsAddress) -> None:
+    """Serve the metrics from a thread, so that they can be read while the event loop is stuck."""
+    from prometheus_client import start_http_server  # noqa: PLC0415 - the library is optional
+
+    try:
+        start_http_server(address.port, address.host, app.state.metrics.registry)
+    except (OSError, UnicodeError, OverflowError) as error:
+        place = f"{format_value(address.host)}, port {address.port}"
+        reason = getattr(error, "strerror", None) or error
+        raise ServerStartError(
+            f"--metrics: the server cannot listen at {place}: {reason}; choose another port or address"
+        ) from None
 
 
 def serve(
@@ -109,36 +96,27 @@ def serve(
     # Fewer connections than there may be open files, since the database needs some as well.
     total = max(1, min(connections.MAX_CONNECTIONS, _raise_file_limit() - _OTHER_FILES))
     most, per_address = (total, connections.MAX_PER_ADDRESS) if settings.limits else (inf, inf)
-    registry = ConnectionRegistry(most, per_address, settings.is_proxy)
-    app.state.draining, app.state.connections = False, registry
-    port = listener.getsockname()[1]
+    registry = app.state.connections = ConnectionRegistry(most, per_address, settings.is_proxy)
     config = uvicorn.Config(
-        app,
+        ConnectionMiddleware(app, registry),
+        interface="asgi3",
+        http=registry.make_protocol,  # type: ignore[arg-type] # it makes one
         log_config=None,
-        access_log=False,
         workers=1,
         ws="none",
         lifespan="on",
         server_header=False,
-        proxy_headers=bool(settings.proxy),
-        forwarded_allow_ips=list(settings.proxy),
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=WORK_TIME + CANCEL_TIME,
-        http=partial(HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
+        timeout_graceful_shutdown=WORK_TIME,
     )
-    server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
-    app.state.notifier = Notifier.from_environment()
-    if app.state.notifier.watchdog_seconds is not None:
-        # The log shows where the server was stuck when systemd ends it (SIGABRT), even in C code.
-        with suppress(
-            OSError, ValueError, AttributeError, RuntimeError
-        ):  # there may be no standard error
-            faulthandler.enable()
+    port = listener.getsockname()[1]
+    server = _Server(config, app, lambda: _announce(settings, port, say))
     try:
         server.run([listener])
     except SystemExit:
         return 1
-    access_log.log_event("stopped")
+    _log.info("stopped")
     if server.stopped_by != signal.SIGINT:
         return 0
     say("\nStopped. Every game is saved.")
@@ -215,89 +193,49 @@ def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> No
         say(
             "Requests from the proxy may name any host; --host-name NAME accepts only the names you give."
         )
-    fields = {} if settings.metrics is None else {"metrics": settings.metrics.port}
-    access_log.log_event(
-        "started",
-        host=settings.host,
-        port=port,
-        database=settings.place.name,
-        thinkers=settings.workers,
-        **fields,
-    )
+    _log.info("started at %s, port %d", settings.host, port)
 
 
 class _Server(uvicorn.Server):
-    """Announce when the server can be used, and bound the time of its stop.
+    """Announces when it can be used. Told to stop, it ends all streams, and gives requests some time to end.
 
-    A stop goes in steps: readiness goes down; after the drain time streams are told to reconnect, idle connections are
-    closed, and requests in progress may end; then the app closes. Whatever hangs meanwhile, the process ends after
-    `STOP_LIMIT` seconds, and at once on a second signal. Nothing is lost by that, since every move is committed before
-    it is announced.
+    Nothing is lost by a stop that is cut short, since every move is committed before it is announced.
     """
 
-    def __init__(self, config: uvicorn.Config, drain: float, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: Starlette, announce: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._drain = drain
+        self._app = app
         self._announce = announce
         self.stopped_by: int | None = None
-        self._stopping = threading.Event()
-        threading.Thread(target=self._limit_stop, name="stop limit", daemon=True).start()
-        self._app: Starlette = config.app  # type: ignore[assignment]  # it was given as one
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # what is there now stays, and looking through it again and again would make some moves late
+        self._sweeper = asyncio.create_task(self._app.state.connections.sweep())
         self._announce()
-        self._app.state.notifier.send("READY=1")
 
     def handle_exit(self, sig: int, _: FrameType | None) -> None:
         # Not uvicorn's own method: that would raise the signal again once the server has stopped.
         self.should_exit = True
         self.stopped_by = sig
-        self._stopping.set()
-        for each in (
-            HANDLED_SIGNALS
-        ):  # the system itself ends the process on a second one, even if Python hangs
-            signal.signal(each, signal.SIG_DFL)
+        # The system itself ends the process on a second signal, even if Python hangs.
+        for handled in HANDLED_SIGNALS:
+            signal.signal(handled, signal.SIG_DFL)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        app = self._app
-        app.state.draining = True
-        app.state.notifier.send("STOPPING=1")
-        await asyncio.sleep(self._drain)
-        if streams := getattr(app.state, "streams", None):
-            streams.end()
-        asyncio.get_running_loop().call_later(WORK_TIME, self._abort_connections)
+        self._app.state.streams.end()
         await super().shutdown(sockets)
-
-    def _abort_connections(self) -> None:
-        for connection in tuple(self.server_state.connections):
-            if isinstance(connection, HttpConnection):
-                connection.abort()
-
-    def _limit_stop(self) -> None:
-        self._stopping.wait()
-        time.sleep(STOP_LIMIT)
-        _log.warning(
-            "the stop took more than %g seconds, so it was cut short; every move is saved",
-            STOP_LIMIT,
-        )
-        logging.shutdown()
-        os._exit(1)
 
 
 def find_machine_names() -> tuple[str, ...]:
-    """Return the names by which other machines in the network know this one, without waiting long for DNS."""
+    """Return the names by which other machines in the network know this one."""
     name = socket.gethostname().lower().removesuffix(".")
     short = name.partition(".")[0]
-    found: list[str] = []
-    lookup = threading.Thread(
-        target=lambda: found.append(socket.getfqdn().lower().removesuffix(".")), daemon=True
-    )
-    lookup.start()
-    lookup.join(_FQDN_TIMEOUT)
-    return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))
+    full = socket.getfqdn().lower().removesuffix(".")
+    return tuple(dict.fromkeys([name, short, f"{short}.local", full]))
 
 
 def _find_lan_address() -> str | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Literal, NamedTuple
+from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from number_tower.blocks import parse_number
 from number_tower.store import Location
 from number_tower.text import format_value
+from number_tower.web.addresses import parse_address
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -61,12 +62,8 @@ class Settings:
     """More names that the Host header of a request may have."""
     machine_names: tuple[str, ...] = ()
     """Names of this machine in its network, where other machines can reach the server."""
-    drain: float = 0.0
-    """Seconds for which a server that is told to stop goes on serving, with readiness down."""
     limits: bool = True
     workers: int = 1
-    log: Literal["json", "text"] | None = None
-    """None: text on a terminal, JSON elsewhere."""
     quiet: bool = False
     metrics: MetricsAddress | None = None
     """Where metrics for Prometheus are served; None: nowhere."""
@@ -84,7 +81,10 @@ class Settings:
 
     @property
     def known_hosts(self) -> frozenset[str]:
-        """The names that the Host header may have, besides IP addresses."""
+        """The names that the Host header may have, besides IP addresses; `*` stands for any."""
+        if self.proxy and not self.host_names:
+            # A proxy may rename the host; the network that it protects is not open to DNS rebinding.
+            return frozenset({"*"})
         given = {
             "localhost",
             self.host.lower().removesuffix("."),
@@ -119,19 +119,6 @@ class Settings:
     def is_local_only(self, host: str) -> bool:
         """Return whether links for a visitor who came by this host work on this machine only."""
         return self.public_url is None and self.lan is None and _is_loopback(host)
-
-
-@lru_cache(maxsize=4096)
-def parse_address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return an IP address without its zone; None if it is none.
-
-    An IPv4 peer of a socket that listens on both kinds of networks has an IPv6 address that contains its own.
-    """
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def get_default_workers() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from number_tower.web.api import analysis, games, moves, puzzles
+from number_tower.web.rates import REQUEST, price
 
 
 def install_api(app: FastAPI) -> None:
@@ -17,5 +18,8 @@ def install_api(app: FastAPI) -> None:
         puzzles.router,
     ):
         app.include_router(
-            router, prefix="/api", generate_unique_id_function=lambda route: route.name
+            router,
+            prefix="/api",
+            dependencies=[price(REQUEST)],
+            generate_unique_id_function=lambda route: route.name,
         )

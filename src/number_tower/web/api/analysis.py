@@ -14,6 +14,7 @@ from number_tower.web.api.schemas import RecordRequest, ResponseModel, SeatNumbe
 from number_tower.web.errors import ProblemError
 from number_tower.web.limits import MAX_REVIEWED_MOVES
 from number_tower.web.questions import ask_analysis, ask_review, read_record
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(route_class=JsonRoute, tags=["analysis"])
 
@@ -72,7 +73,9 @@ class ReviewResponse(ResponseModel):
     unsolved: str | None = Field(description="What is not known, and why not.")
 
 
-@router.post("/analyse", responses=describe_refusals(503, body=True))
+@router.post(
+    "/analyse", dependencies=[price(THINKING)], responses=describe_refusals(503, body=True)
+)
 async def analyse_position(given: RecordRequest, request: Request) -> AnalysisResponse:
     """Show the value of a position and of every move in it, with reasons in words."""
     table = await _read_open_record(request, given.record)
@@ -85,7 +88,7 @@ async def analyse_position(given: RecordRequest, request: Request) -> AnalysisRe
     return AnalysisResponse(**fields)
 
 
-@router.post("/review", responses=describe_refusals(503, body=True))
+@router.post("/review", dependencies=[price(THINKING)], responses=describe_refusals(503, body=True))
 async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     """Review a game move by move: which moves were mistakes, what was better, and why."""
     table = await _read_open_record(request, given.record)

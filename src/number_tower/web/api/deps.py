@@ -14,7 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from number_tower.store.rooms import TAG_PATTERN, Credentials, Revision, parse_tag
 from number_tower.web.errors import MEDIA_TYPE, STATUSES, ProblemError, describe_status
 from number_tower.web.lobby import Lobby
-from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.pages import get_credentials
 from number_tower.web.room_cache import CachedRoom
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -95,9 +95,7 @@ async def _read_credentials(request: Request, given: BearerDep) -> Credentials |
     """Return the token of a request, or else the browser's cookies; None if neither can hold a seat."""
     credentials = None
     if given is None:
-        credentials = (
-            get_browser_session(request).get_credentials(request.path_params["address"]) or None
-        )
+        credentials = get_credentials(request) or None
     elif _TOKEN.fullmatch(given.credentials):
         credentials = Credentials(given.credentials)
     request.state.credentials = credentials  # for a refusal that shows the game

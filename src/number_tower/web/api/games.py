@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
@@ -26,6 +26,8 @@ from number_tower.web.api.deps import JsonRoute, describe_refusals, respond_with
 from number_tower.web.errors import ProblemError
 from number_tower.web.live import attend_stream, pick_newest_moment, stream_room
 from number_tower.web.questions import read_record
+from number_tower.web.quota import admit_room
+from number_tower.web.rates import NEW_GAME, price
 from number_tower.web.room_cache import CachedRoom, NewRoom
 from number_tower.web.view import MOST_TEXT
 
@@ -268,6 +270,7 @@ def _list_actions(
 
 @router.post(
     "/games",
+    dependencies=[price(NEW_GAME), Depends(admit_room)],
     status_code=201,
     response_model=schemas.CreatedGame,
     responses=describe_refusals(503, 507, body=True),

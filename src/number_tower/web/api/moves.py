@@ -32,6 +32,7 @@ from number_tower.web.api.deps import (
 )
 from number_tower.web.lobby import Lobby
 from number_tower.web.questions import ask_for_hint
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(route_class=JsonRoute, tags=["playing"])
 
@@ -115,7 +116,7 @@ async def claim_game(player: PlayerDep, of: OptionalGame = None) -> Response:
     return await player.act(Claim(game=_get_game_number(of)))
 
 
-@router.post("/games/{address}/hint", responses=_REFUSALS)
+@router.post("/games/{address}/hint", dependencies=[price(THINKING)], responses=_REFUSALS)
 async def give_hint(
     player: PlayerDep, request: Request, asked: schemas.HintRequest | None = None
 ) -> schemas.HintResponse:

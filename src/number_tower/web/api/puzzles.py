@@ -16,6 +16,7 @@ from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Te
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY, get_today
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(route_class=JsonRoute, tags=["puzzles"], prefix="/puzzles")
 
@@ -110,7 +111,7 @@ class PuzzleVerdict(ResponseModel):
     answer: int | None = Field(description="The winning move, once it was found or shown.")
 
 
-@router.get("/daily", responses=describe_refusals(404, 422, 503))
+@router.get("/daily", dependencies=[price(THINKING)], responses=describe_refusals(404, 422, 503))
 async def puzzle_of_the_day(
     request: Request, day: Annotated[Day | None, Query()] = None
 ) -> PuzzleResponse:
@@ -119,7 +120,7 @@ async def puzzle_of_the_day(
     return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
 
 
-@router.get("", responses=describe_refusals(404, 422, 503))
+@router.get("", dependencies=[price(THINKING)], responses=describe_refusals(404, 422, 503))
 async def endless_puzzle(
     request: Request,
     seed: Annotated[Seed, Query()] = "1",
@@ -132,7 +133,9 @@ async def endless_puzzle(
     return _format_puzzle(puzzle, seed=seed, number=number)
 
 
-@router.post("/answer", responses=describe_refusals(404, 503, body=True))
+@router.post(
+    "/answer", dependencies=[price(THINKING)], responses=describe_refusals(404, 503, body=True)
+)
 async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
     """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
     if attempt.seed is None or attempt.number is None:

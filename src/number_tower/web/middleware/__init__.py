@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
-from contextvars import ContextVar
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_network
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from number_tower.web.settings import parse_address
+from number_tower.web.addresses import group_address
 
-CURRENT_CLIENT: ContextVar[str | None] = ContextVar("client", default=None)
-"""The client of the request that is being answered, for background work that the request starts."""
+COOKIE_NAME = r"(?:__Host-)?browser-[0-9a-f]{8}"
+SECRET = r"[A-Za-z0-9_-]{43}"  # noqa: S105 - a pattern
+"""What the name and the value of a browser's cookie look like."""
 
-FROM_PROXY = "number_tower.from_proxy"
-"""ASGI extension that the server sets where the peer of the connection is a trusted proxy."""
+_COOKIE = re.compile(rf"(?:^|[; ]){COOKIE_NAME}=({SECRET})(?=;|$)".encode())
 
 
 class HttpMiddleware(ABC):
@@ -37,14 +35,14 @@ class HttpMiddleware(ABC):
 
 
 def identify_client(scope: Mapping[str, Any]) -> str:
-    """Return the name under which a client is counted: its IPv4 address, or the network of its IPv6 address."""
+    """Return the name under which a client is counted: the browser by its cookie, or else the address."""
+    for name, value in scope.get("headers", ()):
+        if name == b"cookie" and (cookie := _COOKIE.search(value)):
+            return f"browser {cookie[1].decode()}"
+    return identify_address(scope)
+
+
+def identify_address(scope: Mapping[str, Any]) -> str:
+    """Return the name under which the address of a client is counted."""
     client = scope.get("client")
-    return _normalize_address(client[0]) if client else "here"
-
-
-@lru_cache(maxsize=4096)
-def _normalize_address(host: str) -> str:
-    address = parse_address(host)
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, 64), strict=False))  # one household has 2**64 addresses
-    return host[:64] if address is None else str(address)
+    return group_address(client[0]) if client else "here"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from number_tower.web.errors import Problem, send_problem
 from number_tower.web.middleware import HttpMiddleware
 
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _ORIGIN = re.compile(r"(https?)://([^/?#@\\]+)")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-_CROSS_SITE = Problem(
-    403, "cross_site", "This request came from another site. Open the game here and try again."
-)
+_REFUSED = "This request came from another site. Open the game here and try again."
 
 
 class CrossSiteMiddleware(HttpMiddleware):
@@ -32,7 +30,7 @@ class CrossSiteMiddleware(HttpMiddleware):
         if scope["method"] in _SAFE_METHODS or self._is_own(dict(scope["headers"])):
             await self._app(scope, receive, send)
         else:
-            await send_problem(_CROSS_SITE, scope, receive, send)
+            await PlainTextResponse(_REFUSED, 403)(scope, receive, send)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
         if b"sec-fetch-site" in headers:

@@ -3,80 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Sequence
 from random import randint
 
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from number_tower.web.errors import Problem, send_problem
-from number_tower.web.middleware import HttpMiddleware
-from number_tower.web.middleware.accounts import Account, list_accounts, subtract_counts
-from number_tower.web.middleware.rate_limit import make_rate_problem
+from number_tower.web.middleware import HttpMiddleware, identify_address
 
-MAX_STREAMS_PER_CLIENT = 400
+MAX_STREAMS_PER_ADDRESS = 1500
+"""A school has one address for all of its pupils."""
+
 MAX_STREAMS = 5000
-RETRY_SECONDS = 10
-"""Seconds after which a client that was rejected may try again."""
 
 _RECONNECT = (1000, 3000)
 """Milliseconds until a browser reconnects when the server ends its stream; random, so that not all come at once."""
 
-_LIMIT = "streams"
-_STOPPING = Problem(
-    503,
-    "stopping",
-    "The server is stopping. Every game is saved.",
-    headers={"Retry-After": "5"},
-    limit=_LIMIT,
+_STOPPING = PlainTextResponse(
+    "The server is stopping. Every game is saved.", 503, {"Retry-After": "5"}
 )
-_ALL_IN_USE = Problem(
-    503,
-    "busy",
+_ALL_IN_USE = PlainTextResponse(
     "Too many people are following games on this server. Reload the page to see each move.",
-    headers={"Retry-After": str(RETRY_SECONDS)},
-    limit=_LIMIT,
+    503,
+    {"Retry-After": "10"},
 )
 
 
 class StreamRegistry:
-    """The open streams and their clients."""
+    """The tasks that serve the open streams, with the addresses of their clients."""
 
     def __init__(self, *, limited: bool = True) -> None:
         self._limited = limited
-        self._counts: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._addresses: dict[asyncio.Task[object], str] = {}
         self.ended = False
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._addresses)
 
-    def check(self, accounts: Sequence[Account]) -> Problem | None:
-        """Return why a client may not have another stream; None if it may."""
+    def find_refusal(self, address: str) -> PlainTextResponse | None:
+        """Return the answer to an address that may not have another stream now."""
         if self.ended:
             return _STOPPING
-        is_over = any(
-            self._counts[each.name] >= MAX_STREAMS_PER_CLIENT * each.share for each in accounts
-        )
-        if self._limited and is_over:
-            words = "Too many of your pages are following games."
-            return make_rate_problem(words, RETRY_SECONDS, _LIMIT)
-        return _ALL_IN_USE if self._limited and len(self) >= MAX_STREAMS else None
+        own = list(self._addresses.values()).count(address)
+        is_full = len(self) >= MAX_STREAMS or own >= MAX_STREAMS_PER_ADDRESS
+        return _ALL_IN_USE if self._limited and is_full else None
 
-    def begin(self, accounts: Sequence[Account], task: asyncio.Task[object]) -> None:
-        """Count a stream that a task serves."""
-        self._counts.update(each.name for each in accounts)
-        self._tasks.add(task)
+    def add(self, task: asyncio.Task[object], address: str) -> None:
+        """Count a stream until the task that serves it is done."""
+        self._addresses[task] = address
 
-    def finish(self, accounts: Sequence[Account], task: asyncio.Task[object]) -> None:
+    def remove(self, task: asyncio.Task[object]) -> None:
         """Forget a stream."""
-        subtract_counts(self._counts, (each.name for each in accounts))
-        self._tasks.discard(task)
+        del self._addresses[task]
 
     def end(self) -> None:
         """End all streams: a server that stops would wait for them, and they never end by themselves."""
         self.ended = True
-        for task in self._tasks:
+        for task in self._addresses:
             task.cancel()
 
 
@@ -91,9 +73,9 @@ class StreamLimitMiddleware(HttpMiddleware):
         if not scope["path"].endswith("/events"):
             await self._app(scope, receive, send)
             return
-        accounts = list_accounts(scope)
-        if problem := self._streams.check(accounts):
-            await send_problem(problem, scope, receive, send)
+        address = identify_address(scope)
+        if refusal := self._streams.find_refusal(address):
+            await refusal(scope, receive, send)
             return
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - an app is always run by a task
@@ -107,7 +89,7 @@ class StreamLimitMiddleware(HttpMiddleware):
             )
             await send(message)
 
-        self._streams.begin(accounts, task)
+        self._streams.add(task, address)
         try:
             await self._app(scope, receive, track_send)
         except asyncio.CancelledError:
@@ -115,9 +97,9 @@ class StreamLimitMiddleware(HttpMiddleware):
                 raise
             task.uncancel()
             if not has_begun:
-                await send_problem(_STOPPING._replace(limit=""), scope, receive, send)
+                await _STOPPING(scope, receive, send)
             elif not is_complete:
                 hint = b"retry: %d\n\n" % randint(*_RECONNECT)  # noqa: S311 - it only spreads them
                 await send({"type": "http.response.body", "body": hint, "more_body": False})
         finally:
-            self._streams.finish(accounts, task)
+            self._streams.remove(task)

@@ -20,11 +20,12 @@ from number_tower.coach.daily import format_result, format_streak
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
+from number_tower.store.rooms import Credentials
 from number_tower.text import format_count, format_duration, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
-from number_tower.web.middleware.browser_cookie import set_cookie
+from number_tower.web.middleware.browser_cookie import get_browser_session, set_cookie
 from number_tower.web.qr_codes import draw_qr_code
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.static_files import build_static_url
@@ -72,6 +73,11 @@ def render_page(
 def set_preference(request: Request, response: Response, name: str, chosen: str) -> None:
     """Remember on the device what a visitor chose; scripts may change the theme only, which they show at once."""
     set_cookie(request, response, name, chosen, httponly=name != "theme")
+
+
+def get_credentials(request: Request) -> Credentials:
+    """Return the secrets by which a browser holds its seats."""
+    return Credentials(browsers=get_browser_session(request).secrets)
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from number_tower import record
@@ -25,6 +25,8 @@ from number_tower.web.pages import await_answer, is_watch_address, read_form, re
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.pages.share import build_share_url
 from number_tower.web.questions import ask_analysis, ask_review, read_record
+from number_tower.web.quota import admit_room
+from number_tower.web.rates import NEW_GAME, THINKING, price
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.workers import BusyError
 
@@ -39,7 +41,7 @@ MOST_ADDRESSES = 100_000
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
 
-@router.get("/analysis")
+@router.get("/analysis", dependencies=[price(THINKING)])
 async def show_analysis(
     request: Request, game: str = "", ply: str = "", room: str = ""
 ) -> Response:
@@ -105,7 +107,7 @@ async def show_analysis(
     return render_page(request, "analysis.html", status=status, **context)
 
 
-@router.post("/analysis/play")
+@router.post("/analysis/play", dependencies=[price(NEW_GAME), Depends(admit_room)])
 async def play_on(request: Request) -> Response:
     """Open a room against the computer that goes on from a position; the visitor plays the chosen seat."""
     form = await read_form(request)

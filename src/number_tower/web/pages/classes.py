@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,11 +11,10 @@ from starlette.datastructures import FormData
 
 from number_tower import record
 from number_tower.blocks import parse_number
-from number_tower.class_actions import ACTIONS, Action
+from number_tower.class_actions import ACTIONS, Action, PairTwo, PairWaiting, StartRound
 from number_tower.classroom import ClassroomError
 from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store.classrooms import ClassroomNotFoundError, StoredClassroom
-from number_tower.store.rooms import Credentials
 from number_tower.text import make_sentence
 from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.class_view import (
@@ -26,10 +26,11 @@ from number_tower.web.class_view import (
 )
 from number_tower.web.classes import Classes, ClassState, Visitor
 from number_tower.web.live import EventStream
+from number_tower.web.middleware import identify_address
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.middleware.rate_limit import CODE_LIMIT, count_failure
-from number_tower.web.pages import is_fragment, read_form, render_page
+from number_tower.web.pages import get_credentials, is_fragment, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.rates import charge_wrong_code
 
 router = APIRouter(include_in_schema=False)
 
@@ -89,7 +90,7 @@ async def stream_events(request: Request, code: str) -> Response:
     else:
         visitor.require("wall")
         events = stream_wall(
-            classes, stored.code, None if visitor.role == "spectator" else _get_credentials(request)
+            classes, stored.code, None if visitor.role == "spectator" else get_credentials(request)
         )
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
@@ -178,7 +179,7 @@ async def take_over(request: Request, code: str) -> Response:
         visitor.require("join")
         await _get_classes(request).take_pupil(state.stored.code, personal, session.current.secret)
     except ClassroomError as error:
-        count_failure(request, CODE_LIMIT)
+        charge_wrong_code(request)
         return await _render_refused(request, code, error)
     session.renew()
     return await _answer(request, state.stored.code)
@@ -199,7 +200,7 @@ async def become_teacher(request: Request, code: str, token: str) -> Response:
     try:
         await _get_classes(request).add_teacher(state.stored.code, token, session.current.secret)
     except ClassroomError as error:
-        count_failure(request, CODE_LIMIT)
+        charge_wrong_code(request)
         text = make_sentence(f"{error}")
         return render_page(
             request, "error.html", status=403, heading="This link does not work", text=text
@@ -250,7 +251,11 @@ async def perform_action(request: Request, code: str, action: str) -> Response:
     form = await read_form(request)
     try:
         parsed = _parse_action(action, form, visitor)
-        await _get_classes(request).act(state.stored.code, _get_credentials(request), parsed)
+        if isinstance(parsed, StartRound | PairWaiting | PairTwo):
+            is_round = isinstance(parsed, StartRound)
+            rooms = ceil(len(state.classroom.members) / 2) if is_round else 1
+            await request.app.state.quota.admit(identify_address(request.scope), rooms)
+        await _get_classes(request).act(state.stored.code, get_credentials(request), parsed)
     except ClassroomError as error:
         return await _render_refused(request, code, error)
     return await _answer(request, state.stored.code)
@@ -289,10 +294,6 @@ def _get_classes(request: Request) -> Classes:
     return classes
 
 
-def _get_credentials(request: Request) -> Credentials:
-    return Credentials(browsers=get_browser_session(request).secrets)
-
-
 def _normalize(request: Request, code: str) -> str:
     """Return a code as it was made; spectators have a longer address, which stays as it is."""
     if request.url.path.startswith("/wall/"):
@@ -308,10 +309,10 @@ async def _find_state(request: Request, code: str) -> tuple[ClassState, Visitor]
     try:
         state = await _get_classes(request).find_state(_normalize(request, code))
     except ClassroomNotFoundError:
-        count_failure(request, CODE_LIMIT)
+        charge_wrong_code(request)
         raise
     watches = request.url.path.startswith("/wall/")
-    return state, state.find_visitor(_get_credentials(request), watches=watches)
+    return state, state.find_visitor(get_credentials(request), watches=watches)
 
 
 async def _read_for_export(request: Request, code: str) -> StoredClassroom:

@@ -18,6 +18,7 @@ from number_tower.voice import get_voice
 from number_tower.web.pages import await_answer, render_page
 from number_tower.web.pages.analysis import MOST_SHOWN, build_analysis_url
 from number_tower.web.questions import ask_analysis
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(include_in_schema=False)
 
@@ -49,7 +50,7 @@ async def show_games(request: Request) -> Response:
     return _render_games(request)
 
 
-@router.get("/games/{name}")
+@router.get("/games/{name}", dependencies=[price(THINKING)])
 async def show_game(request: Request, name: str) -> Response:
     """Show one game: its rules, its theory, and its first moves."""
     if name not in catalogue.list_names():

@@ -14,6 +14,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import (
     PREFERENCES,
+    get_credentials,
     is_watch_address,
     read_form,
     render_page,
@@ -100,12 +101,12 @@ async def _list_games(request: Request) -> list[RoomView]:
     """Return this browser's games, the newest first; none while the database fails."""
     lobby: Lobby = request.app.state.lobby
     session = get_browser_session(request)
+    credentials = get_credentials(request)
     views: list[RoomView] = []
     with suppress(StoreError):
         for address in (
             await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
         ):
-            credentials = session.get_credentials(address)
             with suppress(RoomNotFoundError):
                 cached = await lobby.find_room_for(address, credentials)
                 if held := cached.find_seats(credentials):

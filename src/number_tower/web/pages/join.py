@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower.short_codes import CodeError, normalize_code
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.lobby import Lobby
-from number_tower.web.middleware.rate_limit import CODE_LIMIT, TooManyError, count_failure
 from number_tower.web.pages import read_form, render_page
+from number_tower.web.rates import charge_wrong_code
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,9 +46,9 @@ async def follow_code(request: Request) -> Response:
         )
         status = 404
     try:
-        count_failure(request, CODE_LIMIT)
-    except TooManyError as error:
-        return _render_form(request, given, error.problem.detail, 429, error.headers)
+        charge_wrong_code(request)
+    except HTTPException as error:
+        return _render_form(request, given, error.detail, 429, error.headers)
     return _render_form(request, given, wrong, status)
 
 

@@ -23,6 +23,7 @@ from number_tower.web.pages.puzzles import (
     redirect_with_answers,
 )
 from number_tower.web.questions import ask_cached
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(include_in_schema=False)
 
@@ -30,7 +31,7 @@ LESSON_TRIES = 3
 """Wrong moves in a lesson after which the right one is shown."""
 
 
-@router.get("/learn/{name}")
+@router.get("/learn/{name}", dependencies=[price(THINKING)])
 async def show_lesson(
     request: Request, name: str, at: str = "1", answers: Answers = None
 ) -> Response:

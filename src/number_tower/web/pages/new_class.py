@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
@@ -17,6 +17,8 @@ from number_tower.text import make_sentence
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.pages.new_game import FormError, pick_default_game, read_choice
+from number_tower.web.quota import admit_room
+from number_tower.web.rates import NEW_GAME, price
 
 router = APIRouter(include_in_schema=False)
 
@@ -27,7 +29,7 @@ async def show_new_class(request: Request) -> Response:
     return _render_form(request, {}, [pick_default_game().name])
 
 
-@router.post("/class/new")
+@router.post("/class/new", dependencies=[price(NEW_GAME), Depends(admit_room)])
 async def make_class(request: Request) -> Response:
     """Make a class as the form says, and show it to its teacher."""
     form = await read_form(request)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal, NamedTuple, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 
@@ -23,6 +23,8 @@ from number_tower.web import limits, rule_form
 from number_tower.web.choices import GAME_FIELDS, read_choices, remember_choices
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
+from number_tower.web.quota import admit_room
+from number_tower.web.rates import NEW_GAME, price
 from number_tower.web.room_cache import NewRoom
 
 router = APIRouter(include_in_schema=False)
@@ -89,7 +91,7 @@ async def change_game(request: Request) -> Response:
     )
 
 
-@router.post("/new")
+@router.post("/new", dependencies=[price(NEW_GAME), Depends(admit_room)])
 async def start_game(request: Request) -> Response:
     """Open a room as the form says, and seat the visitor there."""
     form = await read_form(request)

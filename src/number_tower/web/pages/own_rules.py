@@ -25,6 +25,7 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.new_game import OWN_RULES, render_form
 from number_tower.web.questions import ask_analysis, read_record, write_rule_fields
+from number_tower.web.rates import THINKING, price
 from number_tower.web.rule_form import TEXT, RuleSheet
 from number_tower.web.workers import BusyError, GaveUpError
 
@@ -41,7 +42,7 @@ _LONGEST_NAME = 40
 """Characters of a saved file's name."""
 
 
-@router.get("/rules")
+@router.get("/rules", dependencies=[price(THINKING)])
 async def show_form(request: Request, game: str = "") -> Response:
     """Show the form with the rule file in the address, the rules of a game of the catalogue, or an example."""
     text = _clean_text(request.query_params.get(TEXT, ""))
@@ -51,7 +52,7 @@ async def show_form(request: Request, game: str = "") -> Response:
     return await _render_sheet(request, rule_form.check_text(text or rule_form.make_text()))
 
 
-@router.post("/rules")
+@router.post("/rules", dependencies=[price(THINKING)])
 async def check_form(request: Request) -> Response:
     """Check the form, and show what is wrong or what the solver says; or save the file, or play by it."""
     given = await _read_given(request)
@@ -82,7 +83,7 @@ async def check_live(request: Request) -> Response:
     )
 
 
-@router.get("/rules/verdict")
+@router.get("/rules/verdict", dependencies=[price(THINKING)])
 async def show_verdict(request: Request, game: str = "") -> Response:
     """Show what the solver says about the start of a game, given by its one-line record."""
     try:

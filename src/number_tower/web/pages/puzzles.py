@@ -28,10 +28,11 @@ from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import tasks
 from number_tower.web.drawing import format_remaining
-from number_tower.web.limits import DAY
 from number_tower.web.middleware.browser_cookie import set_cookie
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
+from number_tower.web.quota import DAY
+from number_tower.web.rates import THINKING, price
 
 router = APIRouter(include_in_schema=False)
 
@@ -115,7 +116,7 @@ class PuzzleAddressError(Exception):
 # The puzzle of the day ------------------------------------------------------------------------------------------------
 
 
-@router.get("/puzzle")
+@router.get("/puzzle", dependencies=[price(THINKING)])
 async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = None) -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
     try:
@@ -177,7 +178,7 @@ def _find_daily_page(request: Request, day: str) -> PuzzlePage:
 # Endless puzzles ------------------------------------------------------------------------------------------------------
 
 
-@router.get("/puzzles")
+@router.get("/puzzles", dependencies=[price(THINKING)])
 async def show_puzzle(
     request: Request,
     grade: str = "",

@@ -35,9 +35,16 @@ from number_tower.web.drawing import explain_block, join_messages
 from number_tower.web.live import attend_stream, pick_newest_moment, stream_page
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import await_answer, is_fragment, read_form, render_page
+from number_tower.web.pages import (
+    await_answer,
+    get_credentials,
+    is_fragment,
+    read_form,
+    render_page,
+)
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_analysis, ask_for_hint
+from number_tower.web.rates import THINKING, price
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
 from number_tower.web.workers import BusyError, GaveUpError
@@ -93,9 +100,7 @@ async def stream_events(request: Request, address: str) -> Response:
     stream = stream_page(lobby, address, _parse_seen(request))
     if cached.address != address:
         return stream
-    return attend_stream(
-        stream, lobby.attend(cached, get_browser_session(request).get_credentials(address))
-    )
+    return attend_stream(stream, lobby.attend(cached, get_credentials(request)))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -154,14 +159,14 @@ async def join_room(request: Request, address: str) -> Response:
     return response
 
 
-@router.post("/g/{address}/hint")
+@router.post("/g/{address}/hint", dependencies=[price(THINKING)])
 async def give_hint(request: Request, address: str) -> Response:
     """Help the player to move, a step at a time."""
     cached, held = await _find_room_and_seats(request, address)
     if not cached.room.may_hint(held):
         return await _render_room(request, cached, held, "No hint is available now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
-    credentials = get_browser_session(request).get_credentials(address)
+    credentials = get_credentials(request)
     try:
         hint = await ask_for_hint(request, cached, step)
         cached = await _get_lobby(request).take_hint(cached, credentials, step)
@@ -181,9 +186,7 @@ async def hand_over_seat(request: Request, address: str) -> Response:
     """Show the private link that moves a seat to another device."""
     cached, held = await _find_room_and_seats(request, address)
     try:
-        code = await _get_lobby(request).make_handover_code(
-            address, get_browser_session(request).get_credentials(address)
-        )
+        code = await _get_lobby(request).make_handover_code(address, get_credentials(request))
     except RoomError as error:
         return await _render_room(request, cached, held, make_sentence(f"{error}"), 403)
     return await _render_room(request, cached, held, code=code)
@@ -223,7 +226,7 @@ async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG0
 async def perform_action(request: Request, address: str, action: str) -> Response:
     """Perform an action; if it is refused, say why above the room as it is now."""
     cached, _ = await _find_room_and_seats(request, address)
-    credentials, lobby = get_browser_session(request).get_credentials(address), _get_lobby(request)
+    credentials, lobby = get_credentials(request), _get_lobby(request)
     try:
         parsed = parse_action(action, await read_form(request), cached)
         cached = await lobby.act(address, credentials, parsed)
@@ -299,7 +302,7 @@ async def _find_room(request: Request, address: str) -> CachedRoom:
 
 async def _find_room_and_seats(request: Request, address: str) -> tuple[CachedRoom, frozenset[int]]:
     """Return a room, and the seats that this browser holds there; a watch address is not enough to act."""
-    credentials = get_browser_session(request).get_credentials(address)
+    credentials = get_credentials(request)
     cached = await _get_lobby(request).find_room_for(address, credentials, _parse_seen(request))
     if request.method == "POST" and cached.address != address:
         raise RoomNotFoundError(address)
@@ -368,7 +371,5 @@ async def _welcome_player(request: Request, cached: CachedRoom) -> Response:
     session = get_browser_session(request)
     session.renew()
     if is_fragment(request):
-        return await _render_room(
-            request, cached, cached.find_seats(session.get_credentials(cached.address))
-        )
+        return await _render_room(request, cached, cached.find_seats(get_credentials(request)))
     return RedirectResponse(f"/g/{cached.address}", 303)

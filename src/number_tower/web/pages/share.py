@@ -23,6 +23,7 @@ from number_tower.web.picture import (
     draw_picture,
 )
 from number_tower.web.questions import ask_cached, read_record
+from number_tower.web.rates import THINKING, price
 from number_tower.web.view import tell_end
 
 router = APIRouter(include_in_schema=False)
@@ -30,7 +31,7 @@ router = APIRouter(include_in_schema=False)
 _HEADERS = {"Cache-Control": "public, max-age=86400", **ANY_SITE}
 
 
-@router.get("/share")
+@router.get("/share", dependencies=[price(THINKING)])
 async def show_shared_game(request: Request, game: str = "") -> Response:
     """Show how a game ended, with tags by which other programs show a preview of the link."""
     table = await _read_finished(request, game)
@@ -56,7 +57,7 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
     )
 
 
-@router.get("/share.{form}")
+@router.get("/share.{form}", dependencies=[price(THINKING)])
 async def show_picture(request: Request, form: str, game: str = "") -> Response:
     """Draw the picture of a finished game, as PNG or SVG."""
     if form not in MEDIA_TYPES:

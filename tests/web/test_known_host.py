@@ -1,0 +1,93 @@
+"""Only a Host header with a name of this server is accepted: against DNS rebinding."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from starlette.testclient import TestClient
+
+from number_tower.store import Location
+from number_tower.web import app as app_module
+from number_tower.web import server
+from number_tower.web.settings import SettingError, Settings, parse_host_names
+
+PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
+
+
+def status(host: str, **settings: Any) -> int:
+    app = FastAPI()
+
+    @app.get("/")
+    async def home() -> PlainTextResponse:
+        return PlainTextResponse("home")
+
+    app_module.install_middleware(app, Settings(PLACE, **settings))
+    return TestClient(app).get("/", headers=[(b"host", host.encode())]).status_code
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000",
+        "[2001:DB8::1]:9000", "192.168.1.5:8000", "203.0.113.7",
+    ],
+)  # fmt: skip
+def test_localhost_and_every_address_are_accepted(host: str) -> None:
+    assert status(host) == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "1.2.3.4.5", "1.2.3",
+        "256.1.1.1", "[::1.evil]", "localhos", "0x7f000001", "x.localhost", "127.0.0.1@evil.example",
+        "127.0.0.1#evil.example", "[::1", "a b", "", "x" * 300, "ä",
+    ],
+)  # fmt: skip
+def test_any_other_name_is_refused(host: str) -> None:
+    assert status(host) == 400
+
+
+def test_names_of_the_server_and_of_the_machine_are_accepted() -> None:
+    named = {"host_names": ("tower.lan", "games")}
+    for host in ("tower.lan", "TOWER.LAN:8000", "games", "localhost", "10.0.0.5:80"):
+        assert status(host, **named) == 200
+    assert status("x.tower.lan", **named) == 400
+    assert status("tower.example:1234", public_url="https://tower.example:8443") == 200
+    assert status("laptop.local:8000", machine_names=("laptop.local",)) == 200
+
+
+def test_a_proxy_may_rename_the_host_unless_the_names_are_given() -> None:
+    assert status("tower.school.example", proxy=("10.0.0.5",)) == 200
+    strict = {"proxy": ("10.0.0.5",), "host_names": ("other.example",)}
+    assert status("tower.school.example", **strict) == 400
+    assert status("other.example", **strict) == 200
+
+
+def test_a_machine_is_known_by_its_name_its_local_name_and_its_full_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "Laptop.school.lan")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "laptop.district.example.")
+    names = ("laptop.school.lan", "laptop", "laptop.local", "laptop.district.example")
+    assert server.find_machine_names() == names
+
+
+def test_names_are_given_with_commas_or_one_by_one() -> None:
+    names = parse_host_names(["Tower.lan, games", "my_pc.local."])
+    assert names == ("tower.lan", "games", "my_pc.local")
+    for wrong in ("", "a,", "a b", "https://a", "a:8000", "*.a", "ä", "[::1]", "a..b", "x" * 64):
+        with pytest.raises(SettingError, match=r"expected names such as tower\.example\.org"):
+            parse_host_names([wrong])
+
+
+@pytest.mark.parametrize("address", ["10.0.0.5", "172.16.3.4", "::ffff:10.0.0.5", "fd00::1"])
+def test_a_proxy_is_known_by_its_address_or_network(address: str) -> None:
+    settings = Settings(PLACE, proxy=("10.0.0.5", "172.16.0.0/12", "fd00::/8"))
+    assert settings.is_proxy(address)
+    for other in ("10.0.0.6", "172.32.0.1", "::1", "unix", ""):
+        assert not settings.is_proxy(other)
