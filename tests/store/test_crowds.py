@@ -344,7 +344,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
 
 def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:
     chance, count = seeded(), size(6, 16) if on_server(database) else size(8, 50)
-    scenes = [some_game(chance, levels=(None,)) for _ in range(count)]
+    scenes = [some_game(chance) for _ in range(count)]
     answers = [some_answers(chance, scene.table, 100) for scene in scenes]
     assert on_server(database) or not Path(database).exists()
     however_slow = database if on_server(database) else f"sqlite:///{database}?timeout={SLOW}"
