@@ -33,7 +33,7 @@ from number_tower.store.schema import games
 from number_tower.table import Change
 from number_tower.voice import Voice
 from support.clocks import SLOW
-from support.command import ROOT, TOWER, plain_environment, tower
+from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
 from support.postgres import brought_up_to_date, fresh, on_server, place_of, running
 
@@ -302,7 +302,16 @@ class Killer:
 
     def _resumed(self, scene: Scene) -> Scene:
         """See that a game can be gone on with: it is told so far, and it waits."""
-        done = tower(*scene.call, NUMBER_TOWER_DB=self.database)
+        # Not a fork of this process: another of its threads may hold a lock of SQLite at that moment.
+        with Forked(
+            [TOWER, *scene.call],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=plain_environment(NUMBER_TOWER_DB=self.database),
+        ) as running_on:
+            shown, said = running_on.communicate("", timeout=SLOW)
         kept = games_in(self.database)[int(scene.call[1])]
         table, changes = kept.table, kept.table.log[scene.table.version :]
         told, complaints, code = scene.told(changes), "", 0
@@ -317,7 +326,7 @@ class Killer:
             )
             told, complaints, code = told + "\n", f"tower: {go_on}\n", 1
         expected = (told, complaints, code)
-        seen = (done.stdout, done.stderr, done.returncode)
+        seen = (shown, said, running_on.returncode)
         assert seen == expected, f"shown is {seen}, and expected was {expected}"
         self._logs[kept.id] = table.log
         return replace(scene, table=table)
