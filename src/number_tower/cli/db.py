@@ -30,7 +30,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check [FILE], restore FILE, or upgrade (make or upgrade the tables of a server)",
+        "backup FILE or restore FILE (a PostgreSQL server has pg_dump and pg_restore), check [FILE], "
+        "or upgrade (make or upgrade the tables of a server)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )
