@@ -162,7 +162,7 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (GaveUpError, 422, "too_hard"),
     (NotSolvedError, 422, "too_hard"),
     (AbandonedError, 499, "client_gone"),
-    (ClientDisconnect, 499, "client_gone"),
+    (ClientDisconnect, 400, "bad_request"),
     (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
     (BehindError, 409, "behind"),

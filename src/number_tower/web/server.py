@@ -71,22 +71,11 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
         configure_logging(quiet=settings.quiet)
         app = make_app(settings)
         if settings.metrics is not None:
-            _serve_metrics(app, settings.metrics)
+            try:
+                app.state.metrics.serve(settings.metrics)
+            except (OSError, UnicodeError, OverflowError) as error:
+                raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
         return serve(app, settings, listener, say)
-
-
-def _serve_metrics(app: Starlette, address: MetricsAddress) -> None:
-    """Serve the metrics from a thread, so that they can be read while the event loop is stuck."""
-    from prometheus_client import start_http_server  # noqa: PLC0415 - the library is optional
-
-    try:
-        start_http_server(address.port, address.host, app.state.metrics.registry)
-    except (OSError, UnicodeError, OverflowError) as error:
-        place = f"{format_value(address.host)}, port {address.port}"
-        reason = getattr(error, "strerror", None) or error
-        raise ServerStartError(
-            f"--metrics: the server cannot listen at {place}: {reason}; choose another port or address"
-        ) from None
 
 
 def serve(
@@ -169,6 +158,14 @@ def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
             return f"--host: {text} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses"
         case _:
             return f"the server cannot listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
+
+
+def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
+    place = f"{format_value(address.host)}, port {address.port}"
+    reason = getattr(error, "strerror", None) or error
+    return (
+        f"--metrics: the server cannot listen at {place}: {reason}; choose another port or address"
+    )
 
 
 def format_addresses(settings: Settings, port: int) -> str:
