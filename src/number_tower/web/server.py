@@ -38,7 +38,10 @@ MAX_PORTS_TRIED = 20
 INTERRUPTED = 130
 
 WORK_TIME = 7
-"""Seconds that requests in progress have to end once the server stops; then they are cancelled."""
+"""Seconds that requests in progress have to end once the server stops; then their connections are closed."""
+
+_CANCEL_TIME = 1
+"""Seconds that requests have to notice that their connection is closed, before they are cancelled."""
 
 _MAX_FILES = 16_384
 _OTHER_FILES = 256
@@ -97,7 +100,7 @@ def serve(
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=WORK_TIME,
+        timeout_graceful_shutdown=WORK_TIME + _CANCEL_TIME,
     )
     port = listener.getsockname()[1]
     server = _Server(config, app, lambda: _announce(settings, port, say))
@@ -224,6 +227,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.streams.end()
+        asyncio.get_running_loop().call_later(WORK_TIME, self._app.state.connections.abort)
         await super().shutdown(sockets)
 
 
