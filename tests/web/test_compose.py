@@ -160,4 +160,4 @@ def test_visitors_are_answered_while_a_server_is_away(site: Site, servers: list[
 def visits(site: Site, room: str, server: Server) -> bool:
     """Look at a room, and say whether a server has shown it since it was started."""
     assert site.ask("GET", room).status == 200
-    return '"/g/{address}"' in server.said()
+    return '"GET /g/... HTTP/' in server.said()

@@ -112,6 +112,11 @@ class ConnectionRegistry:
             await asyncio.sleep(SWEEP_INTERVAL)
             self.check()
 
+    def abort(self) -> None:
+        """Close all connections at once."""
+        for connection in tuple(self._open.values()):
+            connection.abort()
+
     def check(self) -> None:
         """Close the connections of clients that are too slow."""
         now = self.clock()

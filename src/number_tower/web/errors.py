@@ -114,7 +114,6 @@ STATUSES = {
         "Too many requests. Please try again in a few seconds.",
         "Too many requests; `Retry-After` says when to try again.",
     ),
-    499: StatusText("The client left"),
     500: StatusText(
         "Something went wrong",
         detail="Something went wrong on the server. Your game is saved. Please try again.",
@@ -159,7 +158,7 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
     (NotSolvedError, 422, "too_hard"),
-    (ClientDisconnect, 499, "client_gone"),
+    (ClientDisconnect, 400, "bad_request"),
     (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
     (BehindError, 409, "behind"),

@@ -12,7 +12,7 @@ _QUIET_PATHS = ("/static/", "/health")
 """Paths of which only failures are logged."""
 
 _BEFORE_SECRETS = {"g", "w", "games", "class", "wall", "take", "teach"}
-"""Parts of a path that are followed by an address or a code: whoever reads one could take a seat."""
+"""Parts of a path that are followed by an address or a code, by which a seat could be taken."""
 
 _WORD = re.compile(r"[a-z._-]{0,20}")
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{32,}(?![A-Za-z0-9_-])")

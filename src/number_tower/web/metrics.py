@@ -14,12 +14,14 @@ from prometheus_client import (
     Info,
     ProcessCollector,
     disable_created_metrics,
+    start_http_server,
 )
 from starlette.datastructures import State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower import __version__
 from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.settings import MetricsAddress
 
 _METHODS = {"GET", "HEAD", "POST"}
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -74,6 +76,10 @@ class Metrics:
         )
         for name, meaning, read in _GAUGES:
             Gauge(name, meaning, registry=self.registry).set_function(partial(read, state))
+
+    def serve(self, address: MetricsAddress) -> None:
+        """Serve the metrics from a thread, so that they can be read while the event loop is stuck."""
+        start_http_server(address.port, address.host, self.registry)
 
     def count_request(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request that has ended; its status is 0 if nothing was answered."""

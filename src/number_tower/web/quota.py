@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class StorageQuota:
-    """Admits new rooms while the database is not full, and so many of one address a day."""
+    """Admits new rooms while the database is not full, and a number of one address a day."""
 
     def __init__(
         self,

@@ -38,7 +38,10 @@ MAX_PORTS_TRIED = 20
 INTERRUPTED = 130
 
 WORK_TIME = 7
-"""Seconds that requests in progress have to end once the server stops; then they are cancelled."""
+"""Seconds that requests in progress have to end once the server stops; then their connections are closed."""
+
+_CANCEL_TIME = 1
+"""Seconds that requests have to notice that their connection is closed, before they are cancelled."""
 
 _MAX_FILES = 16_384
 _OTHER_FILES = 256
@@ -71,22 +74,11 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
         configure_logging(quiet=settings.quiet)
         app = make_app(settings)
         if settings.metrics is not None:
-            _serve_metrics(app, settings.metrics)
+            try:
+                app.state.metrics.serve(settings.metrics)
+            except (OSError, UnicodeError, OverflowError) as error:
+                raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
         return serve(app, settings, listener, say)
-
-
-def _serve_metrics(app: Starlette, address: MetricsAddress) -> None:
-    """Serve the metrics from a thread, so that they can be read while the event loop is stuck."""
-    from prometheus_client import start_http_server  # noqa: PLC0415 - the library is optional
-
-    try:
-        start_http_server(address.port, address.host, app.state.metrics.registry)
-    except (OSError, UnicodeError, OverflowError) as error:
-        place = f"{format_value(address.host)}, port {address.port}"
-        reason = getattr(error, "strerror", None) or error
-        raise ServerStartError(
-            f"--metrics: the server cannot listen at {place}: {reason}; choose another port or address"
-        ) from None
 
 
 def serve(
@@ -108,7 +100,7 @@ def serve(
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=WORK_TIME,
+        timeout_graceful_shutdown=WORK_TIME + _CANCEL_TIME,
     )
     port = listener.getsockname()[1]
     server = _Server(config, app, lambda: _announce(settings, port, say))
@@ -171,6 +163,14 @@ def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
             return f"the server cannot listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
 
 
+def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
+    place = f"{format_value(address.host)}, port {address.port}"
+    reason = getattr(error, "strerror", None) or error
+    return (
+        f"--metrics: the server cannot listen at {place}: {reason}; choose another port or address"
+    )
+
+
 def format_addresses(settings: Settings, port: int) -> str:
     """Say where people find the server."""
     host = "127.0.0.1" if settings.listens_everywhere else settings.host
@@ -227,6 +227,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.streams.end()
+        asyncio.get_running_loop().call_later(WORK_TIME, self._app.state.connections.abort)
         await super().shutdown(sockets)
 
 
