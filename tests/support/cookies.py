@@ -60,6 +60,8 @@ class Browser:
     jar: Jar = field(default_factory=Jar)
     heads: list[int] = field(default_factory=list)
     """The sizes of the heads of all answers."""
+    portal: Any = None
+    """The way into the event loop of a client that has opened the app."""
 
     def ask(self, method: str, path: str, *, https: bool = False, **more: Any) -> Any:
         """Ask for something, and take the cookies of the answer."""
@@ -70,6 +72,7 @@ class Browser:
     def answered(self, method: str, path: str, *, https: bool = False, **more: Any) -> Any:
         """Ask for something; the answer is on its way, and its cookies are not there yet."""
         client = TestClient(self.app, f"http{'s' * https}://testserver", follow_redirects=False)
+        client.portal = self.portal
         headers = {"Cookie": sent} if (sent := self.jar.sent(https=https)) else {}
         answer = client.request(method, path, headers=headers, **more)
         self.heads.append(

@@ -173,7 +173,7 @@ def test_a_class_of_thirty_at_one_address_plays_and_asks_for_hints_in_one_moment
 ) -> None:
     """The clock stands still: this is more at once than any lesson asks for."""
     with limited(tmp_path, Clock()) as client:
-        teacher, *pupils = (Browser(client.app) for _ in range(31))
+        teacher, *pupils = (Browser(client.app, portal=client.portal) for _ in range(31))
         made = teacher.ask("POST", "/class/new", data={"games": "draft", "hints": "yes"})
         page = made.headers["location"]
         for number, pupil in enumerate(pupils):
