@@ -63,7 +63,7 @@ async def attack(port: int) -> None:
         "GET / HTTP/1.1",
         "GET /new HTTP/1.1",
         "GET /docs HTTP/1.1",
-        "GET /health/ready HTTP/1.1",
+        "GET /health HTTP/1.1",
     ]
     for line in requests:
         await _send(

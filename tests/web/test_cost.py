@@ -91,7 +91,6 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/docs"): Inputs(),
     ("GET", "/health"): Inputs(),
     ("GET", "/health/live"): Inputs(),
-    ("GET", "/health/ready"): Inputs(),
     ("GET", "/static/{path}"): Inputs(),
     ("POST", "/api/games/{address}/moves"): Inputs(json=("block", "version", "game")),
     ("POST", "/api/games/{address}/undo"): Inputs(json=("version", "game")),

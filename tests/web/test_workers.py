@@ -245,12 +245,8 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
 
 @in_threads
 @run_story
-async def test_cheap_questions_are_not_behind_expensive_ones_and_waits_are_measured(
-    tmp_path: Path,
-) -> None:
-    waits: list[tuple[float, Lane]] = []
+async def test_cheap_questions_are_not_behind_expensive_ones(tmp_path: Path) -> None:
     async with open_workers(3) as workers:
-        workers.on_wait = lambda seconds, lane: waits.append((seconds, lane))
         gate = tmp_path / "gate"
         flood = [begin(workers, released, gate, lane=Lane.EXPENSIVE) for _ in range(20)]
         await until(lambda: workers.waiting == 18)
@@ -259,8 +255,6 @@ async def test_cheap_questions_are_not_behind_expensive_ones_and_waits_are_measu
         assert (workers.running, workers.waiting) == (2, 18)
         gate.touch()
         await asyncio.gather(*flood)
-    assert [lane for _, lane in waits].count(Lane.CHEAP) == 3
-    assert max(waits)[1] is Lane.EXPENSIVE
 
 
 # Questions that are asked again ---------------------------------------------------------------------------------------

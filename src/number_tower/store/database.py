@@ -10,7 +10,6 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Thread
-from time import monotonic
 from typing import Any, NamedTuple, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete, insert, select
@@ -267,18 +266,10 @@ class _Job(NamedTuple):
 
 
 class Writer:
-    """Single writer thread: commits the jobs that are waiting in one transaction, in their order.
+    """Single writer thread: commits the jobs that are waiting in one transaction, in their order."""
 
-    `on_batch` is called after every commit, in the writer's thread, with its seconds and its number of jobs.
-    `succeeded_at` and `failed_at` are the monotonic times of the last commit and of the last failure of the database.
-    """
-
-    def __init__(
-        self, store: Store, on_batch: Callable[[float, int], object] | None = None
-    ) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._on_batch = on_batch
-        self.succeeded_at = self.failed_at = float("-inf")
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -310,22 +301,16 @@ class Writer:
 
     def _commit(self, batch: list[_Job]) -> None:
         """Commit some jobs together; if one of them fails, each on its own."""
-        started = monotonic()
         try:
             with self._store.write() as connection:
                 results = [job.run(connection) for job in batch]
         except BaseException as error:  # noqa: BLE001 - any error is passed on to the caller
-            if isinstance(error, StoreError):
-                self.failed_at = monotonic()
             if len(batch) > 1:
                 for job in batch:
                     self._commit([job])
             elif batch[0].future.set_running_or_notify_cancel():
                 batch[0].future.set_exception(error)
             return
-        self.succeeded_at = monotonic()
-        if self._on_batch is not None:
-            self._on_batch(self.succeeded_at - started, len(batch))
         for job, result in zip(batch, results, strict=True):
             if job.future.set_running_or_notify_cancel():
                 job.future.set_result(result)

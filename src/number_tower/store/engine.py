@@ -66,10 +66,6 @@ _CONNECT_MESSAGE = re.compile(
     r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)"
 )
 
-PUBLIC_REASONS = (*dict.fromkeys((*_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),)
-"""Reasons that name nothing of the machine: no path, address, user or database. Others are only for the log."""
-
-
 # Errors ---------------------------------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from number_tower.web.addresses import group_address
-from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.middleware import HttpMiddleware, group_address
 
 MAX_CONNECTIONS = 6000
 """Connections of all addresses together."""

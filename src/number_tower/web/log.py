@@ -6,7 +6,7 @@ import logging
 import re
 from ipaddress import ip_network
 
-from number_tower.web.addresses import parse_address
+from number_tower.web.middleware import parse_address
 
 _QUIET_PATHS = ("/static/", "/health")
 """Paths of which only failures are logged."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from number_tower.blocks import parse_number
 from number_tower.store import Location
 from number_tower.text import format_value
-from number_tower.web.addresses import parse_address
+from number_tower.web.middleware import parse_address
 
 HOST = "127.0.0.1"
 PORT = 8000

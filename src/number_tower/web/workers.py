@@ -16,7 +16,6 @@ from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any, TypeVar
 
 from number_tower.batch.processes import WorkerProcess
@@ -53,7 +52,7 @@ class GaveUpError(Exception):
 
 
 class Lane(StrEnum):
-    """The kinds of questions; the values are labels of the metrics."""
+    """The kinds of questions."""
 
     CHEAP = "cheap"
     EXPENSIVE = "dear"
@@ -70,8 +69,6 @@ class Workers:
     """
 
     def __init__(self, processes: int = 1, memory: int = 1024) -> None:
-        self.on_wait: Callable[[float, Lane], object] | None = None
-        """Called with the seconds that a question has waited when it begins."""
         self.waiting = 0
         """How many questions wait for a process."""
         self._processes = [WorkerProcess(partial(_prepare, memory)) for _ in range(processes)]
@@ -135,7 +132,6 @@ class Workers:
     async def _answer(
         self, task: Callable[..., Any], args: tuple[object, ...], seconds: float, lane: Lane
     ) -> Any:
-        asked = monotonic()
         async with AsyncExitStack() as stack:
             try:
                 self.waiting += 1
@@ -150,8 +146,6 @@ class Workers:
             stack.callback(self._free.put_nowait, process)
             if self._closed:
                 raise BusyError
-            if self.on_wait is not None:
-                self.on_wait(monotonic() - asked, lane)
             return await _run(process, task, args, seconds)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
-from typing import Any
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from number_tower.web.addresses import group_address
+if (
+    TYPE_CHECKING
+):  # the command reads settings, and with them addresses, without the libraries of the server
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 COOKIE_NAME = r"(?:__Host-)?browser-[0-9a-f]{8}"
 SECRET = r"[A-Za-z0-9_-]{43}"  # noqa: S105 - a pattern
@@ -46,3 +49,25 @@ def identify_address(scope: Mapping[str, Any]) -> str:
     """Return the name under which the address of a client is counted."""
     client = scope.get("client")
     return group_address(client[0]) if client else "here"
+
+
+@lru_cache(maxsize=4096)
+def parse_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Parse an IP address without its zone, or return None.
+
+    An IPv4 peer of a socket that listens on both kinds of networks has an IPv6 address that contains its own.
+    """
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+@lru_cache(maxsize=4096)
+def group_address(host: str) -> str:
+    """Return an IPv4 address, or the network of an IPv6 address: one household has 2**64 of these."""
+    address = parse_address(host)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return host[:64] if address is None else str(address)

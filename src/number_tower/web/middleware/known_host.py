@@ -9,8 +9,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from number_tower.web.addresses import parse_address
-from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.middleware import HttpMiddleware, parse_address
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::[0-9]+)?", re.IGNORECASE | re.ASCII)
 
