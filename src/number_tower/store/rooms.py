@@ -219,7 +219,11 @@ def find_rooms(
     return [_get_room(connection, row, cache) for row in rows]
 
 
-def _get_room(connection: Connection, row: Row[Any], cache: RoomCache | None) -> StoredRoom:
+def _get_room(
+    connection: Connection,
+    row: Row[Any],
+    cache: RoomCache | None,
+) -> StoredRoom:
     known = None if cache is None else cache.find(row.id, row.revision)
     if known is None:
         with detect_damage(f"room {row.id}"):
@@ -286,7 +290,11 @@ def _build_seat(
     return Seat("free" if tokens[place] is None else "person", names[place])
 
 
-def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
+def load_earlier_game(
+    connection: Connection,
+    known: StoredRoom,
+    number: int,
+) -> StoredGame:
     """Return an earlier game of a room by its number there."""
     if not 1 <= number <= len(known.earlier_games):
         raise RoomNotFoundError(known.address)
@@ -420,7 +428,11 @@ def _write(stored: StoredRoom) -> str:
     return json.dumps(about)
 
 
-def _start_game(connection: Connection, room: Room, model: StoredGame) -> StoredGame:
+def _start_game(
+    connection: Connection,
+    room: Room,
+    model: StoredGame,
+) -> StoredGame:
     """Start a game, in a match if it is one; `model` has its players, and its last place in a match."""
     players = model.seats
     if any(players.automatic):
@@ -432,7 +444,11 @@ def _start_game(connection: Connection, room: Room, model: StoredGame) -> Stored
         return started.game
 
 
-def _find_slot(connection: Connection, room: Room, model: StoredGame) -> MatchSlot:
+def _find_slot(
+    connection: Connection,
+    room: Room,
+    model: StoredGame,
+) -> MatchSlot:
     """Return the place of a game in its match; the first game starts the match."""
     if room.winners and model.slot is not None:
         return model.slot._replace(number=model.slot.number + 1)

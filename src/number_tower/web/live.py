@@ -303,7 +303,11 @@ async def encode_events(
                 return
 
 
-async def encode_page_events(lobby: Lobby, address: str, seen: int) -> AsyncGenerator[bytes, None]:
+async def encode_page_events(
+    lobby: Lobby,
+    address: str,
+    seen: int,
+) -> AsyncGenerator[bytes, None]:
     """Yield a room's states for a page, and an event whenever its players come or go."""
     yield RECONNECT_HINT
     sent, players = 0, ""

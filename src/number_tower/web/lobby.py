@@ -136,7 +136,11 @@ class Lobby:
 
     # Change rooms -----------------------------------------------------------------------------------------------------
 
-    async def open_room(self, new: NewRoom, browser: str | None = None) -> tuple[StoredRoom, str]:
+    async def open_room(
+        self,
+        new: NewRoom,
+        browser: str | None = None,
+    ) -> tuple[StoredRoom, str]:
         """Open a room, for a browser if its secret is given; return it and the token of its seats."""
         limits.check_rules(new.table.game.rules)
         limits.check_voice(new.table.book)
@@ -177,7 +181,11 @@ class Lobby:
             room.address, credentials, TakeHint(room.room.table.version, step, room.room.number)
         )
 
-    async def wait_for_computer(self, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
+    async def wait_for_computer(
+        self,
+        room: StoredRoom,
+        seconds: float = 2.0,
+    ) -> StoredRoom:
         """Return a room once the computer has moved, if it is its turn and does not take long."""
         await self._computers.wait(room, seconds)
         return await self.find_room(room.address)
@@ -188,7 +196,10 @@ class Lobby:
         self, address: str, name: str | None, browser: str | None = None
     ) -> tuple[StoredRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
-        room, token = await self._take_seat(address, partial(seats.sit, name=name, browser=browser))
+        room, token = await self._take_seat(
+            address,
+            partial(seats.sit, name=name, browser=browser),
+        )
         await self.note_player(room, token)
         return room, token
 
@@ -201,7 +212,10 @@ class Lobby:
         self, address: str, code: str, browser: str | None = None
     ) -> tuple[StoredRoom, str]:
         """Take over the seats that a code is for, for a browser if its secret is given."""
-        return await self._take_seat(address, partial(seats.take_over, code=code, browser=browser))
+        return await self._take_seat(
+            address,
+            partial(seats.take_over, code=code, browser=browser),
+        )
 
     async def _take_seat(
         self, address: str, take: Callable[..., tuple[StoredRoom, str]]
@@ -262,7 +276,13 @@ class Lobby:
 
     async def _show_player(self, room_id: int, held: Collection[int], *, hidden: bool) -> None:
         """Store that players have come, or have hidden their page, and let all followers see it at once."""
-        mark = partial(seats.mark_seen, room=room_id, held=held, at=self.clock(), hidden=hidden)
+        mark = partial(
+            seats.mark_seen,
+            room=room_id,
+            held=held,
+            at=self.clock(),
+            hidden=hidden,
+        )
         await self._database.write(partial(mark, announced=True))
         self.hub.publish(Topic("room", room_id))
 
@@ -270,7 +290,13 @@ class Lobby:
         self, room_id: int, held: Collection[int], *, hidden: bool | None = None
     ) -> None:
         """Store soon that players are seen now, which others need not hear of."""
-        mark = partial(seats.mark_seen, room=room_id, held=held, at=self.clock(), hidden=hidden)
+        mark = partial(
+            seats.mark_seen,
+            room=room_id,
+            held=held,
+            at=self.clock(),
+            hidden=hidden,
+        )
         self._database.submit(mark)
 
     def describe_presence(self, room: StoredRoom) -> RoomPresence | None:
@@ -309,7 +335,11 @@ class Lobby:
 
     # Internals --------------------------------------------------------------------------------------------------------
 
-    async def _change(self, address: str, decide: Callable[[StoredRoom], Room]) -> StoredRoom:
+    async def _change(
+        self,
+        address: str,
+        decide: Callable[[StoredRoom], Room],
+    ) -> StoredRoom:
         """Change a room as its present state decides; announce it once it is stored."""
 
         def decide_for_players(now: StoredRoom) -> Room:

@@ -23,11 +23,10 @@ function clearMessage(...texts) {
 
 // Showing what the server answers ------------------------------------------------------------------------------
 
-// Marks such as 1.4.2 only grow: answers may overtake each other, and an earlier state never replaces a later one.
+// Revisions only grow: answers may overtake each other, and an earlier state never replaces a later one.
 const isLater = (revision, than) => (revision ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
-// Every request in a game names the newest state that this page has seen: a server that has not heard of it yet waits
-// for it instead of showing an earlier one.
+// Every request in a game names the newest state that this page has seen, so that no server shows an earlier one.
 function addSeen(path) {
   const shown = getMain().dataset.revision;
   const seen = isLater(newest, shown) ? newest : shown;
