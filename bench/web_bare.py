@@ -66,7 +66,7 @@ def app_with(file: str) -> FastAPI:
     @app.post("/api/games/{game}/moves")
     async def place(game: int, move: Move) -> dict[str, int]:
         await run_in_threadpool(keep, game, move)
-        news = f'event: state\nid: 1.{move.version + 1}.0\ndata: {{"block":{move.block}}}\n\n'
+        news = f'event: state\nid: {move.version + 1}\ndata: {{"version":{move.version + 1},"block":{move.block}}}\n\n'
         for listener in listeners[game]:
             listener.put_nowait(news)
         for listener in listeners[WALL]:
@@ -85,7 +85,7 @@ def app_with(file: str) -> FastAPI:
             queue: asyncio.Queue[str] = asyncio.Queue()
             listeners[game].add(queue)
             try:
-                yield "event: state\nid: 1.0.0\ndata: {}\n\n"
+                yield "event: state\nid: 0\ndata: {\"version\":0}\n\n"
                 while True:
                     yield await queue.get()
             finally:

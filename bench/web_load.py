@@ -95,13 +95,13 @@ class Stream(asyncio.Protocol):
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Read the mark of every event that is there as a whole."""
+        """Read the version of every event that is there as a whole."""
         now = time.perf_counter()
         *events, self._buffer = (self._buffer + data).split(b"\n\n")
         for event in events:
-            at = event.find(b"\nid: ")
-            if at >= 0:
-                self._seen.event(self._seat, int(event[at + 5 :].split(b".", 2)[1]), now)
+            _, found, after = event.partition(b'"version":')
+            if found:
+                self._seen.event(self._seat, int(after.partition(b",")[0].rstrip(b"}")), now)
 
 
 @dataclass

@@ -35,7 +35,7 @@ SLOW = {
     "project/test_typing.py", "soak", "store/test_backup.py", "store/test_crowds.py",
     "store/test_trouble.py", "tui/test_terminal.py", "web/test_api_fuzz.py",
     "web/test_class_servers.py", "web/test_cost.py", "web/test_crowds.py", "web/test_health.py",
-    "web/test_proxies.py", "web/test_room_cache.py", "web/test_stop.py", "web/test_workers.py",
+    "web/test_proxies.py", "web/test_stop.py", "web/test_workers.py",
 }  # fmt: skip
 """What `make quick` leaves out: folders and files that take long. Single tests are marked where they are."""
 

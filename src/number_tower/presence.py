@@ -6,7 +6,10 @@ from typing import Literal, NamedTuple
 
 Presence = Literal["here", "away", "gone"]
 
-AWAY_AFTER = 10.0
+SEEN_EVERY = 20.0
+"""Seconds after which a player with an open page is seen again."""
+
+AWAY_AFTER = 45.0
 """Seconds without a sign of a player after which the player is away; at once, if the page is hidden."""
 
 GONE_AFTER = 90.0
@@ -14,12 +17,9 @@ GONE_AFTER = 90.0
 
 
 class Sighting(NamedTuple):
-    """Until when a player was seen, in seconds since 1970, and whether the page was hidden then.
+    """When a player was last seen, in seconds since 1970, and whether the page was hidden then."""
 
-    While a page is open the time lies ahead, so that it need not be renewed all the time.
-    """
-
-    until: float
+    at: float
     hidden: bool = False
 
 
@@ -32,13 +32,6 @@ class RoomPresence(NamedTuple):
 
 def judge_presence(sighting: Sighting | None, now: float) -> Presence:
     """Say where a player is who was seen so; one who was never seen is gone."""
-    if sighting is None or now - sighting.until >= GONE_AFTER:
+    if sighting is None or now - sighting.at >= GONE_AFTER:
         return "gone"
-    return "away" if sighting.hidden or now - sighting.until >= AWAY_AFTER else "here"
-
-
-def find_newest(*sightings: Sighting | None) -> Sighting | None:
-    """Return the newest of some sightings; None if there is none."""
-    return max(
-        (each for each in sightings if each is not None), key=lambda each: each.until, default=None
-    )
+    return "away" if sighting.hidden or now - sighting.at >= AWAY_AFTER else "here"

@@ -153,6 +153,9 @@ class Room:
     class_values: bool = False
     """Whether the teacher of the class lets the players see the value of every move."""
 
+    remark: str = ""
+    """What a computer says about its last move, such as that it could not be sure."""
+
     @property
     def waiting(self) -> bool:
         """Whether a seat is still free."""
@@ -466,7 +469,7 @@ class Room:
 
     def _set_table(self, table: Table) -> Room:
         """Return the room with a changed table; that ends any offer."""
-        return replace(self, table=table, offer=None, declined=None)
+        return replace(self, table=table, offer=None, declined=None, remark="")
 
     def _explain_rematch(self) -> str:
         if self._in_class:

@@ -9,7 +9,6 @@ from number_tower.presence import (
     GONE_AFTER,
     Presence,
     Sighting,
-    find_newest,
     judge_presence,
 )
 
@@ -32,9 +31,3 @@ def test_a_player_is_here_then_away_then_gone(
 
 def test_a_player_who_was_never_seen_is_gone() -> None:
     assert judge_presence(None, NOW) == "gone"
-
-
-def test_the_newest_sighting_counts() -> None:
-    early, late = Sighting(1.0), Sighting(2.0, hidden=True)
-    assert find_newest(early, None, late) == find_newest(late, early) == late
-    assert find_newest(None, None) is None

@@ -25,18 +25,16 @@ from unittest.mock import patch
 from number_tower import Game, Table, catalogue
 from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
 from number_tower.store import StoreError, rooms
-from number_tower.store.rooms import Revision, StoredRoom
+from number_tower.store.rooms import StoredRoom
 from number_tower.table import Change, StaleError
-from number_tower.web.room_cache import CachedRoom, NewRoom, ReconcileTiming
+from number_tower.web.live import Wakeup
+from number_tower.web.new_room import NewRoom
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.nodes import Node, node
 from support.postgres import one_of_each_kind
 
 T = TypeVar("T")
-
-QUICK = ReconcileTiming(interval=3600.0, first_retry=0.01, max_retry=0.05, state_timeout=SLOW)
-"""Rooms are compared after news alone, so a failure that only the regular comparison would mend is found."""
 
 BOOK = catalogue.load_named("draft")
 START = Table(Game(BOOK.rules), BOOK.name)
@@ -48,22 +46,25 @@ class Watched:
 
     address: str
     told: dict[int, tuple[Change, ...]] = field(default_factory=dict)
-    newest: Revision = (0, 0, 0)
-    last: dict[int, Revision] = field(default_factory=dict)
+    newest: int = 0
+    game: int = 1
+    version: int = 0
+    last: dict[int, int] = field(default_factory=dict)
 
-    def hear(self, known: CachedRoom) -> None:
+    def hear(self, known: StoredRoom) -> None:
         """Note what was told: it must agree with all that was told before."""
         log, before = known.room.table.log, self.told.get(known.room.number, ())
         shorter, longer = sorted((log, before), key=len)
         assert longer[: len(shorter)] == shorter, f"told was {before}, and now {log}"
         self.told[known.room.number] = longer
-        self.newest = max(self.newest, known.revision)
+        if known.revision >= self.newest:
+            self.newest = known.revision
+            self.game, self.version = known.room.number, known.room.table.version
 
-    def stream(self, server: int, known: CachedRoom) -> None:
+    def stream(self, server: int, known: StoredRoom) -> None:
         """Note what a stream told: it may not go back."""
-        moment = known.revision
-        assert moment > self.last.get(server, (0, 0, 0)), "a stream went back"
-        self.last[server] = moment
+        assert known.revision >= self.last.get(server, 0), "a stream went back"
+        self.last[server] = known.revision
         self.hear(known)
 
 
@@ -139,17 +140,16 @@ class Scenario:
 
     async def _follow(self, room: Watched, number: int) -> None:
         stream = await self._repeat(lambda: self._opened(room, number))
-        async for known in stream:
-            if known is not None:
-                room.stream(number, known)
+        async for known, _ in stream:
+            room.stream(number, known)
 
-    async def _opened(self, room: Watched, number: int) -> AsyncIterator[CachedRoom | None]:
+    async def _opened(self, room: Watched, number: int) -> AsyncIterator[tuple[StoredRoom, Wakeup]]:
         """Open a stream as the server does: a room that cannot be read is refused before the stream begins."""
         lobby = self.nodes[number].lobby
         await lobby.find_room(room.address)
         return lobby.follow(room.address)
 
-    async def _until(self, room: Watched, happened: Callable[[CachedRoom], bool]) -> None:
+    async def _until(self, room: Watched, happened: Callable[[StoredRoom], bool]) -> None:
         while True:
             known = await self._repeat(
                 lambda: self.nodes[1].lobby.find_room(room.address, room.newest)
@@ -165,7 +165,7 @@ class Scenario:
         number: int,
         token: str,
         action: object,
-        happened: Callable[[CachedRoom], bool],
+        happened: Callable[[StoredRoom], bool],
     ) -> None:
         """Do something; if the database fails meanwhile, look whether it was done, and if not, do it again."""
         lobby = self.nodes[number].lobby
@@ -185,8 +185,8 @@ class Scenario:
         raise AssertionError(f"{action} is refused for ever")
 
     async def _move(self, room: Watched, number: int, token: str, block: int) -> None:
-        version = room.newest[1]
-        move = Move(version, block, room.newest[0])
+        version = room.version
+        move = Move(version, block, room.game)
         await self._act(
             room,
             number,
@@ -285,8 +285,8 @@ async def injection(database: str) -> AsyncIterator[Injection]:
     """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
     with patch("number_tower.web.questions._STORE_RETRY", 0.01):
         async with (
-            node(database, QUICK, patience=SLOW) as first,
-            node(database, QUICK, patience=SLOW) as second,
+            node(database, patience=SLOW) as first,
+            node(database, patience=SLOW) as second,
         ):
             yield Injection((first, second))
 

@@ -43,7 +43,7 @@ CLIENTS = 3
 BLOCKS = 30
 assert LONG["blocks"] == f"1-{BLOCKS}"
 
-TABLES = ("rounds", "rooms", "games", "changes", "seats")
+TABLES = ("rooms", "games", "changes", "seats")
 
 
 class Played:
@@ -51,13 +51,13 @@ class Played:
 
     def __init__(self, seats: Seats) -> None:
         self.seats = seats
-        self.mark = "0.0.0"
+        self.revision = 0
         self.length = 0
 
-    def note(self, mark: str, length: int) -> None:
+    def note(self, revision: int, length: int) -> None:
         """Note a state that a client was shown."""
-        if length >= self.length:
-            self.mark, self.length = mark, length
+        if revision >= self.revision:
+            self.revision, self.length = revision, length
 
 
 class Player:
@@ -78,13 +78,13 @@ class Player:
         self._clients = [Client(server.port) for server in servers]
         self._history = history
         self._chance = Random(f"{seed} {name}")  # noqa: S311 - no secret
-        self._mark, self._length = "0.0.0", 0
+        self._seen, self._length = 0, 0
 
     async def play(self, ended: asyncio.Event) -> None:
         """Move and read until it ends."""
         while not ended.is_set():
             if self._chance.random() < 0.2:  # another client tells this one how far the game is
-                self._note(self._game.mark, self._game.length)
+                self._note(self._game.revision, self._game.length)
             client = self._chance.choice(self._clients)
             try:
                 await (self._read(client) if self._chance.random() < 0.5 else self._move(client))
@@ -95,14 +95,14 @@ class Player:
         for client in self._clients:
             client.close()
 
-    def _note(self, mark: str, length: int) -> None:
-        if length >= self._length:
-            self._mark, self._length = mark, length
+    def _note(self, revision: int, length: int) -> None:
+        if revision >= self._seen:
+            self._seen, self._length = revision, length
 
     async def _read(self, client: Client) -> None:
         operation = self._history.invoke(self._name, self._game.seats.path, None, self._length)
         async with asyncio.timeout(SLOW):
-            answer = await client.ask("GET", f"{self._game.seats.path}?seen={self._mark}")
+            answer = await client.ask("GET", f"{self._game.seats.path}?seen={self._seen}")
         assert answer.status in {200, 503}, answer
         if answer.status == 200:
             self._see(answer.content)
@@ -124,8 +124,8 @@ class Player:
     def _see(self, state: dict[str, object]) -> None:
         moves = state["moves"]
         assert isinstance(moves, list)
-        self._note(str(state["mark"]), len(moves))
-        self._game.note(str(state["mark"]), len(moves))
+        self._note(int(str(state["revision"])), len(moves))
+        self._game.note(self._seen, self._length)
 
 
 async def _all(doings: Iterable[Awaitable[None]]) -> None:
@@ -157,16 +157,16 @@ class Follower:
 
     async def follow(self) -> None:
         """Follow until it is cancelled."""
-        mark, length = "0.0.0", 0
+        seen, length = "0", 0
         while True:
             server = self._chance.choice(self._servers)
             with suppress(OSError, RefusedError):
-                async for seen, state in events(server.port, self._game.seats.path, seen=mark):
+                async for event_id, state in events(server.port, self._game.seats.path, seen=seen):
                     operation = self._history.invoke(
                         self._name, self._game.seats.path, None, length
                     )
                     self._history.complete(operation, "ok", state["moves"])
-                    mark, length = seen, len(state["moves"])
+                    seen, length = event_id, len(state["moves"])
             await asyncio.sleep(0.02)
 
 

@@ -77,7 +77,7 @@ def test_a_seat_that_was_not_stored_is_not_given(database: str) -> None:
         with pytest.raises(StoreError):
             await server.lobby.join(known.address, "Ben")
         _, ben = await server.lobby.join(known.address, "Ben")
-        assert (await server.lobby.find_room_for(known.address, ben)).find_seats(ben) == {1}
+        assert (await server.lobby.find_room(known.address)).find_seats(ben) == {1}
 
     losing_a_commit(database, script)
 

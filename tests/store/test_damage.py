@@ -36,7 +36,7 @@ from number_tower.store import seats as seats_module
 from number_tower.store.database import Store
 from number_tower.store.games import GameFilter, GameInMatchError
 from number_tower.store.matches import StoredMatch
-from number_tower.store.rooms import RoomChangedError, RoomNotFoundError
+from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
 from number_tower.table import Change, StaleError, TableError
 from support.command import tower
@@ -51,7 +51,6 @@ ANSWERS = (
     GameNotFoundError,
     RoomNotFoundError,
     GameInMatchError,
-    RoomChangedError,
     StaleError,
     TableError,
     MatchError,
@@ -116,7 +115,7 @@ UPDATE games SET key = printf('%032x', id), started = '2027-01-01T10:00:00.00000
 UPDATE changes SET at = '2027-01-01T10:01:00.000000Z';
 UPDATE matches SET key = printf('%032x', id), started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
 UPDATE puzzles SET key = printf('%032x', id), at = '2027-01-01T10:01:00.000000Z';
-UPDATE rooms SET address = printf('address%d', id), watch = printf('wwatch%d', id), opened = '2027-01-01T10:00:00.000000Z';
+UPDATE rooms SET address = printf('address%d', id), watch = printf('wwatch%d', id), changed = '2027-01-01T10:00:00.000000Z', code = NULL;
 UPDATE seats SET token = printf('%064x', 2 * room + seat);
 VACUUM;
 """  # noqa: E501 - statements, a line each
@@ -127,9 +126,7 @@ def add_room(store: Store, best_of: int | None) -> None:
     seats = Seat("person", "Ann"), Seat("free", "Ben")
     table = Table(Game(DRAFT.rules), DRAFT.name, ("Ann", "Ben"))
     with store.write() as connection:
-        known, _ = rooms.insert_room(
-            connection, Room(table, seats, best_of=best_of), DRAFT, Seats()
-        )
+        known, _ = rooms.insert_room(connection, Room(table, seats, best_of=best_of), Seats())
         seats_module.sit(connection, known, "Zoë")
 
 
@@ -212,7 +209,6 @@ READS: dict[str, Callable[[Store], Any]] = {
     "undecided": matches.find_unfinished_match,
     "match": each_match,
     "puzzles": reading(puzzles.load_attempts),
-    "marks": reading(lambda connection: rooms.read_tags(connection, range(1, 9))),
 }
 
 SOON = maintenance.compute_cutoffs(keep_days=1)

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Table, catalogue
+from number_tower.classroom import ClassSettings
 from number_tower.room import (
     Accept,
     Action,
@@ -27,20 +28,21 @@ from number_tower.room import (
     RoomError,
     Seat,
     TakeHint,
-    Undo,
 )
 from number_tower.rules import Rules
-from number_tower.store import matches, rooms
+from number_tower.short_codes import normalize_code
+from number_tower.store import classrooms, matches, rooms
 from number_tower.store import seats as browsers
 from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
-from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError, StoredRoom
+from number_tower.store.rooms import Credentials, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats
 from support.stores import own_book, store_in
 
 pytest_plugins = ["support.postgres"]
 
 BOOK = catalogue.load_named("draft")
+SETTINGS = ClassSettings((catalogue.choose("draft"),))
 LINKED = Room(
     Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("free", "Ben"))
 )
@@ -60,7 +62,7 @@ def open_room(
     players = Seats((None, level), 7 if level else None)
     table = Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben"), automatic=players.automatic)
     with kept.write() as connection:
-        return rooms.insert_room(connection, Room(table, seats, best_of=best_of), BOOK, players)
+        return rooms.insert_room(connection, Room(table, seats, best_of=best_of), players)
 
 
 def sat(kept: Store) -> tuple[StoredRoom, str, str]:
@@ -73,9 +75,14 @@ def sat(kept: Store) -> tuple[StoredRoom, str, str]:
 
 def done(kept: Store, known: StoredRoom, token: str, action: Action) -> StoredRoom:
     with kept.write() as connection:
-        return rooms.update_room(
-            connection, known, known.room.apply(known.find_seats(token), action)
+        return rooms.change_room(
+            connection, known.address, lambda now: now.room.apply(now.find_seats(token), action)
         )
+
+
+def opened_link(connection: Connection, browser: str) -> tuple[StoredRoom, str]:
+    holder = rooms.digest_secret(browser)
+    return rooms.insert_room(connection, LINKED, Seats(), (holder, None))
 
 
 def holds(known: StoredRoom, *credentials: Credentials | str | None) -> list[list[int]]:
@@ -140,9 +147,8 @@ def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
     book = own_book(Rules(target=7))
     seats = Seat("person", "Ann"), Seat("person", "Ben")
     with kept.write() as connection:
-        known, _ = rooms.insert_room(
-            connection, Room(Table(Game(book.rules), book.name), seats), book, Seats()
-        )
+        table = Table(Game(book.rules), book.name, book=book)
+        known, _ = rooms.insert_room(connection, Room(table, seats), Seats())
     assert found(kept, known.address).game.table.book.title == "Mine, all mine"
 
 
@@ -150,7 +156,7 @@ def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Pa
     kept = store_in(tmp_path / "games.db")
     known, ann, ben = sat(kept)
     with kept.write() as connection:
-        _, code = seats_module.hand_over(connection, known, ben)
+        code = seats_module.hand_over(connection, known, ben)
     with closing(sqlite3.connect(tmp_path / "games.db")) as connection:
         everything = "\n".join(connection.iterdump())
     assert known.address in everything
@@ -158,31 +164,19 @@ def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Pa
         assert secret not in everything
 
 
-def test_somebody_who_was_slower_writes_nothing(kept: Store) -> None:
-    known, ann, ben = sat(kept)
-    moved = done(kept, known, ann, Move(0, 9))
-    with pytest.raises(RoomChangedError):
-        done(kept, known, ann, Move(0, 8))
-    offered = done(kept, moved, ann, MakeOffer("takeback"))
-    with pytest.raises(RoomChangedError):
-        done(kept, moved, ann, MakeOffer("takeback"))
-    assert found(kept, known.address) == offered
-    assert found(kept, known.address).find_seats(ben) == {1}
-
-
 def test_a_free_seat_is_taken_once_however_many_try(kept: Store) -> None:
     known, _ = open_room(kept)
     with kept.write() as connection:
-        seats_module.sit(connection, known, "Zoë")
-    with pytest.raises(RoomChangedError), kept.write() as connection:
-        seats_module.sit(connection, known, "Eve")
+        taken, _ = seats_module.sit(connection, known, "Zoë")
+    with pytest.raises(RoomError, match="both seats are taken"), kept.write() as connection:
+        seats_module.sit(connection, taken, "Eve")
     assert found(kept, known.address).room.seats[1].name == "Zoë"
 
 
 def test_a_seat_is_moved_once_and_the_old_token_is_void(kept: Store) -> None:
     known, ann, ben = sat(kept)
     with kept.write() as connection:
-        _, code = seats_module.hand_over(connection, known, ben)
+        code = seats_module.hand_over(connection, known, ben)
         known, new = seats_module.take_over(connection, known, code)
     assert holds(known, ann, ben, new) == [[0], [], [1]]
     assert found(kept, known.address) == known
@@ -193,7 +187,7 @@ def test_a_seat_is_moved_once_and_the_old_token_is_void(kept: Store) -> None:
 def test_a_code_that_is_too_old_moves_nothing(kept: Store) -> None:
     known, ann, _ = sat(kept)
     with kept.write() as connection:
-        _, code = seats_module.hand_over(connection, known, ann)
+        code = seats_module.hand_over(connection, known, ann)
     with kept.write() as connection:
         connection.exec_driver_sql("UPDATE seats SET until = '2020-01-01T00:00:00+00:00'")
     with pytest.raises(RoomError, match="too old"), kept.write() as connection:
@@ -204,39 +198,20 @@ def test_a_code_that_is_too_old_moves_nothing(kept: Store) -> None:
 def test_at_one_table_both_seats_are_moved_together(kept: Store) -> None:
     known, token = open_room(kept, "person")
     with kept.write() as connection:
-        known, new = seats_module.take_over(
-            connection, *seats_module.hand_over(connection, known, token)
-        )
+        code = seats_module.hand_over(connection, known, token)
+        known, new = seats_module.take_over(connection, known, code)
     assert holds(known, token, new) == [[], [0, 1]]
 
 
 def test_a_token_that_is_void_moves_neither_a_block_nor_a_seat(kept: Store) -> None:
     before, _, ben = sat(kept)
     with kept.write() as connection:
-        seats_module.take_over(connection, *seats_module.hand_over(connection, before, ben))
-    with pytest.raises(RoomChangedError), kept.write() as connection:
-        seats_module.hand_over(connection, before, ben)
-    with pytest.raises(RoomChangedError):
+        code = seats_module.hand_over(connection, before, ben)
+        after, _ = seats_module.take_over(connection, before, code)
+    with pytest.raises(RoomError), kept.write() as connection:
+        seats_module.hand_over(connection, after, ben)
+    with pytest.raises(RoomError):
         done(kept, before, ben, Resign())
-
-
-def test_a_move_is_refused_that_does_not_know_of_an_offer(kept: Store) -> None:
-    known, ann, ben = sat(kept)
-    moved = done(kept, known, ann, Move(0, 9))
-    done(kept, moved, ann, MakeOffer("takeback"))
-    with pytest.raises(RoomChangedError):
-        done(kept, moved, ben, Move(1, 8))
-
-
-def test_a_rematch_is_refused_that_does_not_know_that_the_end_was_taken_back(kept: Store) -> None:
-    known, token = open_room(kept, "person")
-    over = known
-    while not over.room.over:
-        over = done(kept, over, token, Move(over.room.table.version, over.room.table.game.legal[0]))
-    done(kept, over, token, Undo(over.room.table.version))
-    with pytest.raises(RoomChangedError):
-        done(kept, over, token, Rematch())
-    assert found(kept, known.address).room.number == 1
 
 
 def test_an_earlier_game_is_one_that_is_over_and_not_the_one_that_is_played(kept: Store) -> None:
@@ -273,23 +248,6 @@ def test_a_room_whose_game_was_forgotten_is_gone(kept: Store) -> None:
         found(kept, known.address)
 
 
-def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
-    first, ann, _ = sat(kept)
-    second, _, _ = sat(kept)
-    with kept.read() as connection:
-        assert rooms.read_tags(connection, [first.id, second.id, 99]) == {
-            first.id: first.tag,
-            second.id: second.tag,
-        }
-    moved = done(kept, first, ann, Move(0, 9))
-    with kept.read() as connection:
-        assert rooms.read_tags(connection, [first.id, second.id]) == {
-            first.id: moved.tag,
-            second.id: second.tag,
-        }
-    assert moved.tag != first.tag
-
-
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
     open_room(kept)
     assert kept.find_unfinished() is None
@@ -302,7 +260,7 @@ def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_wel
     kept: Store,
 ) -> None:
     with kept.write() as connection:
-        known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
+        known, ann = opened_link(connection, "ann's")
         known, ben = seats_module.sit(connection, known, "Zoë", "ben's")
     by = {name: Credentials(browsers=(name,)) for name in ("ann's", "ben's", ann, "")}
     assert holds(known, *by.values(), ann, ben, "ann's") == [[0], [1], [], [], [0], [1], []]
@@ -317,17 +275,13 @@ def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_tok
     kept: Store,
 ) -> None:
     with kept.write() as connection:
-        known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
-        known, new = seats_module.take_over(
-            connection,
-            *seats_module.hand_over(connection, known, Credentials(browsers=("ann's",))),
-            "another",
-        )
+        known, ann = opened_link(connection, "ann's")
+        code = seats_module.hand_over(connection, known, Credentials(browsers=("ann's",)))
+        known, new = seats_module.take_over(connection, known, code, "another")
         old = Credentials(ann, ("ann's",))
         assert holds(known, old, new, Credentials(browsers=("another",))) == [[], [0], [0]]
-        known, newest = seats_module.take_over(
-            connection, *seats_module.hand_over(connection, known, new)
-        )
+        code = seats_module.hand_over(connection, known, new)
+        known, newest = seats_module.take_over(connection, known, code)
         assert holds(known, Credentials(new, ("another",)), newest) == [[], [0]]
     assert found(kept, known.address) == known
 
@@ -336,13 +290,12 @@ def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(ke
     opened = []
     for _ in range(5):
         with kept.write() as connection:
-            opened.append(rooms.insert_room(connection, LINKED, BOOK, Seats(), "mine")[0])
+            opened.append(opened_link(connection, "mine")[0])
     with kept.write() as connection:
-        rooms.insert_room(connection, LINKED, BOOK, Seats(), "another's")
+        opened_link(connection, "another's")
         seats_module.sit(connection, opened[3], "Zoë", "mine")
-    played = found(kept, opened[3].address)
     with kept.write() as connection:
-        rooms.update_room(connection, played, played.room.apply({0}, Resign()))
+        rooms.change_room(connection, opened[3].address, lambda now: now.room.apply({0}, Resign()))
     with kept.read() as connection:
         listed = browsers.list_rooms(connection, ["mine", "unknown"], 4)
         assert (
@@ -354,6 +307,47 @@ def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(ke
     assert listed == [opened[place].address for place in (4, 2, 1, 0)]
 
 
+def test_a_short_code_leads_to_a_free_seat_or_a_class_and_to_nothing_else(kept: Store) -> None:
+    known, _ = open_room(kept)
+    assert known.code is not None
+    with kept.write() as connection:
+        classroom, _ = classrooms.insert_classroom(connection, SETTINGS, "teacher")
+        assert rooms.find_code(connection, known.code) == f"/g/{known.address}"
+        assert rooms.find_code(connection, classroom.code) == f"/class/{classroom.code}"
+        assert normalize_code(known.code) == known.code
+        after, _ = seats_module.sit(connection, known, "Zoë")
+        assert after.code is None
+        assert rooms.find_code(connection, known.code) is None
+
+
+def test_no_two_have_the_same_code(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter(["CDFGH", "CDFGH", "CDFGH", "JKMNP"])
+    monkeypatch.setattr(rooms, "make_code", lambda _: next(drawn))
+    assert open_room(kept)[0].code == "CDFGH"
+    with kept.write() as connection:
+        assert classrooms.insert_classroom(connection, SETTINGS, "x")[0].code == "JKMNP"
+
+
+def test_a_game_that_is_changed_in_a_terminal_raises_the_revision_of_its_room(kept: Store) -> None:
+    known, _ = open_room(kept, "person")
+    kept.save(known.game, known.room.table.play(9))
+    after = found(kept, known.address)
+    assert after.revision > known.revision
+    assert after.room.table.game.moves == (9,)
+
+
+def test_a_room_is_built_again_only_if_it_has_changed(kept: Store) -> None:
+    known, token = open_room(kept, "person")
+    cache = rooms.RoomCache()
+    with kept.read() as connection:
+        cache.add(rooms.find_room(connection, known.address, cache))
+        first = rooms.find_room(connection, known.address, cache)
+        assert rooms.find_room(connection, known.address, cache) is first
+    done(kept, known, token, Move(0, 9))
+    with kept.read() as connection:
+        assert rooms.find_room(connection, known.address, cache).room.table.game.moves == (9,)
+
+
 # One hand that writes -------------------------------------------------------------------------------------------------
 
 
@@ -362,11 +356,11 @@ def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
     opened = [open_room(kept, "person") for _ in range(40)]
     written = [
         scribe.submit(
-            lambda connection, known=known, token=token: rooms.update_room(  # type: ignore[misc]  # bound at once
-                connection, known, known.room.apply(known.find_seats(token), Move(0, 9))
+            lambda connection, address=known.address: rooms.change_room(  # type: ignore[misc]  # bound at once
+                connection, address, lambda now: now.room.apply({0, 1}, Move(0, 9))
             )
         )
-        for known, token in opened
+        for known, _ in opened
     ]
     for answer in written:
         after = answer.result(30)
@@ -383,8 +377,8 @@ def test_what_fails_takes_nothing_else_with_it(kept: Store) -> None:
 
     scribe.submit(lambda _: gate.wait(30))
     right = scribe.submit(
-        lambda connection: rooms.update_room(
-            connection, known, known.room.apply({0, 1}, Move(0, 9))
+        lambda connection: rooms.change_room(
+            connection, known.address, lambda now: now.room.apply({0, 1}, Move(0, 9))
         )
     )
     failed = scribe.submit(wrong)
@@ -413,8 +407,8 @@ def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.Monke
     scribe = Writer(kept)
     scribe.submit(lambda _: ready.wait(30))
     answer = scribe.submit(
-        lambda connection: rooms.update_room(
-            connection, known, known.room.apply({0, 1}, Move(0, 9))
+        lambda connection: rooms.change_room(
+            connection, known.address, lambda now: now.room.apply({0, 1}, Move(0, 9))
         )
     )
     ready.set()
@@ -448,7 +442,5 @@ def test_hints_are_found_as_they_were_taken_until_the_next_game(kept: Store) -> 
 @pytest.mark.parametrize("seconds", [None, 60, 300])
 def test_the_time_until_a_claim_is_found_as_it_was_chosen(kept: Store, seconds: int | None) -> None:
     with kept.write() as connection:
-        known, _ = rooms.insert_room(
-            connection, replace(LINKED, claim_after=seconds), BOOK, Seats()
-        )
+        known, _ = rooms.insert_room(connection, replace(LINKED, claim_after=seconds), Seats())
     assert known.room.claim_after == seconds

@@ -10,8 +10,7 @@ from pathlib import Path
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Writer
 from number_tower.web.lobby import Lobby
-from number_tower.web.presence import DEFAULT_PRESENCE_TIMING, PresenceTiming
-from number_tower.web.room_cache import NewRoom
+from number_tower.web.new_room import NewRoom
 from number_tower.web.workers import GaveUpError, Workers
 from support.clocks import SLOW
 from support.stores import store_in
@@ -42,15 +41,11 @@ class Instantly(Workers):
 
 
 @asynccontextmanager
-async def opened(
-    folder: Path,
-    workers: Workers | None = None,
-    presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
-) -> AsyncIterator[Lobby]:
+async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
     scribe, workers = Writer(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, workers, presence_timing=presence_timing)
+        yield Lobby(store, scribe, workers)
     finally:
         await workers.close()
         scribe.close()
@@ -61,12 +56,11 @@ def at(
     folder: Path,
     do: Callable[[Lobby], Awaitable[None]],
     workers: Workers | None = None,
-    presence_timing: PresenceTiming = DEFAULT_PRESENCE_TIMING,
 ) -> None:
     """Do something in a lobby of its own, on an event loop of its own."""
 
     async def all_of_it() -> None:
-        async with opened(folder, workers, presence_timing) as lobby:
+        async with opened(folder, workers) as lobby:
             await do(lobby)
 
     asyncio.run(asyncio.wait_for(all_of_it(), SLOW))

@@ -10,14 +10,8 @@ from dataclasses import dataclass
 from number_tower.store.database import Store, Writer
 from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
-from number_tower.web.room_cache import ReconcileTiming
 from support.lobbies import Instantly
 from support.stores import store_in
-
-NEVER = 3600.0
-
-ONLY_NEWS = ReconcileTiming(interval=NEVER, first_retry=0.01, max_retry=0.05)
-"""Rooms are compared after news alone."""
 
 
 @dataclass
@@ -32,7 +26,6 @@ class Node:
 @asynccontextmanager
 async def node(
     database: str,
-    timing: ReconcileTiming = ONLY_NEWS,
     *,
     listening: bool = True,
     patience: float = 0.2,
@@ -40,8 +33,8 @@ async def node(
     """Have a server; with little patience it does not wait long for a locked database."""
     store = store_in(database, patience=patience)
     scribe = Writer(store)
-    lobby = Lobby(store, scribe, Instantly(), timing)
-    listener = ChangeListener(store, lobby.note_change) if listening else None
+    lobby = Lobby(store, scribe, Instantly())
+    listener = ChangeListener(store, lobby.hub) if listening else None
     try:
         yield Node(store, lobby, listener)
     finally:

@@ -52,7 +52,7 @@ def events(player: Player, count: int) -> list[dict[str, Any]]:
     ]
     assert all(each["event"] == "state" for each in told)
     states = [json.loads(each["data"]) for each in told]
-    assert [each["id"] for each in told] == [state["mark"] for state in states]
+    assert [each["id"] for each in told] == [str(state["revision"]) for state in states]
     return states
 
 

@@ -20,7 +20,6 @@ from hypothesis import settings as hypothesis_settings
 from schemathesis.python import asgi
 
 from number_tower.web.app import make_app
-from number_tower.web.room_cache import ReconcileTiming
 from support.apps import bearing, settings
 from support.clocks import SLOW
 from support.sizes import THOROUGH, size
@@ -73,7 +72,7 @@ class Rooms:
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
-APP: Any = make_app(settings(FOLDER), ReconcileTiming(state_timeout=0.01))
+APP: Any = make_app(settings(FOLDER))
 """Put together to be described; it opens its database with the first request."""
 
 schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)

@@ -539,7 +539,7 @@ def read_class(lesson: Lesson) -> list[str]:
     """Return the version of a class, which every change raises, and its games; no part of it changes with the clock."""
     waiting = lesson.pupils["Zac"].get(lesson.path).text
     return [
-        *re.findall(r'data-mark="(\d+)', waiting),
+        *re.findall(r'data-revision="(\d+)', waiting),
         lesson.teacher.get(f"{lesson.path}/games.jsonl").text,
     ]
 

@@ -22,10 +22,9 @@ from number_tower import catalogue, record, store
 from number_tower.blocks import classify_misread, count_blocks, parse_blocks, parse_number
 from number_tower.cli.input import parse_input
 from number_tower.prompt import read_answer
-from number_tower.store import rooms
 from number_tower.table import Change, check_player_names
 from number_tower.text import Template
-from number_tower.web import limits, pages, rule_form, settings, tasks
+from number_tower.web import limits, live, pages, rule_form, settings, tasks
 from number_tower.web.app import make_app
 from number_tower.web.log import mask_path
 from support import apps
@@ -469,7 +468,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a database's address": lambda text: store.find_location(f"postgresql://{text}"),
     "a path in the log": mask_path,
     "runs in a page": pages.wrap_ranges,
-    "a mark": rooms.parse_tag,
+    "a revision": live.find_newest_revision,
     "a proxy's address": settings.parse_proxies,
     "a public address": settings.parse_public_url,
 }

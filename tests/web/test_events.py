@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower import Game, Table, catalogue
+from number_tower.room import Move
 from number_tower.store.database import Store
-from number_tower.store.rooms import CHANNEL
-from number_tower.web.live import ChangeListener, ClassNotice, Hub, RoomChange
+from number_tower.store.revisions import CHANNEL
+from number_tower.web.live import ChangeListener, Hub, Notice, Topic
 from support.clocks import SLOW
+from support.lobbies import sat
+from support.nodes import node
 from support.postgres import fresh
 from support.stores import store_in
 
@@ -38,16 +39,20 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
+ROOM, OTHER = Topic("room", 1), Topic("room", 2)
+
+
 class Follower:
     """Somebody who follows a room, and what they heard."""
 
-    def __init__(self, hub: Hub, room: int, beat: float | None = None) -> None:
+    def __init__(self, hub: Hub, room: Topic, beat: float | None = None) -> None:
         self.heard: list[bool] = []
         self.task = asyncio.create_task(self._follow(hub, room, beat))
 
-    async def _follow(self, hub: Hub, room: int, beat: float | None) -> None:
-        async for news in hub.subscribe(room, beat):
-            self.heard.append(news)
+    async def _follow(self, hub: Hub, room: Topic, beat: float | None) -> None:
+        with closing(hub.subscribe(room)) as news:
+            while True:
+                self.heard.append(await news.wait(beat))
 
     async def leave(self) -> None:
         self.task.cancel()
@@ -58,11 +63,11 @@ class Follower:
 def test_a_follower_looks_at_once_and_after_every_change() -> None:
     async def script() -> None:
         hub = Hub()
-        follower = Follower(hub, 7)
+        follower = Follower(hub, ROOM)
         await turns()
         assert follower.heard == [True]
         for times in range(2, 5):
-            hub.publish(7)
+            hub.publish(ROOM)
             await turns()
             assert follower.heard == [True] * times
         await follower.leave()
@@ -73,10 +78,10 @@ def test_a_follower_looks_at_once_and_after_every_change() -> None:
 def test_nobody_hears_of_other_rooms() -> None:
     async def script() -> None:
         hub = Hub()
-        followers = [Follower(hub, room) for room in (1, 1, 2)]
+        followers = [Follower(hub, room) for room in (ROOM, ROOM, OTHER)]
         await turns()
-        hub.publish(1)
-        hub.publish(3)
+        hub.publish(ROOM)
+        hub.publish(Topic("class", 1))
         await turns()
         assert [len(follower.heard) for follower in followers] == [2, 2, 1]
         for follower in followers:
@@ -88,16 +93,28 @@ def test_nobody_hears_of_other_rooms() -> None:
 def test_whatever_happens_while_a_follower_is_busy_wakes_it_once() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.subscribe(7)) as wakeups:
-            assert await anext(wakeups)
+        with closing(hub.subscribe(ROOM)) as news:
+            assert await news.wait()
             for _ in range(1000):
-                hub.publish(7)
-            assert await anext(wakeups)
-            waiting = asyncio.ensure_future(anext(wakeups))
-            await turns()
-            assert not waiting.done()
-            hub.publish(7)
-            assert await waiting
+                hub.publish(ROOM)
+            assert await news.wait()
+            assert not await news.wait(0.01)
+            hub.publish(ROOM)
+            assert await news.wait()
+
+    playing(script())
+
+
+def test_a_revision_that_was_heard_of_wakes_nobody_again() -> None:
+    async def script() -> None:
+        hub = Hub()
+        with closing(hub.subscribe(ROOM)) as news:
+            await news.wait()
+            for revision, is_news in ((5, True), (5, False), (4, False), (6, True)):
+                hub.publish(ROOM, revision)
+                assert await news.wait(0.01) is is_news
+            hub.publish(ROOM)
+            assert await news.wait(0.01), "its players have come or gone"
 
     playing(script())
 
@@ -111,16 +128,17 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
         hub, state = Hub(), 0
 
         async def follow() -> None:
-            async for _ in hub.subscribe(7):
-                seen.append(state)
-                await asyncio.sleep(0)
+            with closing(hub.subscribe(ROOM)) as news:
+                while await news.wait():
+                    seen.append(state)
+                    await asyncio.sleep(0)
 
         following = asyncio.create_task(follow())
         for pause in happening:
             for _ in range(pause):
                 await asyncio.sleep(0)
             state += 1
-            hub.publish(7)
+            hub.publish(ROOM)
         await turns()
         following.cancel()
         with suppress(asyncio.CancelledError):
@@ -132,47 +150,38 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
     assert seen == sorted(seen)
 
 
-def test_a_beat_says_that_nothing_happened() -> None:
+def test_what_has_followers_is_known_until_they_leave() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.subscribe(7, heartbeat=0.001)) as wakeups:
-            assert [await anext(wakeups) for _ in range(3)] == [True, False, False]
-            hub.publish(7)
-            assert await anext(wakeups)
-            assert not await anext(wakeups)
+        first, second = hub.subscribe(ROOM, OTHER), hub.subscribe(ROOM)
+        first.follow({ROOM})
+        assert set(hub.list_topics()) == {ROOM}
+        second.close()
+        assert set(hub.list_topics()) == {ROOM}
+        first.close()
+        assert not hub.list_topics()
 
     playing(script())
 
 
-def test_who_follows_is_known_until_they_leave() -> None:
-    async def script() -> None:
-        hub = Hub()
-        first, second, third = (Follower(hub, room) for room in (1, 1, 2))
-        await turns()
-        assert hub.list_followed() == {1, 2}
-        await second.leave()
-        await third.leave()
-        assert hub.list_followed() == {1}
-        hub.publish(1)
-        await turns()
-        assert len(first.heard) == 2
-        await first.leave()
-        assert not hub.list_followed()
-
-    playing(script())
-
-
-class Heard:
-    """What is heard from other processes."""
+class Heard(Hub):
+    """What is heard from other processes; None if anything may have changed."""
 
     def __init__(self, store: Store) -> None:
-        self.queue: asyncio.Queue[RoomChange | ClassNotice | None] = asyncio.Queue()
-        self.listener: ChangeListener = ChangeListener(store, self.queue.put_nowait)
+        super().__init__()
+        self.queue: asyncio.Queue[Notice | None] = asyncio.Queue()
+        self.listener = ChangeListener(store, self)
 
-    async def next(self) -> RoomChange | ClassNotice | None:
+    def publish(self, topic: Topic, revision: int | None = None) -> None:
+        self.queue.put_nowait(Notice(topic, revision))
+
+    def publish_all(self) -> None:
+        self.queue.put_nowait(None)
+
+    async def next(self) -> Notice | None:
         return await self.queue.get()
 
-    async def until(self, wanted: RoomChange | None) -> None:
+    async def until(self, wanted: Notice | None) -> None:
         """Wait for some news; on the way others may come."""
         while await self.next() != wanted:
             pass
@@ -191,39 +200,24 @@ async def news_at(database: str | Path) -> AsyncIterator[Heard]:
         store.close()
 
 
-def some_game(database: str | Path) -> None:
-    """Let somebody else begin a game at a database."""
-    store = store_in(database)
-    book = catalogue.load_named("draft")
-    store.begin(Table(Game(book.rules), book.name), book)
-    store.close()
-
-
 @pytest.fixture
 def on_server(server: str, template: str) -> Iterator[str]:
     with fresh(server, template) as url:
         yield url
 
 
-def test_what_others_write_to_a_file_is_heard(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-
+def test_what_others_write_to_a_file_is_heard_by_those_who_follow_it(tmp_path: Path) -> None:
     async def script() -> None:
-        async with news_at(file) as news:
-            for _ in range(2):
-                await asyncio.to_thread(some_game, file)
-                assert await news.next() is None
-
-    playing(script())
-
-
-def test_a_file_that_nobody_writes_to_is_quiet(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-
-    async def script() -> None:
-        async with news_at(file) as news:
-            with closing(sqlite3.connect(file)) as reader:
-                reader.execute("SELECT count(*) FROM games").fetchone()
+        async with (
+            node(str(tmp_path / "games.db")) as other,
+            news_at(tmp_path / "games.db") as news,
+        ):
+            address, ann, _ = await sat(other.lobby)
+            room = await other.lobby.find_room(address)
+            news.subscribe(Topic("room", room.id))
+            await news.until(Notice(Topic("room", room.id), room.revision))
+            await other.lobby.act(address, ann, Move(0, 9))
+            await news.until(Notice(Topic("room", room.id), room.revision + 1))
             await asyncio.sleep(0.6)
             assert news.queue.empty()
 
@@ -236,14 +230,14 @@ def test_a_server_says_which_room_has_changed(on_server: str) -> None:
             news_at(on_server) as news,
             await psycopg.AsyncConnection.connect(on_server) as other,
         ):
-            for payload in ("17", "9007199254740993 1.3.2"):
+            for payload in ("room 17", "class 9007199254740993 12"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
             await other.commit()
             assert [await news.next(), await news.next()] == [
-                RoomChange(17),
-                RoomChange(9007199254740993, "1.3.2"),
+                Notice(Topic("room", 17)),
+                Notice(Topic("class", 9007199254740993), 12),
             ]
-            for payload in ("", "all of them", "-1", "1" * 100, "٣ 1.3.2"):
+            for payload in ("", "all of them", "room -1", "room " + "1" * 100, "room ٣"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
                 await other.commit()
                 assert await news.next() is None
@@ -257,11 +251,11 @@ def test_what_was_not_committed_on_a_server_is_not_told(on_server: str) -> None:
             news_at(on_server) as news,
             await psycopg.AsyncConnection.connect(on_server) as other,
         ):
-            await other.execute("SELECT pg_notify(%s, '1')", (CHANNEL,))
+            await other.execute("SELECT pg_notify(%s, 'room 1')", (CHANNEL,))
             await other.rollback()
-            await other.execute("SELECT pg_notify(%s, '2')", (CHANNEL,))
+            await other.execute("SELECT pg_notify(%s, 'room 2')", (CHANNEL,))
             await other.commit()
-            assert await news.next() == RoomChange(2)
+            assert await news.next() == Notice(Topic("room", 2))
 
     playing(script())
 
@@ -275,8 +269,8 @@ def test_a_lost_connection_is_made_again_and_anything_may_have_changed(on_server
                     found = await other.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
                     assert await found.fetchall() == [(True,)]
                     await news.until(None)
-                    await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(room)))
-                    await news.until(RoomChange(room))
+                    await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, f"room {room}"))
+                    await news.until(Notice(Topic("room", room)))
 
     playing(script())
 
@@ -311,7 +305,7 @@ def test_a_closed_listener_tells_nothing_more_and_leaves_the_server(on_server: s
             news.listener.close()
             other = await psycopg.AsyncConnection.connect(on_server, autocommit=True)
             async with other:
-                await other.execute("SELECT pg_notify(%s, '1')", (CHANNEL,))
+                await other.execute("SELECT pg_notify(%s, 'room 1')", (CHANNEL,))
                 while await (await other.execute(f"SELECT 1 {LISTENERS}")).fetchone():
                     await asyncio.sleep(0.01)
             await turns()

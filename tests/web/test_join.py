@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.store.short_codes import CodeTarget, reserve_code
 from number_tower.web.rates import BURST, WRONG_CODE, RateLimiter
 from support import apps
 
@@ -81,9 +80,8 @@ def test_games_at_one_table_and_against_the_computer_have_no_code(client: TestCl
 
 
 def test_the_code_of_a_class_leads_to_the_class(client: TestClient) -> None:
-    with client.app.state.store.write() as connection:  # type: ignore[attr-defined]  # the app that the client asks
-        code = reserve_code(connection, CodeTarget(classroom=3))
-    assert enter(client, code.lower()) == (303, f"/class/{code}")
+    made = client.post("/class/new", data={"games": "draft"}).headers["location"]
+    assert enter(client, made.removeprefix("/class/").lower()) == (303, made)
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ from number_tower.table import Table
 from number_tower.web import limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
+from number_tower.web.new_room import NewRoom
 from number_tower.web.pages import analysis as analysis_page
 from number_tower.web.pages import games, home, lesson, puzzles
 from number_tower.web.quota import StorageQuota
-from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import Settings
 from number_tower.web.workers import BusyError, GaveUpError
 from support.claims import require_idea

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
 from html import escape, unescape
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode, urljoin
 
 import pytest
@@ -16,7 +13,6 @@ from starlette.testclient import TestClient
 from number_tower import Game, Rules, catalogue
 from number_tower.position import Position
 from number_tower.record import from_json, from_line
-from number_tower.web.live import stream_room
 from number_tower.web.pages import home, shorten_names
 from number_tower.web.pages.home import MOST_LISTED
 from number_tower.web.static_files import build_static_url
@@ -342,7 +338,7 @@ def test_the_script_gets_the_main_part_alone(client: TestClient) -> None:
         assert answer.status_code == 200
         assert answer.text.lstrip().startswith("<main")
         assert "<html" not in answer.text
-        assert 'data-mark="' in answer.text
+        assert 'data-revision="' in answer.text
         assert 'data-title="' in answer.text
 
 
@@ -564,8 +560,7 @@ def test_the_browsers_cookie_is_for_the_server_alone_and_in_no_page(client: Test
 
 def test_home_lists_this_browsers_games(client: TestClient) -> None:
     room = begun(client, name_1="Ann", name_2="Ben")
-    answer = client.get("/")
-    assert f'href="{room}"' in answer.text
+    assert f'href="{room}"' in client.get("/").text
     fresh(client)
     assert room not in shown(client, "/")
 
@@ -603,36 +598,6 @@ def test_a_page_that_answers_a_form_leads_back_to_the_room(client: TestClient) -
     room = begun(client)
     refused = place(client, room, 77)
     assert f'name="back" value="{room}"' in refused.text
-
-
-class OneRoom:
-    """A lobby with one room, in which two things happen, and then nothing."""
-
-    async def follow(self, address: str, beat: float, seen: object) -> AsyncIterator[Any]:
-        assert beat
-        assert seen is None
-        for mark in (b"1.0.0", b"1.1.0"):
-            event = mark + address.encode()
-            yield SimpleNamespace(
-                find_reader=lambda _: None, encode_event=lambda _, event=event: event
-            )
-        yield None
-
-
-def test_a_page_that_listens_hears_what_happens_and_that_nothing_does() -> None:
-    async def heard(**more: Any) -> list[object]:
-        return [
-            event
-            async for event in stream_room(cast("Any", OneRoom()), "here", **more).body_iterator
-        ]
-
-    assert asyncio.run(heard(first=b"x")) == [
-        b"x",
-        b"1.0.0here",
-        b"1.1.0here",
-        b": nothing new\n\n",
-    ]
-    assert asyncio.run(heard(limit=1)) == [b"1.0.0here"]
 
 
 def test_an_address_without_a_game_is_told_kindly(client: TestClient) -> None:

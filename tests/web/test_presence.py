@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
@@ -14,230 +13,101 @@ from time import time
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.presence import AWAY_AFTER, GONE_AFTER, Sighting
+from number_tower.presence import AWAY_AFTER
 from number_tower.room import CLAIM_AFTER, Claim, Move, RoomError
-from number_tower.store.seats import SeatKey
+from number_tower.web.live import Topic
 from number_tower.web.lobby import Lobby
-from number_tower.web.presence import PresenceTiming, PresenceTracker
 from support.apps import Player, linked
 from support.clocks import SLOW
 from support.lobbies import LINK, at, opened, sat
 from support.stores import by_hand
 
-ROOM, ANN, BEN = 7, 0, 1
-OFTEN = PresenceTiming(interval=0.005, pause=0.0)
+ANN, BEN = 0, 1
 
 
-@dataclass
-class Shared:
-    """What the servers of one database share: the time, the stored sightings, and who is told of changes."""
-
-    now: float = 1_000_000.0
-    stored: dict[SeatKey, Sighting] = field(default_factory=dict)
-    writes: int = 0
-    announced: list[int] = field(default_factory=list)
-    woken: list[int] = field(default_factory=list)
-
-    def open(self) -> PresenceTracker:
-        """Open a server that has followers of the room."""
-
-        async def load(rooms: Collection[int]) -> Mapping[SeatKey, Sighting]:
-            return {key: sighting for key, sighting in self.stored.items() if key[0] in rooms}
-
-        async def store(sightings: Mapping[SeatKey, Sighting], announced: Collection[int]) -> None:
-            self.writes += 1
-            self.stored |= sightings
-            self.announced += announced
-
-        return PresenceTracker(
-            load, store, lambda: {ROOM}, self.woken.append, OFTEN, lambda: self.now
-        )
+async def judge(lobby: Lobby, address: str) -> tuple[str, str]:
+    """Say where a server sees the players of a room."""
+    presence = lobby.describe_presence(await lobby.find_room(address))
+    assert presence is not None
+    return presence.seats
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+async def see(lobby: Lobby, address: str, seats: tuple[str, str]) -> None:
+    """Wait until a server sees the players of a room in these states."""
     async with asyncio.timeout(SLOW):
-        while not is_so():
-            await asyncio.sleep(0.002)
+        while await judge(lobby, address) != seats:
+            await asyncio.sleep(0.005)
 
 
-def run(do: Callable[[Shared], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(do(Shared()), SLOW))
+def test_a_player_is_here_while_a_page_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("number_tower.web.lobby.SEEN_EVERY", 0.01)
+
+    async def do(lobby: Lobby) -> None:
+        address, ann, _ = await sat(lobby)
+        room = await lobby.find_room(address)
+        with later(lobby, 1000):
+            async with lobby.attend(room, ann):
+                await see(lobby, address, ("here", "gone"))
+                with later(lobby, 60):
+                    await see(lobby, address, ("here", "gone"))
+            await see(lobby, address, ("here", "gone"))
+            with later(lobby, 2 * AWAY_AFTER):
+                await see(lobby, address, ("gone", "gone"))
+
+    at(tmp_path, do)
 
 
-# One server -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_player_is_here_while_a_page_is_open_and_goes_step_by_step() -> None:
-    async def do(shared: Shared) -> None:
-        server = shared.open()
-        assert server.judge(ROOM) == ("gone", "gone")
-        with server.attend(ROOM, {ANN}):
-            shared.now += 1000
-            assert server.judge(ROOM) == ("here", "gone")
-        shared.now += AWAY_AFTER - 1
-        assert server.judge(ROOM)[ANN] == "here", (
-            "a page that is loaded again is no reason to worry anyone"
-        )
-        shared.now += 1
-        assert server.judge(ROOM)[ANN] == "away"
-        shared.now += GONE_AFTER - AWAY_AFTER
-        assert server.judge(ROOM)[ANN] == "gone"
-        server.note(ROOM, {ANN})
-        assert server.judge(ROOM)[ANN] == "here"
-        await server.close()
-
-    run(do)
-
-
-def test_a_player_with_a_hidden_page_is_away_at_once_unless_another_page_is_visible() -> None:
-    async def do(shared: Shared) -> None:
-        server = shared.open()
-        server.note(ROOM, {ANN})
-        server.note(ROOM, {ANN}, hidden=True)
-        assert server.judge(ROOM)[ANN] == "away"
-        with server.attend(ROOM, {ANN}):
-            server.note(ROOM, {ANN}, hidden=True)
-            assert server.judge(ROOM)[ANN] == "here"
-        assert server.judge(ROOM)[ANN] == "away", (
-            "the stream of a hidden page ends just after it says so"
-        )
-        await server.close()
-
-    run(do)
-
-
-def test_followers_are_woken_when_players_come_and_go() -> None:
-    async def do(shared: Shared) -> None:
-        server = shared.open()
-        server.note(ROOM, {ANN, BEN})
-        assert shared.woken == [ROOM, ROOM]
-        server.note(ROOM, {ANN})
-        assert shared.woken == [ROOM, ROOM], "nothing is new"
-        shared.now += AWAY_AFTER
-        shared.woken.clear()
-        await until(lambda: ROOM in shared.woken)
-        await server.close()
-
-    run(do)
-
-
-def test_followers_are_woken_by_a_player_who_was_gone_for_a_moment() -> None:
-    async def do(shared: Shared) -> None:
-        server = shared.open()
-        with server.attend(ROOM, {BEN}):
-            pass
-        shared.now += 2
-        shared.woken.clear()
-        with server.attend(ROOM, {BEN}):
-            assert shared.woken == [ROOM], "a claim may have been offered meanwhile"
-        await server.close()
-
-    run(do)
-
-
-def test_absence_counts_from_the_last_sign_the_turn_and_the_start_of_the_server() -> None:
-    async def do(shared: Shared) -> None:
-        server, start = shared.open(), shared.now
-        shared.now += 50
-        assert server.measure_absence(ROOM, BEN, 0.0) == 50, "nobody is gone because the server was"
-        assert server.measure_absence(ROOM, BEN, start + 20) == 30
-        server.note(ROOM, {BEN}, hidden=True)
-        shared.now += 5
-        assert server.measure_absence(ROOM, BEN, 0.0) == 5
-        with server.attend(ROOM, {BEN}):
-            shared.now += 100
-            assert server.measure_absence(ROOM, BEN, 0.0) == 0
-        await server.close()
-
-    run(do)
-
-
-# Several servers ------------------------------------------------------------------------------------------------------
-
-
-def test_another_server_knows_who_is_here_and_hears_when_they_leave() -> None:
-    async def do(shared: Shared) -> None:
-        one, other = shared.open(), shared.open()
-        other.judge(ROOM)
-        with one.attend(ROOM, {ANN}):
-            await until(lambda: other.judge(ROOM) == ("here", "gone"))
-            for _ in range(20):
-                shared.now += 9
-                await until(lambda: shared.stored[ROOM, 1].until > shared.now)
-                await until(lambda: other.judge(ROOM)[ANN] == "here")
-        await until(lambda: shared.stored[ROOM, 1].until == shared.now)
-        shared.now += AWAY_AFTER
-        await until(lambda: other.judge(ROOM)[ANN] == "away")
-        assert ROOM in shared.announced
-        for server in (one, other):
-            await server.close()
-
-    run(do)
-
-
-def test_a_server_that_was_killed_takes_its_players_along() -> None:
-    async def do(shared: Shared) -> None:
-        killed, other = shared.open(), shared.open()
-        other.judge(ROOM)
-        page = killed.attend(ROOM, {ANN})
-        page.__enter__()
-        await until(lambda: other.judge(ROOM)[ANN] == "here")
-        await killed.close()
-        shared.now += 100 + GONE_AFTER
-        await until(lambda: other.judge(ROOM)[ANN] == "gone")
-        await other.close()
-
-    run(do)
-
-
-def test_a_player_who_only_sends_requests_is_stored_now_and_then() -> None:
-    async def do(shared: Shared) -> None:
-        server = shared.open()
-        server.note(ROOM, {ANN})
-        await until(lambda: shared.writes == 1)
-        for _ in range(50):
-            server.note(ROOM, {ANN})
-            shared.now += 0.01
-            await asyncio.sleep(0)
-        await asyncio.sleep(0.02)
-        assert shared.writes == 1
-        shared.now += 5
-        server.note(ROOM, {ANN})
-        await until(lambda: shared.writes == 2)
-        await server.close()
-
-    run(do)
-
-
-def test_two_servers_on_one_database_agree_on_who_is_there(tmp_path: Path) -> None:
+def test_another_server_hears_at_once_who_comes_and_who_hides_the_page(tmp_path: Path) -> None:
     async def do(one: Lobby) -> None:
-        async with opened(tmp_path, presence_timing=OFTEN) as other:
+        async with opened(tmp_path) as other:
             address, ann, ben = await sat(one)
             await one.act(address, ann, Move(0, 9))
-            followed = other.follow(address, always=True)
-            room = await anext(followed)
-            assert room is not None
-
-            async def see(seats: tuple[str, str]) -> None:
-                async with asyncio.timeout(SLOW):
-                    while (seen := other.describe_presence(room)) is None or seen.seats != seats:
-                        await anext(followed)
-
-            await see(("here", "here"))
-            one.note_player(room, ben, hidden=True)
-            await see(("here", "away"))
-            with one.attend(room, ben):
-                await see(("here", "here"))
+            await see(other, address, ("here", "here"))
+            room = await one.find_room(address)
+            await one.note_player(room, ben, hidden=True)
+            await see(other, address, ("here", "away"))
+            async with one.attend(room, ben):
+                await see(other, address, ("here", "here"))
             with later(other, CLAIM_AFTER + 30):
-                other.note_player(room, ann)
-                await see(("here", "gone"))
+                await other.note_player(await other.find_room(address), ann)
+                await see(other, address, ("here", "gone"))
                 known = await other.act(address, ann, Claim())
                 assert known.room.table.outcome == (0, "forfeit")
-            await followed.aclose()
-            await other.close()
 
-    at(tmp_path, do, presence_timing=OFTEN)
+    at(tmp_path, do)
+
+
+def test_followers_are_woken_when_a_player_comes_or_hides_the_page(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        address, _, ben = await sat(lobby)
+        room = await lobby.find_room(address)
+        with closing(lobby.hub.subscribe(Topic("room", room.id))) as news:
+            await news.wait()
+            await lobby.note_player(await lobby.find_room(address), ben)
+            assert not await news.wait(0.01), "nothing is new"
+            await lobby.note_player(await lobby.find_room(address), ben, hidden=True)
+            assert await news.wait(0.01)
+
+    at(tmp_path, do)
+
+
+def test_nobody_is_gone_because_the_server_was(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        address, ann, ben = await sat(lobby)
+        await lobby.act(address, ann, Move(0, 9))
+        with later(lobby, 10_000):
+            lobby._started = lobby.clock() - 50  # noqa: SLF001 - it was started again
+            presence = lobby.describe_presence(await lobby.find_room(address))
+            assert presence is not None
+            assert 49 < presence.gone_for < 60
+            await lobby.note_player(await lobby.find_room(address), ben, hidden=True)
+            presence = lobby.describe_presence(await lobby.find_room(address))
+            assert presence is not None
+            assert presence.gone_for < 5
+
+    at(tmp_path, do)
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
@@ -246,11 +116,10 @@ def test_two_servers_on_one_database_agree_on_who_is_there(tmp_path: Path) -> No
 @contextmanager
 def later(lobby: Lobby, seconds: float) -> Iterator[None]:
     """Let time pass for the players of a lobby."""
-    tracker = lobby.presence
-    before = tracker._clock  # noqa: SLF001 - nobody else needs to set it
-    tracker._clock = lambda: before() + seconds  # noqa: SLF001 - likewise
+    before = lobby.clock
+    lobby.clock = lambda: before() + seconds
     yield
-    tracker._clock = before  # noqa: SLF001 - likewise
+    lobby.clock = before
 
 
 def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path: Path) -> None:
@@ -262,7 +131,7 @@ def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path
         with later(lobby, CLAIM_AFTER + 2):
             with pytest.raises(RoomError, match="gone for long"):
                 await lobby.act(address, ben, Claim())
-            lobby.note_player(await lobby.find_room(address), ben)
+            await lobby.note_player(await lobby.find_room(address), ben)
             with pytest.raises(RoomError, match="gone for long"):
                 await lobby.act(address, ann, Claim(1e9))
         with later(lobby, 2 * CLAIM_AFTER + 5):
@@ -276,10 +145,10 @@ def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path
 def test_the_time_counts_from_the_turn_of_a_player_who_left_before(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        lobby.presence._started = time() - 10_000  # noqa: SLF001 - Ben has left long ago
-        lobby.presence._players.clear()  # noqa: SLF001 - likewise
-        known = await lobby.act(address, ann, Move(0, 9))
-        described = lobby.describe_presence(known)
+        lobby._started = time() - 10_000  # noqa: SLF001 - Ben has left long ago
+        by_hand(tmp_path / "games.db", "UPDATE seats SET seen = 5.0")
+        await lobby.act(address, ann, Move(0, 9))
+        described = lobby.describe_presence(await lobby.find_room(address))
         assert described is not None
         assert described.seats[BEN] == "gone"
         assert described.gone_for < CLAIM_AFTER
@@ -294,9 +163,8 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
         known, _ = await lobby.open_room(LINK)
         day = timedelta(days=1)
         began = (datetime.now(UTC) - day).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        by_hand(tmp_path / "games.db", f"UPDATE games SET started = '{began}', changed = '{began}'")  # noqa: S608 - ours
-        lobby.cache.remove(known.id)
-        lobby.presence._started = time() - 10_000  # noqa: SLF001 - Ann has left long ago
+        by_hand(tmp_path / "games.db", f"UPDATE rooms SET changed = '{began}'")  # noqa: S608 - ours
+        lobby._started = time() - 10_000  # noqa: SLF001 - Ann has left long ago
         known, ben = await lobby.join(known.address, "Ben")
         described = lobby.describe_presence(known)
         assert described is not None

@@ -16,7 +16,7 @@ from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
 from number_tower.voice import get_voice
 from number_tower.web.lobby import Lobby
-from number_tower.web.room_cache import NewRoom
+from number_tower.web.new_room import NewRoom
 from number_tower.web.view import MOST_LOG_CHANGES
 
 CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)

@@ -1,32 +1,37 @@
-"""Classes in a database: a change locks the class, and is stored together with the rooms that it makes or ends."""
+"""Classes in a database: a class is one row, and a change is stored together with the rooms that it makes or ends."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from datetime import UTC, datetime
 from random import SystemRandom
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from number_tower.class_actions import Role
-from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil, Ruling
+from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
 from number_tower.match import Match
 from number_tower.room import Room
 from number_tower.short_codes import PERSONAL_LENGTH, make_code
-from number_tower.store import rooms as room_store
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import load_game, update_game
+from number_tower.store.games import load_game
+from number_tower.store.revisions import raise_revisions
 from number_tower.store.rooms import (
-    CHANNEL,
+    ClassLink,
     Credentials,
-    RoomChangedError,
+    RoomCache,
+    StoredRoom,
     digest_secret,
+    find_rooms,
+    insert_holder,
+    insert_room,
+    make_free_code,
     match_digest,
+    update_room,
 )
 from number_tower.store.rows import (
     Seats,
@@ -35,24 +40,17 @@ from number_tower.store.rows import (
     parse_choice,
     serialize_choice,
 )
-from number_tower.store.schema import (
-    classrooms,
-    games,
-    pairings,
-    pupils,
-    rooms,
-    rounds,
-    seats,
-    short_codes,
-    teachers,
-)
-from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
+from number_tower.store.schema import classrooms, games, rooms, seats
+from number_tower.store.seats import CODE_LIFETIME
 from number_tower.table import Declaration
 
-_CODE_LIFETIME = timedelta(minutes=10)
-"""For which a code lets a pupil continue on another device."""
-
 _PLAIN_SETTINGS = ("mode", "best_of", "level", "hints", "values", "tie_break", "claim_minutes")
+
+_TEACHER = 0
+"""The seat of a teacher; those of pupils are their numbers."""
+
+_ENDED = '%"state": "ended"%'
+"""What the document of a class that is over contains; in a name, the quotes would be escaped."""
 
 
 class ClassroomNotFoundError(LookupError):
@@ -74,14 +72,12 @@ class StoredClassroom:
     id: int
     code: str
     watch: str
-    version: int
-    opened: str
+    revision: int
+    """Grows with every change of the class, and when one of its games is over."""
     changed: str
     classroom: Classroom
     rooms: Mapping[int, RoomLink]
     """The rooms by the numbers of pairings."""
-    token: str
-    """Of the teacher's link, as it was when the class was read: another process may have replaced it since."""
     teachers: frozenset[str]
     """The browsers of teachers."""
     browsers: Mapping[int, str | None]
@@ -90,7 +86,7 @@ class StoredClassroom:
     def is_teacher(self, credentials: Credentials) -> bool:
         """Say whether credentials have the rights of the teacher."""
         _, browsers = credentials.digests
-        return any(match_digest(each, browsers) for each in self.teachers)
+        return any(match_digest(teacher, browsers) for teacher in self.teachers)
 
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
@@ -112,26 +108,25 @@ class StoredClassroom:
 
 
 class ClassChange(NamedTuple):
-    """A class after a change, and the new tags of the rooms that were changed with it."""
+    """A class after a change, and the rooms that were changed with it."""
 
     stored: StoredClassroom
-    tags: dict[int, str]
+    rooms: frozenset[int] = frozenset()
 
 
 # Find -----------------------------------------------------------------------------------------------------------------
 
 
-def find_classroom(connection: Connection, code: str) -> StoredClassroom:
-    """Return a class by its normalized code."""
-    found = connection.execute(
-        select(short_codes.c.classroom).where(short_codes.c.code == code)
-    ).scalar()
-    return _load_where(connection, classrooms.c.id == (-1 if found is None else found))
+def find_classroom(
+    connection: Connection, code: str, known: StoredClassroom | None = None
+) -> StoredClassroom:
+    """Return a class by its normalized code, or by its address for spectators, which begins with a w.
 
-
-def find_watched_classroom(connection: Connection, watch: str) -> StoredClassroom:
-    """Return a class by its address for spectators."""
-    return _load_where(connection, classrooms.c.watch == watch)
+    `known` is returned if it still has the same revision.
+    """
+    is_watched = code.startswith("w")
+    condition = classrooms.c.watch == code if is_watched else classrooms.c.code == code
+    return _load_where(connection, condition, known)
 
 
 def load_classroom(connection: Connection, identity: int, *, lock: bool = False) -> StoredClassroom:
@@ -142,129 +137,96 @@ def load_classroom(connection: Connection, identity: int, *, lock: bool = False)
 def list_classrooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
     """Return the codes of the newest classes that a browser teaches or is a pupil of."""
     digests = [digest_secret(secret) for secret in browsers]
+    mine = select(seats.c.classroom).where(seats.c.browser.in_(digests))
     query = (
-        select(short_codes.c.code)
-        .join(classrooms, classrooms.c.id == short_codes.c.classroom)
-        .where(
-            or_(
-                classrooms.c.id.in_(
-                    select(teachers.c.classroom).where(teachers.c.browser.in_(digests))
-                ),
-                classrooms.c.id.in_(
-                    select(pupils.c.classroom).where(
-                        pupils.c.browser.in_(digests), pupils.c.state != "removed"
-                    )
-                ),
-            )
-        )
-        .order_by(classrooms.c.state == "ended", classrooms.c.changed.desc())
+        select(classrooms.c.code)
+        .where(classrooms.c.id.in_(mine))
+        .order_by(classrooms.c.document.like(_ENDED), classrooms.c.changed.desc())
         .limit(most)
     )
     return list(connection.execute(query).scalars())
 
 
-def read_versions(connection: Connection, some: Collection[int]) -> dict[int, int]:
-    """Return the current versions of some classes."""
-    query = select(classrooms.c.id, classrooms.c.version).where(classrooms.c.id.in_(some))
-    return {row.id: row.version for row in connection.execute(query)}
-
-
 def _load_where(
-    connection: Connection, condition: ColumnElement[bool], *, lock: bool = False
+    connection: Connection,
+    condition: ColumnElement[bool],
+    known: StoredClassroom | None = None,
+    *,
+    lock: bool = False,
 ) -> StoredClassroom:
     query = select(classrooms).where(condition)
     row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
-    code = None if row is None else find_code(connection, CodeTarget(classroom=row["id"]))
-    if row is None or code is None:
+    if row is None:
         raise ClassroomNotFoundError
+    if known is not None and (known.id, known.revision) == (row["id"], row["revision"]):
+        return known
     with detect_damage(f"class {row['id']}"):
-        return _build_classroom(connection, row, code)
+        return _build_classroom(connection, row)
 
 
-def _build_classroom(connection: Connection, row: Mapping[Any, Any], code: str) -> StoredClassroom:
-    identity = row["id"]
-    people = connection.execute(
-        select(pupils).where(pupils.c.classroom == identity).order_by(pupils.c.number)
-    ).all()
-    met = connection.execute(
-        select(pairings, rooms.c.address, rooms.c.watch)
-        .outerjoin(rooms, rooms.c.id == pairings.c.room)
-        .where(pairings.c.classroom == identity)
-        .order_by(pairings.c.number)
-    ).all()
-    results = _load_results(connection, identity)
-    classroom = Classroom(
-        _read_settings(row["settings"]),
-        tuple(Pupil(pupil.number, pupil.name, pupil.state) for pupil in people),
-        tuple(_build_pairing(pairing) for pairing in met),
-        row["round"],
-        row["state"],
-    )
-    holders = connection.execute(
-        select(teachers.c.browser).where(teachers.c.classroom == identity)
-    ).scalars()
-    return StoredClassroom(
-        identity,
-        code,
-        row["watch"],
-        row["version"],
-        row["opened"],
-        row["changed"],
-        classroom.set_results(results),
-        {
-            each.number: RoomLink(each.room, each.address, each.watch)
-            for each in met
-            if each.room is not None
-        },
-        row["token"],
-        frozenset(holders),
-        {pupil.number: pupil.browser for pupil in people},
-    )
-
-
-def _build_pairing(row: Any) -> Pairing:
-    """Return a pairing without results; one whose room was deleted does not count."""
-    has_lost_room = row.room is None and (row.second is not None or row.level is not None)
-    ruling: Ruling | None = "cancelled" if has_lost_room and row.ruling is None else row.ruling
-    return Pairing(row.number, row.round, row.first, row.second, row.level, ruling, row.paused)
-
-
-def _load_results(
-    connection: Connection, identity: int
-) -> dict[int, tuple[tuple[int | None, ...], bool]]:
-    """Return the winners of the finished games of each pairing, and whether they decide it."""
+def _build_classroom(
+    connection: Connection,
+    row: Mapping[Any, Any],
+) -> StoredClassroom:
+    about = json.loads(row["document"])
     query = (
-        select(pairings.c.number, rooms.c.best_of, games.c.winner)
-        .join(rooms, rooms.c.id == pairings.c.room)
-        .join(rounds, (rounds.c.room == rooms.c.id) & (rounds.c.number >= rooms.c.since))
-        .join(games, games.c.id == rounds.c.game)
-        .where(pairings.c.classroom == identity, games.c.reason.is_not(None))
-        .order_by(pairings.c.number, rounds.c.number)
+        select(
+            rooms.c.id,
+            rooms.c.address,
+            rooms.c.watch,
+            rooms.c.pairing,
+            rooms.c.document,
+        )
+        .add_columns(games.c.reason, games.c.winner)
+        .join(games, games.c.id == rooms.c.game)
+        .where(rooms.c.classroom == row["id"])
     )
-    results = {}
-    for number, group in groupby(connection.execute(query).all(), key=lambda row: row.number):
-        finished = list(group)
-        winners = tuple(None if row.winner is None else row.winner - 1 for row in finished)
-        best_of = finished[0].best_of
-        results[number] = winners, best_of is None or Match(best_of, winners=winners).over
-    return results
+    played = {room.pairing: room for room in connection.execute(query)}
+    holders = connection.execute(select(seats).where(seats.c.classroom == row["id"])).all()
+    pairings = (Pairing(*pairing) for pairing in about["pairings"])
+    classroom = Classroom(
+        _read_settings(about["settings"]),
+        tuple(Pupil(*pupil) for pupil in about["pupils"]),
+        tuple(_add_result(pairing, played.get(pairing.number)) for pairing in pairings),
+        about["round"],
+        about["state"],
+    )
+    return StoredClassroom(
+        row["id"],
+        row["code"],
+        row["watch"],
+        row["revision"],
+        row["changed"],
+        classroom,
+        {number: RoomLink(room.id, room.address, room.watch) for number, room in played.items()},
+        frozenset(one.browser for one in holders if one.seat == _TEACHER and one.browser),
+        {one.seat: one.browser for one in holders if one.seat != _TEACHER},
+    )
 
 
-def summarize_room(room: Room) -> tuple[tuple[int | None, ...], bool]:
-    """Return the winners of the finished games of a room, and whether they decide its pairing."""
-    return room.results, room.over if room.best_of is None else room.series_over
+def _add_result(pairing: Pairing, room: Any) -> Pairing:
+    """Return a pairing with the result of its games; one whose room was deleted does not count."""
+    if room is None:
+        is_lost = not pairing.sits_out and pairing.ruling is None
+        return pairing._replace(ruling="cancelled") if is_lost else pairing
+    about = json.loads(room.document)
+    winners = tuple(about["winners"])
+    if room.reason is not None:
+        winners = (*winners, None if room.winner is None else room.winner - 1)
+    best_of = about["best_of"]
+    decided = bool(winners) if best_of is None else Match(best_of, winners=winners).over
+    return pairing._replace(winners=winners, decided=decided)
 
 
 def list_games(connection: Connection, identity: int) -> list[tuple[int, StoredGame]]:
     """Return all games of a class, each with the number of its pairing."""
-    query = (
-        select(pairings.c.number, rounds.c.game)
-        .join(rounds, rounds.c.room == pairings.c.room)
-        .where(pairings.c.classroom == identity)
-        .order_by(pairings.c.number, rounds.c.number)
+    query = select(rooms.c.pairing, rooms.c.document, rooms.c.game).where(
+        rooms.c.classroom == identity
     )
     return [
-        (row.number, load_game(connection, row.game)) for row in connection.execute(query).all()
+        (row.pairing, load_game(connection, game))
+        for row in connection.execute(query.order_by(rooms.c.pairing)).all()
+        for game in (*json.loads(row.document)["games"], row.game)
     ]
 
 
@@ -274,204 +236,162 @@ def list_games(connection: Connection, identity: int) -> list[tuple[int, StoredG
 def insert_classroom(
     connection: Connection, settings: ClassSettings, browser: str
 ) -> tuple[StoredClassroom, str]:
-    """Store a new class, held by a browser; return it, and the token that holds it as well."""
-    token, at = token_urlsafe(32), format_now()
+    """Store a new class, held by a browser; return it, and the token of the teacher's link."""
+    token = token_urlsafe(32)
     row = {
+        "code": make_free_code(connection),
         "watch": f"w{token_urlsafe(9)}",
-        "token": digest_secret(token),
-        "settings": _write_settings(settings),
-        "state": "lobby",
-        "opened": at,
-        "changed": at,
-        "round": 0,
-        "version": 0,
+        "revision": 1,
+        **_make_columns(Classroom(settings)),
     }
     identity: int = connection.execute(
         insert(classrooms).values(row).returning(classrooms.c.id)
     ).scalar_one()
-    connection.execute(insert(teachers).values(classroom=identity, browser=digest_secret(browser)))
-    reserve_code(connection, CodeTarget(classroom=identity))
+    insert_holder(connection, classroom=identity, seat=_TEACHER, token=token)
+    insert_holder(
+        connection,
+        classroom=identity,
+        seat=_TEACHER,
+        browser=digest_secret(browser),
+    )
     return load_classroom(connection, identity), token
 
 
 def change_classroom(
     connection: Connection,
     identity: int,
-    change: Callable[[StoredClassroom], Classroom],
+    decide: Callable[[StoredClassroom], Classroom],
     browser: str | None = None,
+    cache: RoomCache | None = None,
 ) -> ClassChange:
-    """Change a class, and store what follows; a pupil who joins is held by the browser.
+    """Change a class as is decided by how it is now, and store what follows for its rooms.
 
-    The class is locked and read first, so that whatever other processes do, each change follows from the one before.
+    A pupil who joins is held by the browser; that changes no room. Otherwise all rooms are locked, so that no game can
+    end meanwhile: first the rooms and then the class, as when a game ends, so that nobody waits in a circle.
     """
+    if browser is None:
+        _lock_rooms(connection, identity)
     before = load_classroom(connection, identity, lock=True)
-    after = change(before)
+    after = decide(before)
     if after is before.classroom:
-        return ClassChange(before, {})
-    _raise_version(connection, before, after)
-    _store_pupils(connection, before, after, browser)
-    touched = _store_pairings(connection, before, after)
-    return ClassChange(
-        load_classroom(connection, identity), room_store.raise_versions(connection, touched)
-    )
+        return ClassChange(before)
+    for pupil in after.pupils[len(before.classroom.pupils) :]:
+        holder = None if browser is None else digest_secret(browser)
+        insert_holder(connection, classroom=identity, seat=pupil.number, browser=holder)
+    removed = {pupil.number for pupil in after.pupils} - {pupil.number for pupil in after.members}
+    if removed:
+        connection.execute(_update_pupils(identity, removed).values(browser=None))
+    changed = _update_rooms(connection, before, after, cache)
+    for pairing in after.pairings[len(before.classroom.pairings) :]:
+        if not pairing.sits_out:
+            room, players = after.make_room(pairing), Seats((None, pairing.level))
+            holders = (
+                before.browsers.get(pairing.first),
+                before.browsers.get(pairing.second or _TEACHER),
+            )
+            link = ClassLink(identity, before.code, pairing.number)
+            insert_room(connection, room, players, holders, link)
+    same = update(classrooms).where(classrooms.c.id == identity)
+    connection.execute(same.values(_make_columns(after)))
+    raise_revisions(connection, classrooms, classrooms.c.id == identity)
+    return ClassChange(load_classroom(connection, identity), changed)
 
 
-def _raise_version(connection: Connection, before: StoredClassroom, after: Classroom) -> None:
-    version = before.version + 1
-    values = {
-        "state": after.state,
-        "round": after.round,
-        "version": version,
-        "changed": format_now(),
-    }
-    connection.execute(update(classrooms).where(classrooms.c.id == before.id).values(values))
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(
-            f"SELECT pg_notify('{CHANNEL}', 'class {before.id:d} {version:d}')"
-        )
+def _lock_rooms(connection: Connection, identity: int) -> None:
+    ours = select(rooms.c.id).where(rooms.c.classroom == identity).order_by(rooms.c.id)
+    connection.execute(ours.with_for_update()).all()
 
 
-def _store_pupils(
-    connection: Connection, before: StoredClassroom, after: Classroom, browser: str | None
-) -> None:
-    known = {pupil.number: pupil for pupil in before.classroom.pupils}
-    for pupil in after.pupils:
-        values = {"name": pupil.name, "state": pupil.state}
-        if pupil.number not in known:
-            holder = None if browser is None else digest_secret(browser)
-            row = {"classroom": before.id, "number": pupil.number, "browser": holder, **values}
-            connection.execute(insert(pupils).values(row))
-        elif pupil != known[pupil.number]:
-            connection.execute(_update_pupil(before.id, pupil.number).values(values))
+def _update_pupils(identity: int, numbers: Collection[int]) -> Any:
+    return update(seats).where(seats.c.classroom == identity, seats.c.seat.in_(numbers))
 
 
-def _update_pupil(identity: int, number: int) -> Any:
-    return update(pupils).where(pupils.c.classroom == identity, pupils.c.number == number)
-
-
-def _store_pairings(connection: Connection, before: StoredClassroom, after: Classroom) -> set[int]:
-    """Store new and changed pairings; return the rooms that other processes have to read again."""
+def _update_rooms(
+    connection: Connection, before: StoredClassroom, after: Classroom, cache: RoomCache | None
+) -> frozenset[int]:
+    """Store in the rooms what a change of the class means for them; return those that have changed."""
     old = before.classroom
     fresh = after.pairings[len(old.pairings) :]
-    changed = [now for was, now in zip(old.pairings, after.pairings, strict=False) if was != now]
+    numbers = {
+        now.number for was, now in zip(old.pairings, after.pairings, strict=False) if was != now
+    }
     renamed = {
         now.number
         for was, now in zip(old.pupils, after.pupils, strict=False)
         if was.name != now.name
     }
-    playing = [
-        each
-        for each in after.unfinished
-        if renamed & {each.first, each.second} and each not in fresh
-    ]
-    paused_or_ended, touched = (
-        {before.rooms[each.number].id for each in some if each.number in before.rooms}
-        for some in (changed, playing)
-    )
-    touched |= paused_or_ended
-    for pupil in {
-        each for pairing in fresh for each in (pairing.first, pairing.second) if each is not None
-    }:
+    numbers |= {each.number for each in after.unfinished if renamed & {each.first, each.second}}
+    paired = {pupil for pairing in fresh for pupil in (pairing.first, pairing.second)} - {None}
+    for pupil in paired:
         # The page of the last game leads to the new one.
-        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil)), None)
-        touched |= (
-            {before.rooms[last.number].id}
-            if last is not None and last.number in before.rooms
-            else set()
+        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil or 0)), None)
+        numbers |= set() if last is None else {last.number}
+    mine = rooms.c.id.in_([before.rooms[each].id for each in numbers & before.rooms.keys()])
+    found = find_rooms(connection, mine, cache) if numbers else []
+    for known in found:
+        assert known.class_link is not None  # noqa: S101 - it was found by its class
+        pairing = after.get_pairing(known.class_link.pairing)
+        moved_on = known.class_link.moved_on
+        first, second = (
+            moved_on[0] or pairing.first in paired,
+            moved_on[1] or pairing.second in paired,
         )
-    connection.execute(
-        select(rooms.c.id).where(rooms.c.id.in_(touched)).order_by(rooms.c.id).with_for_update()
-    ).all()
-    room_store.touch_rooms(connection, paused_or_ended)
-    for pairing in changed:
-        values = {"ruling": pairing.ruling, "paused": pairing.paused}
-        same = (pairings.c.classroom == before.id, pairings.c.number == pairing.number)
-        connection.execute(update(pairings).where(*same).values(values))
-        if pairing.ruling is not None and pairing.number in before.rooms:
-            _end_game(connection, before.rooms[pairing.number].id, pairing)
-    for pairing in playing:
-        _rename_players(connection, before.rooms[pairing.number].id, after.get_names(pairing))
-    for pairing in fresh:
-        _insert_pairing(connection, before, after, pairing)
-    return touched
+        link = known.class_link._replace(moved_on=(first, second), ruling=pairing.ruling)
+        room = _follow_pairing(known, after, pairing)
+        update_room(connection, known, room, class_link=link)
+    return frozenset(known.id for known in found)
 
 
-def _insert_pairing(
-    connection: Connection, before: StoredClassroom, after: Classroom, pairing: Pairing
-) -> None:
-    """Store a pairing with its room, whose seats are held by the pupils' browsers."""
-    room = None
-    if not pairing.sits_out:
-        made = after.make_room(pairing)
-        players = Seats((None, pairing.level))
-        stored, _ = room_store.insert_room(connection, made, made.table.book, players)
-        room = stored.id
-        for place, pupil in enumerate((pairing.first, pairing.second)):
-            if pupil is not None:
-                hold_seat(connection, room, place, before.browsers.get(pupil))
-    row = {**pairing._asdict(), "classroom": before.id, "room": room}
-    connection.execute(
-        insert(pairings).values({column.name: row[column.name] for column in pairings.columns})
-    )
-
-
-def hold_seat(connection: Connection, room: int, place: int, browser: str | None) -> None:
-    """Let a browser, by its digest, hold a seat; no other browser and no token does any more."""
-    holder = {"token": digest_secret(token_urlsafe(32)), "browser": browser}
-    connection.execute(
-        update(seats).where(seats.c.room == room, seats.c.seat == place + 1).values(holder)
-    )
-
-
-def _end_game(connection: Connection, identity: int, pairing: Pairing) -> None:
-    """End the game of a pairing as the teacher has ruled, if it is not over.
-
-    If it has ended since the class was read, RoomChangedError: the ruling may have to be another one, or none.
-    """
-    known = room_store.load_room(connection, identity)
-    if summarize_room(known.room) != (pairing.winners, pairing.decided):
-        raise RoomChangedError
-    if known.room.over:
-        return
-    declaration: Declaration = "forfeit" if pairing.ruling in {"first", "second"} else "abandoned"
-    table = known.room.table.declare(declaration, 1 if pairing.ruling == "first" else 0)
-    room_store.update_room(
-        connection, known, replace(known.room, table=table, offer=None, declined=None)
-    )
-
-
-def _rename_players(connection: Connection, identity: int, names: tuple[str, str]) -> None:
-    """Give the players of an unfinished game their new names."""
-    known = room_store.load_room(connection, identity)
-    if not known.room.over:
-        update_game(connection, known.game, replace(known.room.table, names=names))
+def _follow_pairing(
+    known: StoredRoom,
+    classroom: Classroom,
+    pairing: Pairing,
+) -> Room:
+    """Return the room of a pairing as the class has it: paused, ended by the teacher, its players renamed."""
+    room = known.room
+    names = classroom.get_names(pairing)
+    if not room.over and room.table.names != names:
+        seats_now = room.seats[0]._replace(name=names[0]), room.seats[1]._replace(name=names[1])
+        room = replace(room, table=replace(room.table, names=names), seats=seats_now)
+    if pairing.ruling is None:
+        return replace(room, class_state="paused" if pairing.paused else "open")
+    if not room.over:
+        is_forfeit = pairing.ruling in {"first", "second"}
+        declaration: Declaration = "forfeit" if is_forfeit else "abandoned"
+        table = room.table.declare(declaration, 1 if pairing.ruling == "first" else 0)
+        room = replace(room, table=table, offer=None, declined=None)
+    return replace(room, class_state="closed")
 
 
 # Holders --------------------------------------------------------------------------------------------------------------
 
 
 def add_teacher(connection: Connection, identity: int, token: str, browser: str) -> ClassChange:
-    """Let a browser with the teacher's token hold the class."""
+    """Let a browser with the token of the teacher's link hold the class."""
     now = load_classroom(connection, identity, lock=True)
-    if not match_digest(now.token, [digest_secret(token)]):
+    links = select(seats.c.token).where(seats.c.classroom == identity, seats.c.seat == _TEACHER)
+    given = [digest_secret(token)]
+    if not any(match_digest(one, given) for one in connection.execute(links).scalars()):
         raise ClassroomError(
             "not_yours",
             "this is not the teacher's link of this class; perhaps part of it is missing",
         )
     if digest_secret(browser) not in now.teachers:
-        connection.execute(
-            insert(teachers).values(classroom=identity, browser=digest_secret(browser))
+        insert_holder(
+            connection,
+            classroom=identity,
+            seat=_TEACHER,
+            browser=digest_secret(browser),
         )
-        _raise_version(connection, now, now.classroom)
-    return ClassChange(load_classroom(connection, identity), {})
+        raise_revisions(connection, classrooms, classrooms.c.id == identity)
+    return ClassChange(load_classroom(connection, identity))
 
 
 def replace_token(connection: Connection, identity: int) -> str:
-    """Return a new token of the teacher; the one before no longer counts, but browsers that hold the class still do."""
+    """Return a new token of the teacher's link; the one before no longer counts, but browsers still hold the class."""
     token = token_urlsafe(32)
-    connection.execute(
-        update(classrooms).where(classrooms.c.id == identity).values(token=digest_secret(token))
-    )
+    link = update(seats).where(seats.c.classroom == identity, seats.c.token.is_not(None))
+    connection.execute(link.values(token=digest_secret(token)))
     return token
 
 
@@ -479,10 +399,9 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     """Return a code by which a pupil can continue on another device, once and soon."""
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
     code = make_code(SystemRandom(), PERSONAL_LENGTH)
-    until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    connection.execute(
-        _update_pupil(identity, number).values(code=_digest_code(identity, code), until=until)
-    )
+    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
+    personal = {"code": _digest_code(identity, code), "until": until}
+    connection.execute(_update_pupils(identity, [number]).values(personal))
     return code
 
 
@@ -492,51 +411,54 @@ def _digest_code(identity: int, code: str) -> str:
 
 def take_pupil(connection: Connection, identity: int, code: str, browser: str) -> ClassChange:
     """Let a browser continue as the pupil that a normalized code is for, with all seats of the pupil's games."""
+    _lock_rooms(connection, identity)
     known = load_classroom(connection, identity, lock=True)
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    mine = (
-        pupils.c.classroom == identity,
-        pupils.c.code == _digest_code(identity, code),
-        pupils.c.until > at,
+    query = select(seats.c.seat).where(
+        seats.c.classroom == identity,
+        seats.c.code == _digest_code(identity, code),
+        seats.c.until > datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    number = connection.execute(
-        select(pupils.c.number).where(*mine, pupils.c.state != "removed")
-    ).scalar()
-    if number is None:
+    number = connection.execute(query).scalar()
+    if number not in {pupil.number for pupil in known.classroom.members}:
         raise ClassroomError(
             "not_now", "this personal code is wrong, was used already, or is older than 10 minutes"
         )
     holder = digest_secret(browser)
-    connection.execute(
-        _update_pupil(identity, number).values(browser=holder, code=None, until=None)
-    )
-    touched = set()
+    taken = _update_pupils(identity, [number])
+    connection.execute(taken.values(browser=holder, code=None, until=None))
+    changed = set()
     for pairing in known.classroom.pairings:
         if pairing.has_pupil(number) and pairing.number in known.rooms:
-            hold_seat(
-                connection,
-                known.rooms[pairing.number].id,
-                0 if pairing.first == number else 1,
-                holder,
-            )
-            touched.add(known.rooms[pairing.number].id)
-    _raise_version(connection, known, known.classroom)
-    return ClassChange(
-        load_classroom(connection, identity), room_store.raise_versions(connection, touched)
-    )
+            room, seat = known.rooms[pairing.number].id, 1 if pairing.first == number else 2
+            own = update(seats).where(seats.c.room == room, seats.c.seat == seat)
+            connection.execute(own.values(browser=holder))
+            changed.add(room)
+    raise_revisions(connection, rooms, rooms.c.id.in_(changed))
+    raise_revisions(connection, classrooms, classrooms.c.id == identity)
+    return ClassChange(load_classroom(connection, identity), frozenset(changed))
 
 
-# Settings -------------------------------------------------------------------------------------------------------------
+# The document ---------------------------------------------------------------------------------------------------------
 
 
-def _write_settings(settings: ClassSettings) -> str:
+def _make_columns(classroom: Classroom) -> dict[str, str]:
+    settings = classroom.settings
     chosen = [{**serialize_choice(game), "hidden": game.hidden} for game in settings.games]
-    return json.dumps(
-        {"games": chosen, **{name: getattr(settings, name) for name in _PLAIN_SETTINGS}}
-    )
+    about = {
+        "state": classroom.state,
+        "round": classroom.round,
+        "settings": {
+            "games": chosen,
+            **{name: getattr(settings, name) for name in _PLAIN_SETTINGS},
+        },
+        "pupils": classroom.pupils,
+        # Winners are those of the games, which are read with the rooms.
+        "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
+    }
+    return {"changed": format_now(), "document": json.dumps(about)}
 
 
-def _read_settings(text: str) -> ClassSettings:
-    given = cast("dict[str, Any]", json.loads(text))
+def _read_settings(given: Mapping[str, Any]) -> ClassSettings:
     chosen = tuple(parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"])
-    return ClassSettings(chosen, **{name: given[name] for name in _PLAIN_SETTINGS if name in given})
+    plain = cast("dict[str, Any]", {name: given[name] for name in _PLAIN_SETTINGS})
+    return ClassSettings(chosen, **plain)

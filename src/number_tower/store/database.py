@@ -26,6 +26,7 @@ from number_tower.store.games import (
     GameInMatchError,
     insert_game,
     load_game,
+    raise_room,
     update_game,
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
@@ -184,6 +185,7 @@ class Store:
                 return current
             marked = with_values or current.with_values
             current = replace(current, seats=seats or current.seats, with_values=marked)
+            raise_room(connection, current.id)
             return update_game(connection, current, table)
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
@@ -191,7 +193,10 @@ class Store:
         with self.write() as connection:
             current = load_game(connection, identity, lock=True)
             table = current.table.answer(version, change)
-            return current if table is current.table else update_game(connection, current, table)
+            if table is current.table:
+                return current
+            raise_room(connection, identity)
+            return update_game(connection, current, table)
 
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""

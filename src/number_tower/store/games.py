@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, or_, select, update
 
 from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import DamagedError, GameNotFoundError, GameStartedError, rows
 from number_tower.store.engine import count_rows, detect_damage
+from number_tower.store.revisions import raise_revisions
 from number_tower.store.rows import (
     MatchSlot,
     StoredGame,
@@ -21,12 +22,16 @@ from number_tower.store.rows import (
     make_row,
     make_state_columns,
 )
-from number_tower.store.schema import changes, games, matches
+from number_tower.store.schema import changes, games, matches, rooms
 from number_tower.table import Table
 
 ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
 
 _GAMES_PER_QUERY = 500
+
+_UPDATE = update(games).where(games.c.id == bindparam("of_game"))
+_INSERT_CHANGES = insert(changes)
+"""Built once: that takes longer than running them."""
 
 
 class GameInMatchError(ValueError):
@@ -44,7 +49,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     """Return a game by its id; `lock` keeps others from changing it, and its match, until the transaction ends."""
     query = select(games).where(games.c.id == identity)
     if lock:
-        _lock_match(connection, identity)
+        _lock_around(connection, identity)
         query = query.with_for_update()
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
@@ -64,19 +69,9 @@ def _build_game(
         return rows.read_game(row, log, book)
 
 
-def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
-    """Keep others from changing a game, and say whether it is as it is known."""
-    _lock_match(connection, known.id)
-    query = select(games.c.version, games.c.moves).where(
-        games.c.id == known.id, games.c.key == known.key
-    )
-    found = connection.execute(query.with_for_update()).one_or_none()
-    state = make_state_columns(known.table)
-    return found is not None and found == (state["version"], state["moves"])
-
-
-def _lock_match(connection: Connection, identity: int) -> None:
-    """Keep others from changing the match of a game: always before the game, so that there is no deadlock."""
+def _lock_around(connection: Connection, identity: int) -> None:
+    """Keep others from changing the room and the match of a game: before the game, so nobody waits in a circle."""
+    connection.execute(select(rooms.c.id).where(rooms.c.game == identity).with_for_update())
     match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
     connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
 
@@ -113,22 +108,33 @@ def update_game(
     connection: Connection, current: StoredGame, table: Table, times: tuple[str, ...] | None = None
 ) -> StoredGame:
     """Store the changes from a stored game to a table, made now, or all changes at these times."""
-    after = current.advance(table, times)
-    values = {
-        **make_row(table, current.seats),
-        **make_state_columns(table),
-        "changed": after.changed,
-    }
+    players = make_row(table, current.seats)
     if current.with_values:
-        values["with_values"] = True
-    connection.execute(update(games).where(games.c.id == current.id).values(values))
+        players["with_values"] = True
+    return _advance(connection, current, current.advance(table, times), players)
+
+
+def advance_game(
+    connection: Connection,
+    current: StoredGame,
+    table: Table,
+) -> StoredGame:
+    """Store the changes from a stored game to a table with the same players: indexes of players stay as they are."""
+    return _advance(connection, current, current.advance(table), {})
+
+
+def _advance(
+    connection: Connection, current: StoredGame, after: StoredGame, players: dict[str, Any]
+) -> StoredGame:
+    state = {**make_state_columns(after.table), "changed": after.changed}
+    connection.execute(_UPDATE, {"of_game": current.id, **players, **state})
     insert_changes(connection, after, current)
-    if (
-        connection.dialect.name == "postgresql"
-    ):  # notify the servers that have a room with this game
-        notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
-        connection.exec_driver_sql(notify, {"game": current.id})
     return after
+
+
+def raise_room(connection: Connection, identity: int) -> None:
+    """Raise the revision of the room with this game, if it is in one, since it was changed elsewhere."""
+    raise_revisions(connection, rooms, rooms.c.game == identity)
 
 
 def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
@@ -148,11 +154,12 @@ def insert_changes(
     )
     entries = [
         {"game": after.id, "version": version, "change": change.written(), "at": at}
-        for version, (change, at) in enumerate(zip(after.table.log, after.times[1:], strict=True))
-        if version >= since
+        for version, (change, at) in enumerate(
+            zip(after.table.log[since:], after.times[1 + since :], strict=True), since
+        )
     ]
     if entries:
-        connection.execute(insert(changes), entries)
+        connection.execute(_INSERT_CHANGES, entries)
     if after.slot is not None and over != (after.table.outcome is not None):
         _settle_match(connection, after.slot.match, after.changed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -14,33 +15,29 @@ from sqlalchemy import (
     and_,
     delete,
     exists,
-    false,
     func,
     or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
 from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
 from number_tower.store.database import DatabaseCounts, Store, count_contents
-from number_tower.store.engine import begin_snapshot, use_once
+from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
-from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
+from number_tower.store.revisions import notify_servers
+from number_tower.store.rooms import RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
 from number_tower.store.schema import (
     changes,
     classrooms,
     games,
     matches,
-    pairings,
     rooms,
-    rounds,
     rulebooks,
-    short_codes,
 )
 from number_tower.store.upgrade import require_newest_version
 from number_tower.text import format_text
@@ -48,11 +45,8 @@ from number_tower.text import format_text
 UNUSED_DAYS = 30
 """Days without any event after which a room is deleted in which at most one move was made."""
 
-ROOMS_PER_TRANSACTION = 500
+ROOMS_PER_TRANSACTION = 100
 """Rooms that are deleted in one transaction, so that no player waits long for it."""
-
-ROWS_PER_TRANSACTION = 20_000
-"""Games and changes that are deleted in one transaction, unless one room alone has more."""
 
 _RULEBOOKS_PER_TRANSACTION = 100
 
@@ -158,76 +152,40 @@ def compute_cutoffs(keep_days: int | None = None, at: datetime | None = None) ->
 
 def find_expired(connection: Connection, cutoffs: Cutoffs, after: int = 0) -> list[int]:
     """Return the rooms to delete in one transaction, in the order of their ids, from those above `after`."""
-    size = select(func.coalesce(func.sum(games.c.version + 1), 0)).join(
-        rounds, rounds.c.game == games.c.id
-    )
-    rows = size.where(rounds.c.room == rooms.c.id).scalar_subquery()
-    query = select(rooms.c.id, rows).where(rooms.c.id > after, _is_expired(cutoffs))
-    found: list[int] = []
-    total = 0
-    for identity, count in connection.execute(
-        query.order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)
-    ):
-        total += count
-        if found and total > ROWS_PER_TRANSACTION:
-            break
-        found.append(identity)
-    return found
+    query = select(rooms.c.id).where(rooms.c.id > after, _is_expired(cutoffs)).order_by(rooms.c.id)
+    return list(connection.execute(query.limit(ROOMS_PER_TRANSACTION)).scalars())
 
 
 def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs) -> list[int]:
     """Delete those of some rooms that are still expired, with their games and matches; return their ids.
 
-    Rooms, matches and games are locked first, and what another process has locked is left alone. Then they are checked
-    again: a move that was made in between is committed, and visible to a new statement, or waits for the lock.
+    Rooms that another process has locked are left alone. The others are checked again once they are locked: a move that
+    was made in between is committed, and visible to a new statement.
     """
     mine = _lock(connection, select(rooms.c.id).where(rooms.c.id.in_(ids)))
-    in_rooms = select(rounds.c.room, rounds.c.game, games.c.match).join(
-        games, games.c.id == rounds.c.game
-    )
-    before = connection.execute(in_rooms.where(rounds.c.room.in_(mine))).all()
-    wanted = {row.match for row in before if row.match is not None}
-    free_matches = _lock(connection, select(matches.c.id).where(matches.c.id.in_(wanted)))
-    free_games = _lock(
-        connection, select(games.c.id).where(games.c.id.in_([row.game for row in before]))
-    )
-    taken = {
-        row.room
-        for row in before
-        if row.game not in free_games or row.match not in {None, *free_matches}
-    }
-    expired = (
-        select(rooms.c.id)
-        .where(rooms.c.id.in_(mine - taken), _is_expired(cutoffs))
-        .order_by(rooms.c.id)
-    )
-    deleted = list(connection.execute(expired).scalars())
-    rows = [row for row in before if row.room in set(deleted)]
-    connection.execute(delete(rooms).where(rooms.c.id.in_(deleted)))
-    connection.execute(delete(games).where(games.c.id.in_([row.game for row in rows])))
-    connection.execute(
-        delete(matches).where(
-            matches.c.id.in_({row.match for row in rows if row.match is not None})
-        )
-    )
-    if deleted and connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_notify(CHANNEL, func.unnest(array(map(str, deleted))))))
+    query = select(rooms.c.id, rooms.c.game, rooms.c.document)
+    expired = query.where(rooms.c.id.in_(mine), _is_expired(cutoffs)).order_by(rooms.c.id)
+    deleted = []
+    for room in connection.execute(expired).all():
+        played = [*json.loads(room.document)["games"], room.game]
+        in_match = select(games.c.match).where(games.c.id.in_(played), games.c.match.is_not(None))
+        series = set(connection.execute(in_match).scalars())
+        elsewhere = games.c.match.in_(series) & games.c.id.not_in(played)
+        if count_rows(connection, games, elsewhere):
+            continue  # a game of its match was played elsewhere, such as in a terminal
+        connection.execute(delete(rooms).where(rooms.c.id == room.id))
+        connection.execute(delete(games).where(games.c.id.in_(played)))
+        connection.execute(delete(matches).where(matches.c.id.in_(series)))
+        notify_servers(connection, "room", room.id)
+        deleted.append(room.id)
     return deleted
 
 
 def delete_old_classes(connection: Connection, cutoffs: Cutoffs) -> list[int]:
     """Delete classes without a change since the cutoff whose games are gone, or never began; return their ids."""
-    has_games = exists().where(pairings.c.classroom == classrooms.c.id)
-    has_rooms = exists().where(
-        pairings.c.classroom == classrooms.c.id, pairings.c.room.is_not(None)
-    )
-    expired = and_(classrooms.c.changed < cutoffs.unused, ~has_games)
-    if cutoffs.any is not None:
-        expired = or_(expired, and_(classrooms.c.changed < cutoffs.any, ~has_rooms))
-    found = list(
-        _lock(connection, select(classrooms.c.id).where(expired).limit(ROOMS_PER_TRANSACTION))
-    )
-    connection.execute(delete(short_codes).where(short_codes.c.classroom.in_(found)))
+    has_rooms = exists().where(rooms.c.classroom == classrooms.c.id)
+    expired = select(classrooms.c.id).where(classrooms.c.changed < cutoffs.unused, ~has_rooms)
+    found = list(_lock(connection, expired.limit(ROOMS_PER_TRANSACTION)))
     connection.execute(delete(classrooms).where(classrooms.c.id.in_(found)))
     return found
 
@@ -238,48 +196,21 @@ def _lock(connection: Connection, query: Select[int]) -> set[int]:
 
 
 def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
-    """Return the condition for rooms to be deleted; none whose match has games that belong to no room."""
-    old = false() if cutoffs.any is None else _is_silent_since(cutoffs.any)
-    in_class = exists().where(pairings.c.room == rooms.c.id)
-    unused = and_(
-        _is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1, ~in_class
-    )
-    return and_(or_(unused, old), ~_shares_match())
-
-
-def _is_silent_since(cutoff: str) -> ColumnElement[bool]:
-    """Return the condition for rooms without an event since some time: every event updates `games.changed`."""
-    played = exists().where(
-        rounds.c.room == rooms.c.id, games.c.id == rounds.c.game, games.c.changed >= cutoff
-    )
-    return and_(rooms.c.opened < cutoff, ~played)
-
-
-def _count_moves() -> ColumnElement[int]:
-    """Count the moves that were made in a room: changes with a blank are none, those of the start have its time."""
+    """Return the condition for rooms to be deleted; those of a class in which no move was made are kept with it."""
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
-    here = made.join(rounds, rounds.c.game == games.c.id).where(rounds.c.room == rooms.c.id)
-    return here.where(
-        changes.c.at > games.c.started, ~changes.c.change.like("% %")
+    # Changes with a blank are no moves, and those of the start have its time.
+    moves = made.where(
+        games.c.id == rooms.c.game,
+        changes.c.at > games.c.started,
+        ~changes.c.change.like("% %"),
     ).scalar_subquery()
-
-
-def _shares_match() -> ColumnElement[bool]:
-    """Return the condition for rooms whose match has a game that was played elsewhere, such as in a terminal."""
-    ours, here = games.alias(), rounds.alias()
-    other, elsewhere = games.alias(), rounds.alias()
-    joined = (
-        select(other.c.id)
-        .select_from(here)
-        .join(ours, ours.c.id == here.c.game)
-        .join(other, other.c.match == ours.c.match)
-        .outerjoin(elsewhere, elsewhere.c.game == other.c.id)
-        .where(
-            here.c.room == rooms.c.id,
-            or_(elsewhere.c.room.is_(None), elsewhere.c.room != rooms.c.id),
-        )
+    unused = and_(
+        rooms.c.changed < cutoffs.unused,
+        rooms.c.classroom.is_(None),
+        rooms.c.document.like('%"games": []%'),
+        moves <= 1,
     )
-    return joined.correlate(rooms).exists()
+    return unused if cutoffs.any is None else or_(unused, rooms.c.changed < cutoffs.any)
 
 
 # Rule files and size --------------------------------------------------------------------------------------------------

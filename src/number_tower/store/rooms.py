@@ -1,77 +1,62 @@
-"""Rooms in a database: who holds which seat, which game is played there, and what is offered."""
+"""Rooms in a database: a room is one row, and its present game another; every change raises the room's revision."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
+from random import SystemRandom
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import Any, NamedTuple, cast, get_args
+from threading import Lock
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, or_, select, update
 
-from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.catalogue import GameChoice
 from number_tower.classroom import Ruling
 from number_tower.match import Match, Series
-from number_tower.room import HintTaken, Offer, OfferKind, Room, Seat
-from number_tower.store import GameNotFoundError, GameStartedError, StoreError
+from number_tower.presence import Sighting
+from number_tower.room import HintTaken, Offer, Room, Seat
+from number_tower.short_codes import make_code
+from number_tower.store import GameNotFoundError, GameStartedError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import (
-    insert_changes,
-    insert_game,
-    load_game,
-    lock_unchanged,
-)
+from number_tower.store.games import advance_game, insert_game, load_game, update_game
 from number_tower.store.matches import StoredMatch, claim_slot
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
-from number_tower.store.schema import (
-    classrooms,
-    games,
-    hints,
-    pairings,
-    rooms,
-    rounds,
-    seats,
-    short_codes,
-)
-from number_tower.store.short_codes import CodeTarget, find_code, reserve_code
-from number_tower.table import Table
+from number_tower.store.revisions import notify_servers, raise_revisions
+from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
+from number_tower.store.schema import classrooms, rooms, seats
 from number_tower.voice import get_voice
 
-CHANNEL = "number_tower"
-"""The PostgreSQL channel on which servers are notified of rooms that have changed."""
+MAX_CACHED = 512
+"""Rooms that a cache holds; the least recently used are built again."""
 
-Revision = tuple[int, int, int]
-"""The number of the game, the version of its table, and the version of the room: it only grows."""
 
-TAG_PATTERN = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
-"""A revision as text."""
-
-_UPDATE_IF_UNCHANGED = update(games).where(
-    games.c.id == bindparam("of_id"),
-    games.c.key == bindparam("of_key"),
-    games.c.version == bindparam("of_version"),
-    games.c.moves == bindparam("of_moves"),
-    exists().where(
-        rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version")
-    ),
+_FIRST, _SECOND = (
+    select(seats.c.room, seats.c.seen, seats.c.hidden).where(seats.c.seat == seat).subquery()
+    for seat in (1, 2)
 )
-"""Updates a game if it and its room are as they are known. Built once: that takes longer than running it."""
-
-_LOCK_ROOM = select(rooms.c.id).where(rooms.c.id == bindparam("of_room")).with_for_update(read=True)
-"""Locks a room while its game changes: on a server, two transactions would each see the old row of the other."""
+_LOOK = (
+    select(rooms.c.id, rooms.c.revision)
+    .add_columns(_FIRST.c.seen.label("seen_1"), _FIRST.c.hidden.label("hidden_1"))
+    .add_columns(_SECOND.c.seen.label("seen_2"), _SECOND.c.hidden.label("hidden_2"))
+    .outerjoin(_FIRST, _FIRST.c.room == rooms.c.id)
+    .outerjoin(_SECOND, _SECOND.c.room == rooms.c.id)
+)
+_LOOK_FOR = _LOOK.where(
+    or_(rooms.c.address == bindparam("given"), rooms.c.watch == bindparam("given"))
+)
+_LOOK_AND_LOCK = _LOOK_FOR.with_for_update(of=rooms)
+_UPDATE = update(rooms).where(rooms.c.id == bindparam("of_room"))
+"""Built once: that takes longer than running them."""
 
 
 class RoomNotFoundError(LookupError):
     """No room has this address, or its game was deleted."""
-
-
-class RoomChangedError(Exception):
-    """Another process has changed the room since it was read."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +92,11 @@ def match_digest(stored: str | None, given: Iterable[str]) -> bool:
 
 
 class ClassLink(NamedTuple):
-    """The class that a room belongs to: its id and code, and which of its players have been paired again since."""
+    """The class that a room belongs to, and which of its players have been paired again since."""
 
     id: int
     code: str
+    pairing: int
     moved_on: tuple[bool, bool] = (False, False)
     ruling: Ruling | None = None
     """How the teacher ended the game or the match; None: not by the teacher."""
@@ -123,8 +109,10 @@ class StoredRoom:
     id: int
     address: str
     watch: str
-    version: int
-    since: int
+    revision: int
+    """Grows with every change, whatever has changed."""
+    changed: str
+    """When something last happened in the room."""
     game: StoredGame
     room: Room
     tokens: tuple[str | None, str | None]
@@ -133,18 +121,12 @@ class StoredRoom:
     """The short code of its free seat, if there is one."""
     class_link: ClassLink | None = None
     """The class in which the game is played, if it is one."""
-    touched: str = field(default="", compare=False)
-    """When something last happened in the room at the time it was read, such as that a seat was taken."""
-
-    @property
-    def revision(self) -> Revision:
-        """The revision, which tells an earlier state from a later one."""
-        return self.room.number, self.room.table.version, self.version
-
-    @property
-    def tag(self) -> str:
-        """The revision as text."""
-        return ".".join(map(str, self.revision))
+    earlier_games: tuple[int, ...] = ()
+    """The ids of the games that were played in the room before."""
+    seen: tuple[Sighting | None, Sighting | None] = field(default=(None, None), compare=False)
+    """When the players were last seen, at the time the room was read; that raises no revision."""
+    encoded: dict[object, bytes] = field(default_factory=dict, compare=False, repr=False)
+    """The state as bytes for each kind of reader, encoded once for all who follow the room."""
 
     def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
         """Return the seats that these credentials hold; a plain string is the token of a seat."""
@@ -156,357 +138,148 @@ class StoredRoom:
             or match_digest(self.browsers[place], browsers)
         )
 
+    @property
+    def is_for_two(self) -> bool:
+        """Whether two people play here, or will, each with a seat of their own."""
+        is_free_of_computers = all(seat.kind != "computer" for seat in self.room.seats)
+        return is_free_of_computers and self.tokens[0] != self.tokens[1]
 
-def parse_tag(tag: str) -> Revision | None:
-    """Return the revision of a tag; None if it is no tag."""
-    if not re.fullmatch(TAG_PATTERN, tag):
-        return None
-    game, version, room = map(int, tag.split("."))
-    return game, version, room
+    @property
+    def is_attended(self) -> bool:
+        """Whether another player or a teacher is shown where its players are."""
+        return self.is_for_two or self.class_link is not None
 
-
-def insert_room(
-    connection: Connection, room: Room, book: Rulebook, players: Seats, browser: str | None = None
-) -> tuple[StoredRoom, str]:
-    """Store a new room; return it, and the token that holds the seats of all people there.
-
-    If the secret of a browser is given, it holds them as well. A free seat gets a short code.
-    """
-    token = token_urlsafe(32)
-    row = {
-        "address": token_urlsafe(9),
-        "watch": f"w{token_urlsafe(9)}",
-        "number": 1,
-        "since": 1,
-        "best_of": room.best_of,
-        "hints": room.hints,
-        "claim_after": room.claim_after,
-        "version": 0,
-        "opened": format_now(),
-    }
-    identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
-    for place, seat in enumerate(room.seats):
-        if seat.kind == "person":
-            insert_seat(connection, identity, place, token, browser)
-    room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
-    _start_game(connection, identity, room, StoredGame.start(room.table, players), since=1)
-    if room.waiting:
-        reserve_code(connection, CodeTarget(room=identity))
-    return load_room(connection, identity), token
+    @property
+    def turn_began(self) -> float:
+        """When the player to move could first have moved, in seconds since 1970: after the last event in the room."""
+        return datetime.fromisoformat(self.changed).timestamp()
 
 
-def find_room(connection: Connection, address: str) -> StoredRoom:
-    """Return a room by its address, or by the one for watching."""
-    return _load_where(
-        connection, or_(rooms.c.address == address, rooms.c.watch == address), address
-    )
+class RoomCache:
+    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._rooms: OrderedDict[int, StoredRoom] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._rooms)
+
+    def find(self, room_id: int, revision: int) -> StoredRoom | None:
+        """Return a room of this revision, if it is here."""
+        with self._lock:
+            known = self._rooms.get(room_id)
+            if known is None or known.revision != revision:
+                return None
+            self._rooms.move_to_end(room_id)
+            return known
+
+    def add(self, stored: StoredRoom) -> StoredRoom:
+        """Add a room that is committed in this state."""
+        with self._lock:
+            known = self._rooms.setdefault(stored.id, stored)
+            if known.revision < stored.revision:
+                self._rooms[stored.id] = stored
+            self._rooms.move_to_end(stored.id)
+            if len(self._rooms) > MAX_CACHED:
+                self._rooms.popitem(last=False)
+        return stored
+
+
+# Read -----------------------------------------------------------------------------------------------------------------
+
+
+def find_room(
+    connection: Connection, address: str, cache: RoomCache | None = None, *, lock: bool = False
+) -> StoredRoom:
+    """Return a room by its address, or by the one for spectators; `lock` keeps others from changing it meanwhile."""
+    row = connection.execute(
+        _LOOK_AND_LOCK if lock else _LOOK_FOR, {"given": address}
+    ).one_or_none()
+    if row is None:
+        raise RoomNotFoundError(address)
+    return _get_room(connection, row, cache)
 
 
 def load_room(connection: Connection, identity: int) -> StoredRoom:
     """Return a room by its id."""
-    return _load_where(connection, rooms.c.id == identity, str(identity))
+    found = find_rooms(connection, rooms.c.id == identity)
+    if not found:
+        raise RoomNotFoundError(str(identity))
+    return found[0]
 
 
-def _load_where(connection: Connection, condition: ColumnElement[bool], name: str) -> StoredRoom:
-    row = connection.execute(select(rooms).where(condition)).mappings().one_or_none()
-    if row is None:
-        raise RoomNotFoundError(name)
-    with detect_damage(f"room {row['id']}"):
-        return _build_room(connection, row)
+def find_rooms(
+    connection: Connection,
+    condition: ColumnElement[bool],
+    cache: RoomCache | None = None,
+) -> list[StoredRoom]:
+    """Return the rooms that fulfil a condition; those in the cache are not built again if they have not changed."""
+    rows = connection.execute(_LOOK.where(condition).order_by(rooms.c.id)).all()
+    return [_get_room(connection, row, cache) for row in rows]
 
 
-def update_room(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
-    """Store what was done in a room; RoomChangedError if another process was faster."""
-    before, stored = known.room, known
-    is_next = after.number != before.number
-    if is_next or _get_extras(after) != _get_extras(before):
-        stored = raise_version(connection, stored, after)
-        if not lock_unchanged(connection, stored.game):
-            raise RoomChangedError
-    if not is_next:
-        for hint in after.hints_taken[len(before.hints_taken) :]:
-            values = {
-                "game": stored.game.id,
-                "version": hint.version,
-                "seat": hint.seat + 1,
-                "step": hint.step,
-            }
-            connection.execute(insert(hints).values(values))
-    if is_next:
-        game = _start_game(connection, stored.id, after, stored.game, stored.since)
-    else:
-        game = _advance_game(connection, stored, after.table)
-        if game is stored.game:
-            touch_game(connection, game)
-    return announce_change(
-        connection, replace(stored, game=game, room=replace(after, table=game.table))
-    )
+def _get_room(
+    connection: Connection,
+    row: Row[Any],
+    cache: RoomCache | None,
+) -> StoredRoom:
+    known = None if cache is None else cache.find(row.id, row.revision)
+    if known is None:
+        with detect_damage(f"room {row.id}"):
+            known = _build_room(connection, row.id)
+    first = None if row.seen_1 is None else Sighting(row.seen_1, row.hidden_1)
+    second = None if row.seen_2 is None else Sighting(row.seen_2, row.hidden_2)
+    return known if known.seen == (first, second) else replace(known, seen=(first, second))
 
 
-def _get_extras(room: Room) -> tuple[object, ...]:
-    """Return what the version of a room counts: all that is no change of its game."""
-    return room.offer, room.declined, room.seats, room.hints_taken
-
-
-def read_tags(connection: Connection, some: Collection[int]) -> dict[int, str]:
-    """Return the current tags of some rooms."""
-    version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
-    current = version.where(
-        rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number
-    ).scalar_subquery()
-    query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
-    rows = connection.execute(query).all()
-    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
-
-
-class RoomChanges(NamedTuple):
-    """What has become of some rooms since they were read."""
-
-    changed: list[StoredRoom]
-    """Rooms that have changed and are wanted, as they are now."""
-    deleted: list[int]
-    """Rooms that are no longer in the database."""
-    outdated: list[int]
-    """Rooms that have changed and are not wanted, or are damaged in the database."""
-
-
-def read_changes(
-    connection: Connection, known: Mapping[int, Revision | None], wanted: Collection[int]
-) -> RoomChanges:
-    """Compare rooms with the revisions that are known, and read those that have changed and are wanted.
-
-    A room without a revision is not known and counts as changed.
-    """
-    result = RoomChanges([], [], [])
-    current = read_tags(connection, known)
-    for identity, revision in known.items():
-        if identity not in current:
-            result.deleted.append(identity)
-        elif revision is not None and (parse_tag(current[identity]) or revision) <= revision:
-            continue
-        elif identity not in wanted:
-            result.outdated.append(identity)
-        else:
-            try:
-                result.changed.append(load_room(connection, identity))
-            except RoomNotFoundError:
-                result.deleted.append(identity)
-            except StoreError:
-                result.outdated.append(identity)
-    return result
-
-
-def touch_game(connection: Connection, game: StoredGame) -> None:
-    """Update the time of the last event in a room, by which old rooms are deleted."""
-    connection.execute(update(games).where(games.c.id == game.id).values(changed=format_now()))
-
-
-def touch_rooms(connection: Connection, some: Collection[int]) -> None:
-    """Update the time of the last event in rooms, from which the absence of a player counts."""
-    current = select(rounds.c.game).join(
-        rooms, (rooms.c.id == rounds.c.room) & (rooms.c.number == rounds.c.number)
-    )
-    playing = games.c.id.in_(current.where(rooms.c.id.in_(some)))
-    connection.execute(update(games).where(playing).values(changed=format_now()))
-
-
-def notify_servers(connection: Connection, identity: int, tag: str) -> None:
-    """Notify other processes, once this is committed, that a room has changed, and of its new tag."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {tag}')")
-
-
-def raise_versions(connection: Connection, some: Collection[int]) -> dict[int, str]:
-    """Raise the versions of rooms, since other processes remember what has changed; return their new tags."""
-    connection.execute(
-        update(rooms).where(rooms.c.id.in_(some)).values(version=rooms.c.version + 1)
-    )
-    changed = read_tags(connection, some)
-    for identity, tag in sorted(changed.items()):
-        notify_servers(connection, identity, tag)
-    return changed
-
-
-def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
-    """Notify other processes of a changed room; return it."""
-    notify_servers(connection, after.id, after.tag)
-    return after
-
-
-def make_holder_columns(token: str, browser: str | None) -> dict[str, str | None]:
-    """Return the columns of a seat's holder."""
-    return {
-        "token": digest_secret(token),
-        "browser": None if browser is None else digest_secret(browser),
-    }
-
-
-def insert_seat(
-    connection: Connection, identity: int, place: int, token: str, browser: str | None
-) -> None:
-    """Add the holder of a seat."""
-    connection.execute(
-        insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser))
-    )
-
-
-def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
-    """Store what is no change of the game, under a higher version; RoomChangedError if another process was faster."""
-    since = after.number if after.number != known.room.number and not after.winners else known.since
-    same = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
-    values = {
-        "number": after.number,
-        "since": since,
-        "offer": _format_offer(after),
-        "version": known.version + 1,
-    }
-    if connection.execute(same.values(values)).rowcount != 1:
-        raise RoomChangedError
-    return replace(known, version=known.version + 1, since=since)
-
-
-def _advance_game(connection: Connection, known: StoredRoom, table: Table) -> StoredGame:
-    """Store what was done at the table; RoomChangedError if another process changed it, or the room."""
-    if table.version == known.game.table.version:
-        return known.game
-    if connection.dialect.name == "postgresql":
-        connection.execute(_LOCK_ROOM, {"of_room": known.id})
-    after = known.game.advance(table)
-    state = make_state_columns(known.game.table)
-    values = {
-        **make_state_columns(table),
-        "changed": after.changed,
-        "of_id": known.game.id,
-        "of_key": known.game.key,
-        "of_version": state["version"],
-        "of_moves": state["moves"],
-        "of_room": known.id,
-        "of_room_version": known.version,
-    }
-    if connection.execute(_UPDATE_IF_UNCHANGED, values).rowcount != 1:
-        raise RoomChangedError
-    insert_changes(connection, after, known.game)
-    return after
-
-
-def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
-    """Return an earlier game of a room, also if the room has started another since it was read."""
-    played = select(rounds.c.game).join(rooms, rooms.c.id == rounds.c.room)
-    before = played.where(
-        rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number
-    )
-    found = connection.execute(before).scalar()
-    try:
-        return load_game(connection, -1 if found is None else found)
-    except GameNotFoundError:
-        raise RoomNotFoundError(known.address) from None
-
-
-def _start_game(
-    connection: Connection, identity: int, room: Room, model: StoredGame, since: int
-) -> StoredGame:
-    """Start a game in a room, and in a match if it is one; `model` has its players, and its last place in a match."""
-    players = (
-        model.seats._replace(seed=randbelow(1_000_000))
-        if any(model.seats.automatic)
-        else model.seats
-    )
-    slot = None if room.best_of is None else _find_slot(connection, room, model, since)
-    try:
-        game = insert_game(connection, replace(StoredGame.start(room.table, players), slot=slot))
-    except GameStartedError as started:
-        game = started.game
-    connection.execute(insert(rounds).values(room=identity, number=room.number, game=game.id))
-    return game
-
-
-def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int) -> MatchSlot:
-    """Return the place of a game in its match; the first game starts the match."""
-    if room.number > since and model.slot is not None:
-        return model.slot._replace(number=model.slot.number + 1)
-    table = room.table
-    match = Match(room.best_of or 1, table.game.first)
-    series = Series(
-        (GameChoice(table.book, table.game.rules),), match, table.names, hidden=table.hidden
-    )
-    return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
-
-
-def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
-    columns = rounds.c.number, games.c.id, games.c.winner, games.c.changed
-    played = select(*columns).join(games, games.c.id == rounds.c.game)
-    ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(
-        rounds.c.number
-    )
-    entries = connection.execute(ours).all()
-    current = next((entry for entry in entries if entry.number == row["number"]), None)
-    if current is None:
-        raise RoomNotFoundError(row["address"])
-    game = load_game(connection, current.id)
-    earlier = [entry.winner for entry in entries if entry.number < row["number"]]
-    winners = tuple(None if winner is None else winner - 1 for winner in earlier)
-    holders = connection.execute(
-        select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"])
-    )
-    held = {holder.seat: (holder.token, holder.browser) for holder in holders}
-    tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
+def _build_room(connection: Connection, identity: int) -> StoredRoom:
+    row = connection.execute(select(rooms).where(rooms.c.id == identity)).mappings().one()
+    holders = connection.execute(select(seats).where(seats.c.room == identity)).mappings()
+    held = {holder["seat"]: holder for holder in holders}
+    first: Mapping[Any, Any] = held.get(1, {})
+    second: Mapping[Any, Any] = held.get(2, {})
+    about = json.loads(row["document"])
+    game = load_game(connection, row["game"])
     names = game.table.names or get_voice(game.table.book).players
-    class_link, in_class = _load_class(connection, row["id"])
+    tokens = first.get("token"), second.get("token")
+    in_class = about["class"] if row["classroom"] is not None else None
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
-        row["number"],
-        row["best_of"],
-        winners,
-        row["hints"],
-        *_parse_offers(row["offer"] or ""),
-        _load_hints(connection, game.id) if row["hints"] else (),
-        row["claim_after"],
-        **in_class,
+        number=about["number"],
+        best_of=about["best_of"],
+        winners=tuple(about["winners"]),
+        hints=about["hints"],
+        offer=about["offer"] and Offer(*about["offer"]),
+        declined=about["declined"] and Offer(*about["declined"]),
+        hints_taken=tuple(HintTaken(*taken) for taken in about["hints_taken"]),
+        claim_after=about["claim_after"],
+        class_state=in_class and in_class["state"],
+        class_values=bool(in_class and in_class["values"]),
+        remark=about["remark"],
     )
-    code = find_code(connection, CodeTarget(room=row["id"])) if room.waiting else None
+    link = in_class and ClassLink(
+        row["classroom"],
+        in_class["code"],
+        row["pairing"],
+        tuple(in_class["moved_on"]),
+        in_class["ruling"],
+    )
     return StoredRoom(
         row["id"],
         row["address"],
         row["watch"],
-        row["version"],
-        row["since"],
+        row["revision"],
+        row["changed"],
         game,
         room,
         tokens,
-        browsers,
-        code,
-        class_link,
-        current.changed,
+        (first.get("browser"), second.get("browser")),
+        row["code"],
+        link,
+        tuple(about["games"]),
     )
-
-
-def _load_class(connection: Connection, identity: int) -> tuple[ClassLink | None, dict[str, Any]]:
-    """Return the class that a room belongs to, and the fields of a `Room` that depend on it."""
-    query = (
-        select(pairings, short_codes.c.code, classrooms.c.settings)
-        .join(classrooms, classrooms.c.id == pairings.c.classroom)
-        .join(short_codes, short_codes.c.classroom == pairings.c.classroom)
-        .where(pairings.c.room == identity)
-    )
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None, {}
-    later = select(pairings.c.first, pairings.c.second).where(
-        pairings.c.classroom == row.classroom, pairings.c.number > row.number
-    )
-    paired = {pupil for pair in connection.execute(later) for pupil in pair} - {None}
-    link = ClassLink(
-        row.classroom, row.code, (row.first in paired, row.second in paired), row.ruling
-    )
-    state = "closed" if row.ruling else "paused" if row.paused else "open"
-    return link, {"class_state": state, "class_values": json.loads(row.settings)["values"]}
-
-
-def _load_hints(connection: Connection, game: int) -> tuple[HintTaken, ...]:
-    taken = select(hints.c.version, hints.c.seat, hints.c.step).where(hints.c.game == game)
-    rows = connection.execute(taken.order_by(hints.c.version, hints.c.seat, hints.c.step))
-    return tuple(HintTaken(row.version, row.seat - 1, row.step) for row in rows)
 
 
 def _build_seat(
@@ -517,19 +290,205 @@ def _build_seat(
     return Seat("free" if tokens[place] is None else "person", names[place])
 
 
-def _format_offer(room: Room) -> str | None:
-    """Return the column of an offer, or of one that was declined."""
-    if room.offer is not None:
-        return f"{room.offer.kind} {room.offer.seat + 1}"
-    return (
-        None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
+def load_earlier_game(
+    connection: Connection,
+    known: StoredRoom,
+    number: int,
+) -> StoredGame:
+    """Return an earlier game of a room by its number there."""
+    if not 1 <= number <= len(known.earlier_games):
+        raise RoomNotFoundError(known.address)
+    try:
+        return load_game(connection, known.earlier_games[number - 1])
+    except GameNotFoundError:
+        raise RoomNotFoundError(known.address) from None
+
+
+# Write ----------------------------------------------------------------------------------------------------------------
+
+
+def insert_room(
+    connection: Connection,
+    room: Room,
+    players: Seats,
+    browsers: tuple[str | None, str | None] = (None, None),
+    class_link: ClassLink | None = None,
+) -> tuple[StoredRoom, str]:
+    """Store a new room; return it, and the token that holds the seats of all people there.
+
+    The browsers, by their digests, hold the seats as well. In a class each seat has a token of its own, which nobody
+    has. A free seat gets a short code.
+    """
+    token = token_urlsafe(32)
+    game = _start_game(connection, room, StoredGame.start(room.table, players))
+    stored = StoredRoom(
+        0, token_urlsafe(9), f"w{token_urlsafe(9)}", 1, format_now(), game,
+        replace(room, table=game.table), (None, None), class_link=class_link,
+        code=make_free_code(connection) if room.waiting else None,
+    )  # fmt: skip
+    row = {
+        "address": stored.address,
+        "watch": stored.watch,
+        "code": stored.code,
+        "revision": stored.revision,
+        "changed": stored.changed,
+        "game": game.id,
+        "classroom": class_link and class_link.id,
+        "pairing": class_link and class_link.pairing,
+        "document": _write(stored),
+    }
+    identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
+    for place, seat in enumerate(room.seats):
+        if seat.kind == "person":
+            own = token if class_link is None else token_urlsafe(32)
+            insert_holder(
+                connection, room=identity, seat=place + 1, token=own, browser=browsers[place]
+            )
+    return load_room(connection, identity), token
+
+
+def change_room(
+    connection: Connection,
+    address: str,
+    decide: Callable[[StoredRoom], Room],
+    cache: RoomCache | None = None,
+) -> StoredRoom:
+    """Change a room as is decided by how it is now; nobody else can change it meanwhile."""
+    known = find_room(connection, address, cache, lock=True)
+    after = decide(known)
+    if after is known.room:
+        return known
+    stored = update_room(connection, known, after)
+    if stored.class_link is not None and after.over and not known.room.over:
+        # The results of a class are those of its games.
+        raise_revisions(connection, classrooms, classrooms.c.id == stored.class_link.id)
+    return stored
+
+
+def update_room(
+    connection: Connection,
+    known: StoredRoom,
+    after: Room,
+    class_link: ClassLink | None = None,
+    **columns: object,
+) -> StoredRoom:
+    """Store a locked room, and its game, and notify other servers once that is committed.
+
+    `columns` are others of the row that change, such as the short code.
+    """
+    game, earlier = known.game, known.earlier_games
+    if after.number != known.room.number:
+        game, earlier = _start_game(connection, after, game), (*earlier, game.id)
+    elif after.table.names != known.room.table.names:
+        game = update_game(connection, game, after.table)
+    elif after.table is not known.room.table:
+        game = advance_game(connection, game, after.table)
+    stored = replace(
+        known,
+        revision=known.revision + 1,
+        changed=format_now(),
+        game=game,
+        room=replace(after, table=game.table),
+        earlier_games=earlier,
+        encoded={},
+        class_link=class_link or known.class_link,
     )
+    # Columns with an index are written only if they change.
+    row = {"revision": stored.revision, "changed": stored.changed, "document": _write(stored)}
+    if game.id != known.game.id:
+        row["game"] = game.id
+    connection.execute(_UPDATE, {"of_room": known.id, **row, **columns})
+    notify_servers(connection, "room", stored.id, stored.revision)
+    return stored
 
 
-def _parse_offers(text: str) -> tuple[Offer | None, Offer | None]:
-    """Return the offer, and the one that was declined."""
-    kind, seat, *answer = [*text.split(), "", ""]
-    if kind not in get_args(OfferKind):
-        return None, None
-    offer = Offer(cast("OfferKind", kind), int(seat) - 1)
-    return (None, offer) if answer[0] == "declined" else (offer, None)
+def _write(stored: StoredRoom) -> str:
+    """Return as JSON what is no column of a room."""
+    room, link = stored.room, stored.class_link
+    about = {
+        "number": room.number,
+        "games": stored.earlier_games,
+        "best_of": room.best_of,
+        "winners": room.winners,
+        "hints": room.hints,
+        "hints_taken": room.hints_taken,
+        "offer": room.offer,
+        "declined": room.declined,
+        "claim_after": room.claim_after,
+        "remark": room.remark,
+        "class": link
+        and {
+            "code": link.code,
+            "state": room.class_state,
+            "values": room.class_values,
+            "moved_on": link.moved_on,
+            "ruling": link.ruling,
+        },
+    }
+    return json.dumps(about)
+
+
+def _start_game(
+    connection: Connection,
+    room: Room,
+    model: StoredGame,
+) -> StoredGame:
+    """Start a game, in a match if it is one; `model` has its players, and its last place in a match."""
+    players = model.seats
+    if any(players.automatic):
+        players = players._replace(seed=randbelow(1_000_000))
+    slot = None if room.best_of is None else _find_slot(connection, room, model)
+    try:
+        return insert_game(connection, replace(StoredGame.start(room.table, players), slot=slot))
+    except GameStartedError as started:
+        return started.game
+
+
+def _find_slot(
+    connection: Connection,
+    room: Room,
+    model: StoredGame,
+) -> MatchSlot:
+    """Return the place of a game in its match; the first game starts the match."""
+    if room.winners and model.slot is not None:
+        return model.slot._replace(number=model.slot.number + 1)
+    table = room.table
+    match = Match(room.best_of or 1, table.game.first)
+    games = (GameChoice(table.book, table.game.rules),)
+    series = Series(games, match, table.names, hidden=table.hidden)
+    return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
+
+
+# Holders and codes ----------------------------------------------------------------------------------------------------
+
+
+def insert_holder(
+    connection: Connection,
+    *,
+    seat: int,
+    room: int | None = None,
+    classroom: int | None = None,
+    token: str | None = None,
+    browser: str | None = None,
+) -> None:
+    """Add the holder of a seat in a room or in a class: a token, and a browser by its digest."""
+    digest = None if token is None else digest_secret(token)
+    row = {"room": room, "classroom": classroom, "seat": seat, "token": digest, "browser": browser}
+    connection.execute(insert(seats).values(row))
+
+
+def make_free_code(connection: Connection) -> str:
+    """Make a short code that leads nowhere yet."""
+    while True:
+        code = make_code(SystemRandom())
+        if find_code(connection, code) is None:
+            return code
+
+
+def find_code(connection: Connection, code: str) -> str | None:
+    """Return the path of what a short code leads to: a room with a free seat, or a class; None: it leads nowhere."""
+    address = connection.execute(select(rooms.c.address).where(rooms.c.code == code)).scalar()
+    if address is not None:
+        return f"/g/{address}"
+    found = connection.execute(select(classrooms.c.id).where(classrooms.c.code == code)).scalar()
+    return None if found is None else f"/class/{code}"

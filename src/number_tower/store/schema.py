@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import (
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -119,113 +120,49 @@ puzzles = Table(
 )
 """Attempts at puzzles: the position as a line, and whether the answer was right, wrong, or skipped."""
 
+classrooms = Table(
+    "classrooms",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    *_columns(Text, "code", "watch", nullable=False, unique=True),
+    Column("revision", Integer, nullable=False),
+    *_columns(Text, "changed", "document", nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Classes: the short code and the address for spectators, and as JSON the settings, pupils, pairings and rounds.
+`revision` grows with every change of the class, and when one of its games is over."""
+
 rooms = Table(
     "rooms",
     metadata,
     Column("id", Integer, primary_key=True),
     *_columns(Text, "address", "watch", nullable=False, unique=True),
-    Column("opened", Text, nullable=False),
-    *_columns(Integer, "number", "since", "version", nullable=False),
-    Column("hints", Boolean, nullable=False),
-    Column("best_of", Integer),
-    Column("offer", Text),
-    Column("claim_after", Integer, server_default="300"),
+    Column("code", Text, unique=True),
+    Column("revision", Integer, nullable=False),
+    Column("changed", Text, nullable=False),
+    _refer("game", "games", nullable=False, unique=True),
+    Column("classroom", Integer, ForeignKey("classrooms.id", ondelete="SET NULL"), index=True),
+    Column("pairing", Integer),
+    Column("document", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
-no change of a game: seats, offers, rematches, hints. After `claim_after` seconds a game can be claimed from a player
-who is gone; null: never."""
+"""Rooms on a server: their addresses for players and spectators, the short code of a free seat, the present game, and
+as JSON all that is no change of this game: offers, hints, the match, earlier games. `revision` grows with every change
+of the room or its game. A room of a class has the number of its pairing there."""
 
 seats = Table(
     "seats",
     metadata,
-    _refer("room", "rooms", primary_key=True),
-    Column("seat", SmallInteger, primary_key=True),
-    Column("token", Text, nullable=False),
-    *_columns(Text, "code", "until"),
-    Column("browser", Text, index=True),
-)
-"""Holders of seats. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
-one does; `code` lets another device take over the seat, until a time."""
-
-rounds = Table(
-    "rounds",
-    metadata,
-    _refer("room", "rooms", primary_key=True),
-    Column("number", Integer, primary_key=True),
-    _refer("game", "games", nullable=False, unique=True),
-)
-"""The games of rooms."""
-
-classrooms = Table(
-    "classrooms",
-    metadata,
     Column("id", Integer, primary_key=True),
-    Column("watch", Text, nullable=False, unique=True),
-    *_columns(Text, "token", "settings", "state", "opened", "changed", nullable=False),
-    *_columns(Integer, "round", "version", nullable=False),
-    sqlite_autoincrement=True,
-)
-"""Classes: `token` is a digest, the teacher's; `settings` are JSON; `version` counts what is no change of a game."""
-
-teachers = Table(
-    "teachers",
-    metadata,
-    _refer("classroom", "classrooms", primary_key=True),
-    Column("browser", Text, primary_key=True, index=True),
-)
-"""The browsers that hold the rights of a class's teacher, as digests of their secrets."""
-
-pupils = Table(
-    "pupils",
-    metadata,
-    _refer("classroom", "classrooms", primary_key=True),
-    Column("number", Integer, primary_key=True),
-    *_columns(Text, "name", "state", nullable=False),
+    _refer("room", "rooms"),
+    _refer("classroom", "classrooms", index=True),
+    Column("seat", Integer, nullable=False),
+    *_columns(Text, "token", "code", "until"),
     Column("browser", Text, index=True),
-    *_columns(Text, "code", "until"),
+    Column("seen", Float),
+    Column("hidden", Boolean, nullable=False, server_default=false()),
+    Index("seats_room", "room", "seat", unique=True),
 )
-"""Pupils. `browser` is the digest of the secret of the one that a pupil uses; `code`, a digest as well, lets the pupil
-continue on another device, until a time."""
-
-pairings = Table(
-    "pairings",
-    metadata,
-    _refer("classroom", "classrooms", primary_key=True),
-    Column("number", Integer, primary_key=True),
-    *_columns(Integer, "round", "first", nullable=False),
-    Column("paused", Boolean, nullable=False),
-    Column("second", Integer),
-    Column("room", Integer, ForeignKey("rooms.id", ondelete="SET NULL"), unique=True),
-    *_columns(Text, "level", "ruling"),
-)
-"""Who meets whom in a class, by the numbers of pupils, and the room of their games; results are those of the games,
-unless the teacher has made a ruling."""
-
-hints = Table(
-    "hints",
-    metadata,
-    _refer("game", "games", primary_key=True),
-    Column("version", Integer, primary_key=True),
-    *_columns(SmallInteger, "seat", "step", primary_key=True),
-)
-"""Hints that players took against each other: `version` is that of the game at that time."""
-
-presence = Table(
-    "presence",
-    metadata,
-    _refer("room", "rooms", primary_key=True),
-    Column("seat", SmallInteger, primary_key=True),
-    Column("seen", Text, nullable=False),
-    Column("hidden", Boolean, nullable=False),
-)
-"""When the player of a seat was last seen, by any server, and whether the page was hidden then."""
-
-short_codes = Table(
-    "short_codes",
-    metadata,
-    Column("code", Text, primary_key=True),
-    _refer("room", "rooms", unique=True),
-    Column("classroom", Integer, unique=True),
-)
-"""Short codes in use: each leads to a room with a free seat, or to a class that is open."""
+"""Who holds a seat in a room, or a place in a class: a pupil by number, or the teacher as 0. All secrets are digests:
+`token` is the seat's own, `browser` that of the browser that holds it; `code` lets another device take over, until a
+time. `seen` is when the player was last seen, in seconds since 1970, and `hidden` whether the page was hidden then."""

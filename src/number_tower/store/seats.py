@@ -1,4 +1,4 @@
-"""Holders of seats: take a free seat, move seats to another device, and list the rooms of a browser."""
+"""Holders of seats: take a free seat, move seats to another device, list those of a browser, see who is there."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 
-from sqlalchemy import Connection, Update, or_, select, update
+from sqlalchemy import Connection, Update, bindparam, select, update
 
 from number_tower.room import RoomError
-from number_tower.store import rooms as room_store
-from number_tower.store.games import update_game
-from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
-from number_tower.store.schema import games, rooms, rounds, seats
-from number_tower.store.short_codes import CodeTarget, release_code
+from number_tower.store.revisions import notify_servers
+from number_tower.store.rooms import (
+    Credentials,
+    StoredRoom,
+    digest_secret,
+    insert_holder,
+    load_room,
+    update_room,
+)
+from number_tower.store.schema import games, rooms, seats
 
-_CODE_LIFETIME = timedelta(minutes=10)
+CODE_LIFETIME = timedelta(minutes=10)
+"""For which a code lets another device take over a seat."""
 
 
-SeatKey = tuple[int, int]
-"""The id of a room, and the number of a seat in it."""
+_MARK = update(seats).where(
+    seats.c.room == bindparam("of_room"), seats.c.seat == bindparam("of_seat")
+)
 
 
 def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
@@ -30,61 +37,59 @@ def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> 
     digests = [digest_secret(secret) for secret in browsers]
     query = (
         select(rooms.c.address)
-        .join(rounds, (rounds.c.room == rooms.c.id) & (rounds.c.number == rooms.c.number))
-        .join(games, games.c.id == rounds.c.game)
+        .join(games, games.c.id == rooms.c.game)
         .where(rooms.c.id.in_(select(seats.c.room).where(seats.c.browser.in_(digests))))
-        .order_by(games.c.reason.is_not(None), games.c.changed.desc(), games.c.id.desc())
+        .order_by(games.c.reason.is_not(None), rooms.c.changed.desc(), rooms.c.id.desc())
         .limit(most)
     )
     return list(connection.execute(query).scalars())
 
 
 def sit(
-    connection: Connection, known: StoredRoom, name: str | None, browser: str | None = None
+    connection: Connection,
+    known: StoredRoom,
+    name: str | None,
+    browser: str | None = None,
+    token: str | None = None,
 ) -> tuple[StoredRoom, str]:
-    """Take the free seat, for a browser if its secret is given; return the room, and the token of the seat."""
+    """Take the free seat of a locked room, for a browser if its secret is given; return the room, and the token."""
     after, place = known.room.sit(name)
-    room_store.raise_version(connection, known, after)
-    token = token_urlsafe(32)
-    room_store.insert_seat(connection, known.id, place, token, browser)
-    release_code(connection, CodeTarget(room=known.id))
-    if after.table.names != known.room.table.names:
-        update_game(connection, known.game, after.table)
-    return _announce_holder(connection, known), token
+    token = token or token_urlsafe(32)
+    holder = None if browser is None else digest_secret(browser)
+    insert_holder(
+        connection,
+        room=known.id,
+        seat=place + 1,
+        token=token,
+        browser=holder,
+    )
+    update_room(connection, known, after, code=None)
+    return load_room(connection, known.id), token
 
 
-def require_seats(known: StoredRoom, credentials: Credentials | str | None) -> frozenset[int]:
-    """Return the seats that credentials hold, to move them; spectators are refused."""
+def hand_over(
+    connection: Connection, known: StoredRoom, credentials: Credentials | str | None
+) -> str:
+    """Return a code by which another device can take over the seats of these credentials, once and soon."""
     held = known.find_seats(credentials)
     if not held:
         raise RoomError(
             "not_yours", "you are watching this game, so there is no seat to move to another device"
         )
-    return held
-
-
-def hand_over(
-    connection: Connection, known: StoredRoom, credentials: Credentials | str | None
-) -> tuple[StoredRoom, str]:
-    """Return a code by which another device can take over the seats of these credentials, once and soon."""
-    held = require_seats(known, credentials)
     code = token_urlsafe(24)
-    until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    tokens, browsers = Credentials.coerce(credentials).digests
-    still_held = _update_seats(known, held).where(
-        or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers))
-    )
-    if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(
-        held
-    ):
-        raise RoomChangedError
-    return known, code
+    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
+    connection.execute(_update_seats(known.id, held).values(code=digest_secret(code), until=until))
+    return code
 
 
 def take_over(
-    connection: Connection, known: StoredRoom, code: str, browser: str | None = None
+    connection: Connection,
+    known: StoredRoom,
+    code: str,
+    browser: str | None = None,
+    token: str | None = None,
 ) -> tuple[StoredRoom, str]:
-    """Take over the seats that a code is for; return the room and their new token.
+    """Take over the seats of a locked room that a code is for; return the room and their new token.
 
     The old token and the old browser no longer hold them.
     """
@@ -92,29 +97,45 @@ def take_over(
     meant = select(seats.c.seat).where(
         seats.c.room == known.id, seats.c.code == digest_secret(code), seats.c.until > at
     )
-    held = [seat - 1 for seat in connection.execute(meant.with_for_update()).scalars()]
+    held = [seat - 1 for seat in connection.execute(meant).scalars()]
     if not held:
         raise RoomError(
             "not_now",
             "this link was already used, or is too old; make a new one on the other device",
         )
-    token = token_urlsafe(32)
+    token = token or token_urlsafe(32)
+    holder = {
+        "token": digest_secret(token),
+        "browser": None if browser is None else digest_secret(browser),
+    }
     connection.execute(
-        _update_seats(known, held).values(
-            **room_store.make_holder_columns(token, browser), code=None, until=None
-        )
+        _update_seats(known.id, held).values(**holder, code=None, until=None),
     )
-    room_store.raise_version(connection, known, known.room)
-    return _announce_holder(connection, known), token
+    update_room(connection, known, known.room)
+    return load_room(connection, known.id), token
 
 
-def _announce_holder(connection: Connection, known: StoredRoom) -> StoredRoom:
-    """Notify other processes that a room has another holder; return the room as it is now."""
-    room_store.touch_game(connection, known.game)
-    return room_store.announce_change(connection, room_store.load_room(connection, known.id))
+def mark_seen(
+    connection: Connection,
+    room: int,
+    held: Collection[int],
+    at: float,
+    *,
+    hidden: bool | None = None,
+    announced: bool = False,
+) -> None:
+    """Store when the players of some seats were last seen, and, if it is known, whether their page was hidden.
+
+    Other servers are notified if they are to show it at once.
+    """
+    values = {"seen": at} if hidden is None else {"seen": at, "hidden": hidden}
+    rows = [{"of_room": room, "of_seat": place + 1, **values} for place in held]
+    connection.execute(_MARK, rows)
+    if announced:
+        notify_servers(connection, "room", room)
 
 
-def _update_seats(known: StoredRoom, held: Collection[int]) -> Update:
+def _update_seats(room: int, held: Collection[int]) -> Update:
     return update(seats).where(
-        seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held])
+        seats.c.room == room, seats.c.seat.in_([place + 1 for place in held])
     )

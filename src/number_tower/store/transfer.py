@@ -28,6 +28,7 @@ from number_tower.store.games import (
     load_game,
     load_matching_games,
     mark_with_values,
+    raise_room,
     update_game,
 )
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
@@ -196,6 +197,7 @@ def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -
         here = mark_with_values(connection, here)
     if len(theirs) <= len(ours):
         return "known"
+    raise_room(connection, here.id)
     update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
     return "continued"
 

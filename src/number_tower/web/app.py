@@ -45,7 +45,6 @@ from number_tower.web.pages import (
 )
 from number_tower.web.quota import MAX_ROOMS_PER_DAY, StorageQuota
 from number_tower.web.rates import REQUEST, RateLimiter, price
-from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
 from number_tower.web.settings import Settings
 from number_tower.web.static_files import HashedStaticFiles
 from number_tower.web.workers import Workers
@@ -59,7 +58,7 @@ _COMPRESSION = 5
 """How much time is spent on compressing answers: more than this makes pages hardly smaller."""
 
 
-def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> FastAPI:
+def make_app(settings: Settings) -> FastAPI:
     """Return the application; it opens its database when it starts, and closes everything when it stops."""
 
     @asynccontextmanager
@@ -69,8 +68,8 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         workers = Workers(settings.workers + 1)
         max_rooms = MAX_ROOMS_PER_DAY if settings.limits else None
         app.state.quota = StorageQuota(partial(measure_size, store), settings.max_db, max_rooms)
-        lobby = Lobby(store, writer, workers, timing)
-        listener = ChangeListener(store, lobby.note_change)
+        lobby = Lobby(store, writer, workers)
+        listener = ChangeListener(store, lobby.hub)
         jobs = _sweep_rooms(lobby, settings), workers.warm()
         background = [asyncio.create_task(job) for job in jobs]
         app.state.listener, app.state.writes = listener, health.WriteCheck(writer)

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from io import StringIO
+from time import time
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -17,16 +18,15 @@ from number_tower.class_actions import RIGHTS, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.pairing import Standing
 from number_tower.position import Outcome
-from number_tower.presence import Presence
+from number_tower.presence import Presence, judge_presence
 from number_tower.store.classrooms import StoredClassroom
-from number_tower.store.rooms import Credentials
+from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.rows import StoredGame
 from number_tower.text import format_count
 from number_tower.voice import format_points
 from number_tower.web.classes import Classes, ClassState, Visitor
 from number_tower.web.live import HEARTBEAT, KEEPALIVE, RECONNECT_HINT
 from number_tower.web.pages import templates
-from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
 
 IDLE_MINUTES = 2
@@ -190,26 +190,28 @@ def compute_look(state: ClassState, number: int) -> Hashable:
     """Return what the board of a pairing shows: boards that are equal in this look the same."""
     pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
     names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    seen = None if room is None else (room.address, room.tag)
+    seen = None if room is None else (room.id, room.revision)
     return seen, pairing, names, idle, _find_presence(state, pairing)
 
 
 def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
-    first, second = state.presence.get(pairing.number, ("here", "here"))
     room = state.rooms.get(pairing.number)
-    if room is not None and not room.room.table.game.moves and _get_silence(room) < ARRIVAL:
+    if room is None or room.room.over:
         return "here", "here"
+    if not room.room.table.game.moves and _get_silence(room) < ARRIVAL:
+        return "here", "here"
+    first, second = (judge_presence(sighting, time()) for sighting in room.seen)
     return first, "here" if pairing.level is not None else second
 
 
-def _count_idle_minutes(pairing: Pairing, room: CachedRoom | None) -> int:
+def _count_idle_minutes(pairing: Pairing, room: StoredRoom | None) -> int:
     if room is None or pairing.over or pairing.paused or room.room.over:
         return 0
     minutes = _get_silence(room) // timedelta(minutes=1)
     return minutes if minutes >= IDLE_MINUTES else 0
 
 
-def _get_silence(room: CachedRoom) -> timedelta:
+def _get_silence(room: StoredRoom) -> timedelta:
     """Return how long ago the last move was made, or the game began."""
     return datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
 
@@ -254,22 +256,24 @@ async def stream_wall(
     With credentials the stream ends when their holder has no right to the wall any more; spectators always have it.
     """
     yield RECONNECT_HINT
-    summary: Hashable = None
+    sent_revision = 0
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
             if (
                 credentials is not None
-                and state.summary != summary
+                and state.stored.revision != sent_revision
                 and not _may_see_wall(state, credentials)
             ):
                 return
             looks = {number: compute_look(state, number) for number in state.rooms}
-            events = [] if state.summary == summary else [_encode_mark(state.tag)]
-            if summary is not None:
+            events = (
+                [] if state.stored.revision == sent_revision else [_encode_state(state.revision)]
+            )
+            if sent_revision:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
                 events += [_encode_board(render_board(state, number)) for number in changed]
-            summary, sent = state.summary, looks
+            sent_revision, sent = state.stored.revision, looks
             del state
             yield b"".join(events) or KEEPALIVE
 
@@ -289,12 +293,12 @@ async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerat
             last = classroom.find_pairing(pupil)
             key = classroom.state, classroom.round, mine, last and (last.number, last.over)
             changed, known = key != known, key
-            yield _encode_mark(f"{stored.version}.0.0") if changed else KEEPALIVE
+            yield _encode_state(f"{stored.revision}") if changed else KEEPALIVE
             del stored, classroom
 
 
-def _encode_mark(tag: str) -> bytes:
-    return f"event: state\nid: {tag}\ndata: {{}}\n\n".encode()
+def _encode_state(revision: str) -> bytes:
+    return f"event: state\nid: {revision}\ndata: {{}}\n\n".encode()
 
 
 def _encode_board(html: Markup) -> bytes:

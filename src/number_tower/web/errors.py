@@ -27,9 +27,10 @@ from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError
 from number_tower.store import StoreError
 from number_tower.store.classrooms import ClassroomNotFoundError
-from number_tower.store.rooms import RoomNotFoundError
+from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
+from number_tower.voice import Reader
 from number_tower.web.drawing import explain_block
 from number_tower.web.limits import TooLargeError
 from number_tower.web.lobby import BehindError
@@ -37,7 +38,7 @@ from number_tower.web.middleware.security_headers import SECURITY_HEADERS
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.quota import FULL
-from number_tower.web.room_cache import CachedRoom
+from number_tower.web.view import encode_state
 from number_tower.web.workers import BUSY, BusyError, GaveUpError
 
 MEDIA_TYPE = "application/problem+json"
@@ -229,8 +230,8 @@ async def handle_error(request: Request, error: Exception) -> Response:
     room = await _find_room(request, error)
     problem = describe_error(error, room)
     if problem is not None and room is not None and problem.status == 409:
-        reader = room.find_reader(getattr(request.state, "credentials", None))
-        problem = problem._replace(state=room.encode_state(reader))
+        held = room.find_seats(getattr(request.state, "credentials", None))
+        problem = problem._replace(state=encode_state(room, Reader.of_seats(held)))
     if isinstance(error, StoreError):
         _log.error("%s", error)
     headers = {**(getattr(error, "headers", None) or {})}
@@ -258,7 +259,7 @@ def render_problem(request: Request, problem: Problem) -> Response:
     return page
 
 
-def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem | None:
+def describe_error(error: Exception, room: StoredRoom | None = None) -> Problem | None:
     """Return the problem that an error means to the client; None if it is a fault of the server.
 
     The room is the one that the request was about, if the answer shows its current state.
@@ -313,13 +314,13 @@ def _make_status_problem(status: int, detail: str) -> Problem:
     return Problem(status, known.reason, _format_detail(detail))
 
 
-async def _find_room(request: Request, error: Exception) -> CachedRoom | None:
+async def _find_room(request: Request, error: Exception) -> StoredRoom | None:
     """Return the room that a request was about, if the answer shows its state."""
     address = request.path_params.get("address") or request.path_params.get("watch")
     if address is None or not isinstance(error, StaleError | MoveError | RoomError | BehindError):
         return None
     try:
-        room: CachedRoom = await request.app.state.lobby.find_room(address)
+        room: StoredRoom = await request.app.state.lobby.find_room(address)
     except (RoomNotFoundError, StoreError):
         return None
     return room

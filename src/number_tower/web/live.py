@@ -6,17 +6,21 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
-from contextlib import AbstractContextManager, aclosing, closing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from threading import Event, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fastapi.responses import StreamingResponse
+from sqlalchemy import select
 from starlette.responses import AsyncContentStream, Content
 from starlette.types import Send
 
 from number_tower.store.database import Store
-from number_tower.store.rooms import CHANNEL, Credentials, Revision, parse_tag
-from number_tower.web.view import mark_presence
+from number_tower.store.revisions import CHANNEL
+from number_tower.store.rooms import Credentials
+from number_tower.store.schema import classrooms, rooms
+from number_tower.voice import Reader
+from number_tower.web.view import encode_event, mark_presence
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Lobby
@@ -35,62 +39,82 @@ _POLL_INTERVAL = 0.25
 _MIN_RETRY, _MAX_RETRY = 0.1, 5.0
 """Seconds until a database that was lost is tried again; twice as long every time that fails."""
 
-_CLASS_NOTICE = re.compile(r"class ([0-9]{1,18}) ([0-9]{1,18})", re.ASCII)
+REVISION_PATTERN = r"[0-9]{1,12}"
+"""A revision as text."""
+
+_NOTICE = re.compile(r"(room|class) ([0-9]{1,18})(?: ([0-9]{1,18}))?", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
 
-Topic = int | str
-"""What can be followed: a room by its id, or a class by the name that `name_class_topic` gives it."""
+Wakeup = Literal["stored", "read", "heartbeat"]
+"""Why a follower gets a room: this server has stored it; it was read, also to see where its players are; or nothing
+has happened for some time, and it was read all the same."""
 
 
-def name_class_topic(class_id: int) -> str:
-    """Return the name under which a class is followed."""
-    return f"class {class_id}"
+class Topic(NamedTuple):
+    """What can be followed: a room or a class, by its id."""
+
+    kind: str
+    id: int
 
 
 class Hub:
     """The followers of every room and class.
 
-    A follower is told that something happened and never what: it finds the room itself. However much happens while it
+    A follower is told that something happened and never what: it reads the room itself. However much happens while it
     is busy, it is woken once and sees the newest state, so a slow one costs nothing. A hub belongs to one event loop;
     other threads use `call_soon_threadsafe`.
     """
 
     def __init__(self) -> None:
-        self._topics: dict[Topic, set[asyncio.Event]] = {}
+        self._followers: dict[Topic, set[asyncio.Event]] = {}
+        self._revisions: dict[Topic, int] = {}
 
-    async def subscribe(
-        self, topic: Topic, heartbeat: float | None = None
-    ) -> AsyncGenerator[bool, None]:
-        """Yield True at once and after every change of a room or class; False after a heartbeat.
+    def subscribe(self, *topics: Topic) -> Subscription:
+        """Follow some topics from now on; there are news at first, so that nothing is missed."""
+        subscription = Subscription(self._followers, self._revisions)
+        subscription.follow(topics)
+        return subscription
 
-        The caller is subscribed before it looks for the first time, so it misses nothing.
+    def publish(self, topic: Topic, revision: int | None = None) -> None:
+        """Wake the followers of a room or class, unless they were woken for this revision or a later one.
+
+        Without a revision they have to read anew, such as when players have come or gone.
         """
-        with closing(Subscription(self._topics)) as subscription:
-            subscription.follow({topic})
-            while True:
-                yield await subscription.wait(heartbeat)
-
-    def open_subscription(self) -> Subscription:
-        """Return a subscription to topics that may change while it lasts."""
-        return Subscription(self._topics)
-
-    def publish(self, topic: Topic) -> None:
-        """Wake the followers of a room or class."""
-        for news in self._topics.get(topic, ()):
+        if topic not in self._followers:
+            return
+        if revision is not None:
+            if self._revisions.get(topic, 0) >= revision:
+                return
+            self._revisions[topic] = revision
+        else:
+            self._revisions.pop(topic, None)
+        for news in self._followers[topic]:
             news.set()
 
-    def list_followed(self) -> frozenset[int]:
-        """Return the rooms that have followers."""
-        return frozenset(topic for topic in self._topics if isinstance(topic, int))
+    def publish_all(self) -> None:
+        """Wake all followers, since anything may have changed."""
+        for topic in tuple(self._followers):
+            self.publish(topic)
+
+    def list_topics(self) -> tuple[Topic, ...]:
+        """Return what has followers."""
+        return tuple(self._followers)
+
+    def get_revision(self, topic: Topic) -> int:
+        """Return the newest revision that was heard of; 0 if none was."""
+        return self._revisions.get(topic, 0)
 
 
 class Subscription:
-    """A follower of some topics, which is woken when something happened in any of them; there are news at first."""
+    """A follower of some topics, which is woken when something happened in any of them."""
 
-    def __init__(self, topics: dict[Topic, set[asyncio.Event]]) -> None:
-        self._topics = topics
+    def __init__(
+        self, followers: dict[Topic, set[asyncio.Event]], revisions: dict[Topic, int]
+    ) -> None:
+        self._followers = followers
+        self._revisions = revisions
         self._mine: frozenset[Topic] = frozenset()
         self._news = asyncio.Event()
         self._news.set()
@@ -99,21 +123,27 @@ class Subscription:
         """Follow these topics from now on, and no others."""
         wanted = frozenset(topics)
         for topic in wanted - self._mine:
-            self._topics.setdefault(topic, set()).add(self._news)
+            self._followers.setdefault(topic, set()).add(self._news)
         for topic in self._mine - wanted:
-            self._topics[topic].discard(self._news)
-            if not self._topics[topic]:
-                del self._topics[topic]
+            self._followers[topic].discard(self._news)
+            if not self._followers[topic]:
+                del self._followers[topic]
+                self._revisions.pop(topic, None)
         self._mine = wanted
 
-    async def wait(self, heartbeat: float | None = None) -> bool:
-        """Wait for news; return False if there are none until the heartbeat."""
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for news, but not longer than some seconds; return whether there are any."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(heartbeat):
+            async with asyncio.timeout(seconds):
                 await self._news.wait()
         has_news = self._news.is_set()
         self._news.clear()
         return has_news
+
+    async def wait_again(self) -> None:
+        """Wait a little after a failure of the database; then there are news again."""
+        await asyncio.sleep(_MIN_RETRY)
+        self._news.set()
 
     def close(self) -> None:
         """Follow nothing."""
@@ -123,32 +153,23 @@ class Subscription:
 # Changes by other processes -------------------------------------------------------------------------------------------
 
 
-class RoomChange(NamedTuple):
-    """A room that another process has changed, and its new tag, if that was told."""
+class Notice(NamedTuple):
+    """What has changed, and its new revision, if that was told."""
 
-    room: int
-    tag: str = ""
-
-
-class ClassNotice(NamedTuple):
-    """A class that another process has changed, and its new version."""
-
-    id: int
-    version: int
+    topic: Topic
+    revision: int | None = None
 
 
 class ChangeListener:
-    """A thread that reports every change that another process makes, on this event loop, until it is closed.
+    """A thread that tells a hub of every change that another process makes, until it is closed.
 
-    It reports None if any room may have changed: first of all, since nothing was heard before, and after every time in
-    which the database could not be reached. A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
+    A PostgreSQL server sends notices (`LISTEN`); a database file is polled. All followers are woken first of all, since
+    nothing was heard before, and after every time in which the database could not be reached.
     """
 
-    def __init__(
-        self, store: Store, on_change: Callable[[RoomChange | ClassNotice | None], None]
-    ) -> None:
+    def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
-        self._on_change = on_change
+        self._hub = hub
         self._loop = asyncio.get_running_loop()
         self._closed = Event()
         self.is_connected = False
@@ -161,14 +182,12 @@ class ChangeListener:
 
     def _listen(self) -> None:
         pause = _MIN_RETRY
-        receive = (
-            _listen_to_postgres if self._store.engine.dialect.name == "postgresql" else _poll_file
-        )
+        is_server = self._store.engine.dialect.name == "postgresql"
         while not self._closed.is_set():
             try:
-                for change in receive(self._store, self._closed):
+                for notice in self._listen_to_postgres() if is_server else self._poll_file():
                     self.is_connected, pause = True, _MIN_RETRY
-                    self._loop.call_soon_threadsafe(self._deliver, change)
+                    self._loop.call_soon_threadsafe(self._deliver, notice)
             except Exception as error:  # noqa: BLE001 - whatever it is, the listener has to go on
                 if self._loop.is_closed():
                     return
@@ -177,46 +196,53 @@ class ChangeListener:
             self._closed.wait(pause)
             pause = min(2 * pause, _MAX_RETRY)
 
-    def _deliver(self, change: RoomChange | ClassNotice | None) -> None:
-        if not self._closed.is_set():
-            self._on_change(change)
-
-
-def _listen_to_postgres(store: Store, closed: Event) -> Iterator[RoomChange | ClassNotice | None]:
-    import psycopg  # noqa: PLC0415 - only where games are kept on a server
-
-    _, settings = store.engine.dialect.create_connect_args(store.engine.url)
-    ours = {"application_name": "number-tower listening", "keepalives_interval": "5"}
-    with psycopg.connect(**{**settings, **ours}, autocommit=True) as connection:
-        connection.execute(f"LISTEN {CHANNEL}")
-        yield None
-        while not closed.is_set():
-            for notice in connection.notifies(timeout=_POLL_INTERVAL):
-                yield _parse_notice(notice.payload)
-
-
-def _parse_notice(payload: str) -> RoomChange | ClassNotice | None:
-    """Return what a notice names; every client of the database can send one, so a malformed one means anything."""
-    if of_class := _CLASS_NOTICE.fullmatch(payload):
-        return ClassNotice(int(of_class[1]), int(of_class[2]))
-    room, _, tag = payload.partition(" ")
-    return (
-        RoomChange(int(room), tag)
-        if room.isdecimal() and room.isascii() and len(room) < 20
-        else None
-    )
-
-
-def _poll_file(store: Store, closed: Event) -> Iterator[RoomChange | None]:
-    """Look at the file a few times a second."""
-    last = None
-    while True:
-        version = store.read_version()
-        if version != last:
-            last = version
-            yield None
-        if closed.wait(_POLL_INTERVAL):
+    def _deliver(self, notice: Notice | None) -> None:
+        if self._closed.is_set():
             return
+        if notice is None:
+            self._hub.publish_all()
+        else:
+            self._hub.publish(*notice)
+
+    def _listen_to_postgres(self) -> Iterator[Notice | None]:
+        import psycopg  # noqa: PLC0415 - only where games are kept on a server
+
+        engine = self._store.engine
+        _, settings = engine.dialect.create_connect_args(engine.url)
+        ours = {"application_name": "number-tower listening", "keepalives_interval": "5"}
+        with psycopg.connect(**{**settings, **ours}, autocommit=True) as connection:
+            connection.execute(f"LISTEN {CHANNEL}")
+            yield None
+            while not self._closed.is_set():
+                for notice in connection.notifies(timeout=_POLL_INTERVAL):
+                    yield parse_notice(notice.payload)
+
+    def _poll_file(self) -> Iterator[Notice | None]:
+        """Look a few times a second whether anything was committed, and then which revisions have changed."""
+        yield None
+        last = None
+        while not self._closed.wait(_POLL_INTERVAL):
+            version = self._store.read_version()
+            if version != last:
+                last = version
+                yield from self._read_revisions()
+
+    def _read_revisions(self) -> Iterator[Notice]:
+        topics = self._hub.list_topics()
+        with self._store.read() as connection:
+            for kind, table in (("room", rooms), ("class", classrooms)):
+                followed = [topic.id for topic in topics if topic.kind == kind]
+                query = select(table.c.id, table.c.revision).where(table.c.id.in_(followed))
+                found = connection.execute(query).all() if followed else ()
+                yield from (Notice(Topic(kind, row.id), row.revision) for row in found)
+
+
+def parse_notice(payload: str) -> Notice | None:
+    """Return what a notice names; every client of the database can send one, so a malformed one means anything."""
+    found = _NOTICE.fullmatch(payload)
+    if found is None:
+        return None
+    return Notice(Topic(found[1], int(found[2])), None if found[3] is None else int(found[3]))
 
 
 # Server-sent events ---------------------------------------------------------------------------------------------------
@@ -238,29 +264,18 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def stream_room(
-    lobby: Lobby,
-    address: str,
-    credentials: Credentials | None = None,
-    *,
-    first: bytes = b"",
-    limit: int | None = None,
-    seen: Revision | None = None,
+def make_stream(events: AsyncGenerator[bytes, None]) -> EventStream:
+    """Return events as a response that no proxy holds back."""
+    return EventStream(events, headers={"X-Accel-Buffering": "no"})
+
+
+def attend_stream(
+    stream: EventStream, attendance: AbstractAsyncContextManager[None]
 ) -> EventStream:
-    """Respond with a room's states until the client leaves or `limit` events were sent; none is older than `seen`."""
-    return _make_stream(_encode_events(lobby, address, credentials, first, limit, seen))
-
-
-def stream_page(lobby: Lobby, address: str, seen: Revision | None = None) -> EventStream:
-    """Respond with a room's states for a page, and with an event whenever its players come or go."""
-    return _make_stream(_encode_page_events(lobby, address, seen))
-
-
-def attend_stream(stream: EventStream, attendance: AbstractContextManager[None]) -> EventStream:
     """Return a stream that is in a context as long as it lasts."""
 
     async def attend(events: AsyncContentStream) -> AsyncGenerator[Content, None]:
-        with attendance:
+        async with attendance:
             async for event in events:
                 yield event
                 del event
@@ -269,55 +284,51 @@ def attend_stream(stream: EventStream, attendance: AbstractContextManager[None])
     return stream
 
 
-def _make_stream(events: AsyncGenerator[bytes, None]) -> EventStream:
-    return EventStream(events, headers={"X-Accel-Buffering": "no"})
-
-
-async def _encode_events(
-    lobby: Lobby,
-    address: str,
-    credentials: Credentials | None,
-    first: bytes,
-    limit: int | None,
-    seen: Revision | None,
+async def encode_events(
+    lobby: Lobby, address: str, credentials: Credentials | None, limit: int, seen: int
 ) -> AsyncGenerator[bytes, None]:
-    if first:
-        yield first
+    """Yield a room's states until `limit` events were sent; none is older than `seen`."""
+    sent = 0
     async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
-        async for room in states:
-            if room is None:
-                yield KEEPALIVE
+        async for room, wakeup in states:
+            if room.revision == sent:
+                if wakeup == "heartbeat":
+                    yield KEEPALIVE
                 continue
-            yield room.encode_event(room.find_reader(credentials))
+            sent = room.revision
+            yield encode_event(room, Reader.of_seats(room.find_seats(credentials)))
             del room
-            limit = None if limit is None else limit - 1
+            limit -= 1
             if limit == 0:
                 return
 
 
-async def _encode_page_events(
-    lobby: Lobby, address: str, seen: Revision | None
+async def encode_page_events(
+    lobby: Lobby,
+    address: str,
+    seen: int,
 ) -> AsyncGenerator[bytes, None]:
+    """Yield a room's states for a page, and an event whenever its players come or go."""
     yield RECONNECT_HINT
-    tag, players = "", ""
-    async with aclosing(lobby.follow(address, HEARTBEAT, seen, always=True)) as states:
-        async for room in states:
-            if room is None:
-                yield KEEPALIVE
-                continue
-            if room.tag != tag:
-                tag = room.tag
-                yield room.encode_event()
-            if (mark := mark_presence(room.room, lobby.describe_presence(room))) != players:
+    sent, players = 0, ""
+    async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
+        async for room, wakeup in states:
+            events = [] if room.revision == sent else [encode_event(room)]
+            sent = room.revision
+            mark = mark_presence(room.room, lobby.describe_presence(room))
+            if wakeup != "stored" and mark != players:
                 players = mark
-                yield b"event: presence\ndata: %s\n\n" % mark.encode()
+                events.append(b"event: presence\ndata: %s\n\n" % mark.encode())
             del room
+            yield b"".join(events) or KEEPALIVE
 
 
-def pick_newest_moment(seen: Revision | None, last_event_id: str | None) -> Revision | None:
-    """Return the newest state that a client has seen, as it says itself or by the id of its last event.
+def find_newest_revision(*seen: str | None) -> int:
+    """Return the newest revision that a client has seen, as it says itself or by the id of its last event; 0: none.
 
     A browser that loses a stream asks for it again at the same address, with the last event in a header.
     """
-    last = parse_tag(last_event_id or "")
-    return max((each for each in (seen, last) if each is not None), default=None)
+    return max((int(text) for text in seen if text and _is_revision(text)), default=0)
+
+
+_is_revision: Callable[[str], object] = re.compile(REVISION_PATTERN).fullmatch

@@ -18,15 +18,14 @@ from number_tower.coach.review import GameReview
 from number_tower.players import LEVELS
 from number_tower.room import Move, Room, RoomError
 from number_tower.store import StoreError
-from number_tower.store.rooms import RoomNotFoundError
+from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, Table
 from number_tower.web import limits, rule_form, tasks
-from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.workers import BusyError, GaveUpError, Lane, Workers
 
 T = TypeVar("T")
-RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
+RoomChanger = Callable[[StoredRoom, Callable[[StoredRoom], Room], str], Awaitable[object]]
 
 MAX_INLINE_RECORD = 600
 """Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
@@ -75,7 +74,7 @@ async def write_rule_fields(request: Request, text: str, changes: Mapping[str, s
     return await _ask(request, rule_form.write_fields, text, changes)
 
 
-async def ask_for_hint(request: Request, room: CachedRoom, step: int) -> HintText:
+async def ask_for_hint(request: Request, room: StoredRoom, step: int) -> HintText:
     """Ask for a hint in a room."""
     return await _ask(request, hints.give_hint, room.room.table, step)
 
@@ -115,7 +114,7 @@ class ComputerPlayers:
     def __init__(
         self,
         workers: Workers,
-        find_room: Callable[[str], Awaitable[CachedRoom]],
+        find_room: Callable[[str], Awaitable[StoredRoom]],
         change_room: RoomChanger,
     ) -> None:
         self._workers = workers
@@ -124,7 +123,7 @@ class ComputerPlayers:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._closed = False
 
-    def start(self, room: CachedRoom) -> None:
+    def start(self, room: StoredRoom) -> None:
         """Let the computer move if it is its turn: also after a restart of the server while it thought."""
         room_id, task = room.id, self._tasks.get(room.id)
         is_running = task is not None and not task.done()
@@ -135,7 +134,7 @@ class ComputerPlayers:
             lambda done: self._tasks.get(room_id) is done and self._tasks.pop(room_id)
         )
 
-    async def wait(self, room: CachedRoom, seconds: float) -> None:
+    async def wait(self, room: StoredRoom, seconds: float) -> None:
         """Wait until the computer of a room has moved, for a short time."""
         if room.id in self._tasks:
             await asyncio.wait([self._tasks[room.id]], timeout=seconds)
@@ -173,7 +172,7 @@ def _find_computer_to_move(room: Room) -> int | None:
     return seat if room.may_move({seat}) and room.seats[seat].kind == "computer" else None
 
 
-async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
+async def choose_move(workers: Workers, room: StoredRoom) -> tuple[int, str]:
     """Return a computer's move and its remark; a move of the weakest level, if there is no other in time."""
     game, players = room.room.table.game, room.game.seats
     level, seed = players.players[game.to_move], players.seed or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from number_tower.web.drawing import BlockMenu, NumberCell, join_messages
 
 if TYPE_CHECKING:
     from number_tower.classroom import Ruling
-    from number_tower.web.room_cache import CachedRoom
+    from number_tower.store.rooms import StoredRoom
 
 MOST_LOG_CHANGES = 60
 """Changes in the log of a page: the last ones."""
@@ -38,11 +39,11 @@ class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
     def __init__(
-        self, cached: CachedRoom, held: frozenset[int], presence: RoomPresence | None = None
+        self, stored: StoredRoom, held: frozenset[int], presence: RoomPresence | None = None
     ) -> None:
-        self.cached, self.held, self.presence = cached, held, presence
-        self.room, self.table = cached.room, cached.room.table
-        self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
+        self.stored, self.held, self.presence = stored, held, presence
+        self.room, self.table = stored.room, stored.room.table
+        self.path = f"/g/{stored.address}" if held else f"/w/{stored.watch}"
         """The address of this visitor's page; the play address is for players only."""
         self.names = self.room.seats[0].name, self.room.seats[1].name
         self.mover = self.names[self.table.game.to_move]
@@ -70,13 +71,13 @@ class RoomView:
     @property
     def class_path(self) -> str:
         """The address of the class in which this visitor plays; empty if there is none: spectators may not join it."""
-        link = self.cached.class_link
+        link = self.stored.class_link
         return f"/class/{link.code}" if link is not None and self.held else ""
 
     @property
     def has_next_game(self) -> bool:
         """Whether this visitor has another game in the class, and this one is over."""
-        link = self.cached.class_link
+        link = self.stored.class_link
         return (
             link is not None and self.room.over and any(link.moved_on[seat] for seat in self.held)
         )
@@ -119,7 +120,7 @@ class RoomView:
     @property
     def _ruling(self) -> Ruling | None:
         """How the teacher of the class ended the game, if so."""
-        return None if self.cached.class_link is None else self.cached.class_link.ruling
+        return None if self.stored.class_link is None else self.stored.class_link.ruling
 
     @property
     def _is_stopped(self) -> bool:
@@ -331,7 +332,31 @@ def mark_presence(room: Room, presence: RoomPresence | None) -> str:
 # The public state -----------------------------------------------------------------------------------------------------
 
 
-def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> dict[str, object]:
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def encode_state(stored: StoredRoom, reader: Reader = SPECTATOR) -> bytes:
+    """Return the public state of a room as JSON, in words for a reader."""
+    return encode_event(stored, reader).partition(b"data: ")[2].removesuffix(b"\n\n")
+
+
+def encode_event(stored: StoredRoom, reader: Reader = SPECTATOR) -> bytes:
+    """Return the public state of a room as a server-sent event, in words for a reader.
+
+    It is made once for all clients that read the same; only `said` differs between readers.
+    """
+    encoded = stored.encoded
+    if None not in encoded:
+        state = describe_room(stored.room, stored.game.seats, stored.revision)
+        shared = _encoder.encode(state).encode().removesuffix(b"}")
+        encoded[None] = b"event: state\nid: %d\ndata: %s" % (stored.revision, shared)
+    if reader not in encoded:
+        said = _encoder.encode(tell_last_change(stored.room.table, reader)).encode()
+        encoded[reader] = b'%s,"said":%s}\n\n' % (encoded[None], said)
+    return encoded[reader]
+
+
+def describe_room(room: Room, players: Seats, revision: int) -> dict[str, object]:
     """Return what players and spectators alike may see of a room, and what a computer remarked on its last move."""
     table = room.table
     voice = get_voice(table.book)
@@ -339,7 +364,7 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
     return {
         "game": room.number,
         "version": table.version,
-        "mark": mark,
+        "revision": revision,
         "rulebook": {"name": table.rulebook, "title": voice.title, "noun": voice.noun},
         "rules": game.rules.written(),
         "record": record.to_line(table),
@@ -355,7 +380,7 @@ def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> di
             "winner": None if outcome.winner is None else outcome.winner + 1,
             "reason": outcome.reason,
         },
-        "remark": remark,
+        "remark": room.remark,
         "offer": _describe_offer(room.offer),
         "declined": _describe_offer(room.declined),
         "waiting": room.waiting,

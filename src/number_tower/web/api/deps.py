@@ -11,11 +11,13 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from number_tower.store.rooms import TAG_PATTERN, Credentials, Revision, parse_tag
+from number_tower.store.rooms import Credentials, StoredRoom
+from number_tower.voice import Reader
 from number_tower.web.errors import MEDIA_TYPE, STATUSES, ProblemError, describe_status
+from number_tower.web.live import REVISION_PATTERN
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import get_credentials
-from number_tower.web.room_cache import CachedRoom
+from number_tower.web.view import encode_state
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
@@ -71,23 +73,23 @@ async def _parse_seen(
     seen: Annotated[
         str | None,
         Query(
-            pattern=f"^{TAG_PATTERN}$",
-            description="The newest `mark` that you have seen of this game, at any server: the answer is that state or"
-            " a later one. A server that does not find it within two seconds answers 409 with the reason `behind`.",
+            pattern=f"^{REVISION_PATTERN}$",
+            description="The newest `revision` that you have seen of this game, at any server: the answer is that"
+            " state or a later one. A server that does not find it within a second answers 409, `behind`.",
         ),
     ] = None,
-) -> Revision | None:
-    return None if seen is None else parse_tag(seen)
+) -> int:
+    return int(seen or 0)
 
 
-SeenRevision = Annotated[Revision | None, Depends(_parse_seen)]
+SeenRevision = Annotated[int, Depends(_parse_seen)]
 
 
-async def _find_room(address: Address, lobby: LobbyDep, seen: SeenRevision) -> CachedRoom:
+async def _find_room(address: Address, lobby: LobbyDep, seen: SeenRevision) -> StoredRoom:
     return await lobby.find_room(address, seen)
 
 
-RoomDep = Annotated[CachedRoom, Depends(_find_room)]
+RoomDep = Annotated[StoredRoom, Depends(_find_room)]
 BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
@@ -110,10 +112,8 @@ async def require_credentials(request: Request, given: BearerDep) -> Credentials
     credentials = await _read_credentials(request, given)
     if credentials is not None and credentials.token is not None:
         return credentials
-    cached = await request.app.state.lobby.find_room_for(
-        request.path_params["address"], credentials
-    )
-    if credentials is None or not cached.find_seats(credentials):
+    stored = await request.app.state.lobby.find_room(request.path_params["address"])
+    if credentials is None or not stored.find_seats(credentials):
         raise ProblemError(401, "no_token")
     return credentials
 
@@ -121,9 +121,9 @@ async def require_credentials(request: Request, given: BearerDep) -> Credentials
 RequiredCredentials = Annotated[Credentials, Depends(require_credentials)]
 
 
-def respond_with_state(cached: CachedRoom, credentials: Credentials | None) -> Response:
+def respond_with_state(stored: StoredRoom, credentials: Credentials | None) -> Response:
     """Answer with the state of a game, in words for the sender."""
-    state = cached.encode_state(cached.find_reader(credentials))
+    state = encode_state(stored, Reader.of_seats(stored.find_seats(credentials)))
     return Response(state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 

@@ -18,18 +18,24 @@ from number_tower.players import LEVELS
 from number_tower.presence import RoomPresence
 from number_tower.room import Room
 from number_tower.rules import UNNAMED
+from number_tower.store.rooms import StoredRoom
 from number_tower.table import Table
-from number_tower.voice import get_voice, narrate
+from number_tower.voice import Reader, get_voice, narrate
 from number_tower.web import limits
 from number_tower.web.api import deps, schemas
 from number_tower.web.api.deps import JsonRoute, describe_refusals, respond_with_state
 from number_tower.web.errors import ProblemError
-from number_tower.web.live import attend_stream, pick_newest_moment, stream_room
+from number_tower.web.live import (
+    attend_stream,
+    encode_events,
+    find_newest_revision,
+    make_stream,
+)
+from number_tower.web.new_room import NewRoom
 from number_tower.web.questions import read_record
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, price
-from number_tower.web.room_cache import CachedRoom, NewRoom
-from number_tower.web.view import MOST_TEXT
+from number_tower.web.view import MOST_TEXT, encode_state
 
 router = APIRouter(route_class=JsonRoute, tags=["games"])
 catalogue_router = APIRouter(route_class=JsonRoute, tags=["catalogue"])
@@ -69,7 +75,7 @@ Changes = Annotated[
 LastEvent = Annotated[
     str | None,
     Header(
-        description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."
+        description="The revision of the last event that you got: a browser sends it, and it counts as `seen`."
     ),
 ]
 Form = Annotated[
@@ -134,14 +140,14 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 
 @_get_as_reader("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
 async def show_game(
-    cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
+    stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
 ) -> Response:
     """Show the state of a game, by its address or its watch address.
 
     With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
     """
-    lobby.note_player(cached, credentials)
-    return respond_with_state(cached, credentials)
+    await lobby.note_player(stored, credentials)
+    return respond_with_state(stored, credentials)
 
 
 @_get_as_reader("/games/{address}/seat", responses=_READ_REFUSALS)
@@ -152,27 +158,27 @@ async def show_seat(
     seen: deps.SeenRevision,
 ) -> schemas.SeatStatus:
     """List the seats that you hold, and what you may do now."""
-    cached = await lobby.find_room_for(address, credentials, seen)
-    held = cached.find_seats(credentials)
-    lobby.note_player(cached, credentials)
-    presence = lobby.describe_presence(cached)
+    stored = await lobby.find_room(address, seen)
+    held = stored.find_seats(credentials)
+    await lobby.note_player(stored, credentials)
+    presence = lobby.describe_presence(stored)
     return schemas.SeatStatus(
         seats=[schemas.number_seat(seat) for seat in sorted(held)],
-        may=_list_actions(cached.room, held, presence),
+        may=_list_actions(stored.room, held, presence),
     )
 
 
 @_get_as_reader("/games/{address}/presence", responses=_READ_REFUSALS)
 async def show_presence(
-    cached: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
+    stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials
 ) -> schemas.PresenceResponse:
     """Show whether the players are here, away or gone. A request or a stream with a seat's token counts as here."""
-    lobby.note_player(cached, credentials)
-    presence = lobby.describe_presence(cached)
+    await lobby.note_player(stored, credentials)
+    presence = lobby.describe_presence(stored)
     return schemas.PresenceResponse(
         players=None if presence is None else list(presence.seats),
         gone_for=0 if presence is None else int(presence.gone_for),
-        claim_after=cached.room.claim_after,
+        claim_after=stored.room.claim_after,
     )
 
 
@@ -191,19 +197,19 @@ async def follow_game(
 ) -> Response:
     """Follow a game as server-sent events: its state at once, and again whenever something happens.
 
-    Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
+    Each event is called `state`, its data is the game as `GET` shows it, and its id is the revision of the game.
     """
-    seen = pick_newest_moment(seen, last_event_id)
-    cached = await lobby.find_room(
+    seen = max(seen, find_newest_revision(last_event_id))
+    stored = await lobby.find_room(
         address, seen
     )  # a game that does not exist is refused before the stream begins
-    stream = stream_room(lobby, address, credentials, limit=limit, seen=seen)
-    return attend_stream(stream, lobby.attend(cached, credentials))
+    stream = make_stream(encode_events(lobby, address, credentials, limit, seen))
+    return attend_stream(stream, lobby.attend(stored, credentials))
 
 
 @_get_as_reader("/games/{address}/log", responses=_READ_REFUSALS)
 async def show_log(
-    cached: deps.RoomDep,
+    stored: deps.RoomDep,
     credentials: deps.OptionalCredentials,
     since: Since = 0,
     limit: Changes = MOST_CHANGES,
@@ -212,11 +218,13 @@ async def show_log(
 
     A long game is told in parts: `next` in the answer is the `since` of the part that follows.
     """
-    table = cached.room.table
+    table = stored.room.table
     last = since + limit - 1
     lines: list[schemas.DialogueLine] = []
     size = 0
-    for message in narrate(table, since, last, reader=cached.find_reader(credentials)):
+    for message in narrate(
+        table, since, last, reader=Reader.of_seats(stored.find_seats(credentials))
+    ):
         if size > MOST_TEXT and lines[-1].version < message.version:
             last = message.version - 1
             break
@@ -230,7 +238,7 @@ async def show_log(
             )
         )
     return schemas.DialogueLog(
-        game=cached.room.number, said=lines, next=last + 1 if last < table.version else None
+        game=stored.room.number, said=lines, next=last + 1 if last < table.version else None
     )
 
 
@@ -239,11 +247,11 @@ async def show_log(
     response_class=Response,
     responses={200: {"content": _EXPORTS}, **_READ_REFUSALS},
 )
-async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
+async def export_game(stored: deps.RoomDep, form: Form = "line") -> Response:
     """Export a game: as one line of text, or as a JSON document that `tower` and this API can read."""
     if form == "line":
-        return Response(record.to_line(cached.room.table) + "\n", media_type="text/plain")
-    return Response(record.to_json(cached.room.table), media_type="application/json")
+        return Response(record.to_line(stored.room.table) + "\n", media_type="text/plain")
+    return Response(record.to_json(stored.room.table), media_type="application/json")
 
 
 def _list_actions(
@@ -282,16 +290,16 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.Lob
     the `watch` link to spectators.
     """
     room = await read_new_room(request, wanted)
-    cached, token = await lobby.open_room(room)
-    here = f"/api/games/{cached.address}"
+    stored, token = await lobby.open_room(room)
+    here = f"/api/games/{stored.address}"
     links = {
-        "play": f"/g/{cached.address}",
-        "watch": f"/w/{cached.watch}",
+        "play": f"/g/{stored.address}",
+        "watch": f"/w/{stored.watch}",
         "api": here,
         "events": f"{here}/events",
     }
-    about = {"address": cached.address, "watch": cached.watch, "code": cached.code, "links": links}
-    response = _respond_with_seat(cached, token, 201, **about)
+    about = {"address": stored.address, "watch": stored.watch, "code": stored.code, "links": links}
+    response = _respond_with_seat(stored, token, 201, **about)
     response.headers["Location"] = here
     return response
 
@@ -310,8 +318,8 @@ async def hand_over(
 ) -> schemas.HandoverCode:
     """Get a code that moves your seat to another device, once and within ten minutes."""
     code = await lobby.make_handover_code(address, credentials)
-    cached = await lobby.find_room(address)
-    return schemas.HandoverCode(code=code, page=f"/g/{cached.address}/take/{code}")
+    stored = await lobby.find_room(address)
+    return schemas.HandoverCode(code=code, page=f"/g/{stored.address}/take/{code}")
 
 
 @router.post("/games/{address}/take", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
@@ -382,10 +390,13 @@ def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:
 
 
 def _respond_with_seat(
-    cached: CachedRoom, token: str, status: int = 200, **more: object
+    stored: StoredRoom, token: str, status: int = 200, **more: object
 ) -> Response:
     """Answer with a seat's token, and the game as it stands."""
-    seats = [seat + 1 for seat in sorted(cached.find_seats(token))]
+    seats = [seat + 1 for seat in sorted(stored.find_seats(token))]
     about = json.dumps({"token": token, "seats": seats, **more}).encode()
-    content = b'%s, "state": %s}' % (about[:-1], cached.encode_state(cached.find_reader(token)))
+    content = b'%s, "state": %s}' % (
+        about[:-1],
+        encode_state(stored, Reader.of_seats(stored.find_seats(token))),
+    )
     return Response(content, status, {"Cache-Control": "no-store"}, "application/json")

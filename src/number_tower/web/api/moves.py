@@ -124,17 +124,17 @@ async def give_hint(
 
     Against another person, the state lists each hint in `hints_taken`.
     """
-    cached = await player.lobby.find_room_for(player.address, player.credentials)
-    held = cached.find_seats(player.credentials)
+    stored = await player.lobby.find_room(player.address)
+    held = stored.find_seats(player.credentials)
     if not held:
         raise RoomError("not_yours", "you are watching this game, so there are no hints for you")
-    if not cached.room.may_hint(held):
+    if not stored.room.may_hint(held):
         raise RoomError(
             "not_now", "there is no hint now: this game has none, or it is not your turn"
         )
     step = 1 if asked is None else asked.step
-    hint = await ask_for_hint(request, cached, step)
-    await player.lobby.take_hint(cached, player.credentials, step)
+    hint = await ask_for_hint(request, stored, step)
+    await player.lobby.take_hint(stored, player.credentials, step)
     return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)
 
 

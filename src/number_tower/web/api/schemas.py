@@ -331,7 +331,9 @@ class StateResponse(ResponseModel):
     version: int = Field(
         description="Rises with every change of the game; a move names the version that it answers."
     )
-    mark: str = Field(description="Changes with everything that happens; also the id of the event.")
+    revision: int = Field(
+        description="Grows with everything that happens; also the id of the event."
+    )
     rulebook: RulebookSummary
     rules: dict[str, str | int]
     record: str = Field(description="The game on one line.")

@@ -21,13 +21,13 @@ from number_tower.record import RecordError
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
+from number_tower.web.new_room import NewRoom
 from number_tower.web.pages import await_answer, is_watch_address, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.pages.share import build_share_url
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, THINKING, price
-from number_tower.web.room_cache import NewRoom
 from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)

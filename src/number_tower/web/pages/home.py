@@ -39,7 +39,7 @@ MOST_LISTED = 50
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     games, hidden = await _list_games(request), set(_read_dismissed(request))
-    mine = [view for view in games if view.cached.watch not in hidden]
+    mine = [view for view in games if view.stored.watch not in hidden]
     return render_page(
         request,
         "home.html",
@@ -108,9 +108,9 @@ async def _list_games(request: Request) -> list[RoomView]:
             await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
         ):
             with suppress(RoomNotFoundError):
-                cached = await lobby.find_room_for(address, credentials)
-                if held := cached.find_seats(credentials):
-                    views.append(RoomView(cached, held))
+                stored = await lobby.find_room(address)
+                if held := stored.find_seats(credentials):
+                    views.append(RoomView(stored, held))
     if views:
         session.renew()
-    return sorted(views, key=lambda view: view.cached.game.changed, reverse=True)
+    return sorted(views, key=lambda view: view.stored.game.changed, reverse=True)

@@ -8,7 +8,6 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower.short_codes import CodeError, normalize_code
-from number_tower.store.rooms import RoomNotFoundError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import read_form, render_page
@@ -29,12 +28,13 @@ async def show_code_form(request: Request) -> Response:
 @router.post("/join")
 async def follow_code(request: Request) -> Response:
     """Redirect to what a code leads to; an address that sends too many wrong ones has to wait."""
+    lobby: Lobby = request.app.state.lobby
     given = str((await read_form(request)).get("code", "")).strip()
     if not given:
         return _render_form(request, "", "Please type the code that you were given.", 422)
     try:
         code = normalize_code(given)
-        path = await _find_path(request.app.state.lobby, code)
+        path = await lobby.find_code(code)
     except CodeError as error:
         wrong, status = make_sentence(f"{error}"), 422
     else:
@@ -50,19 +50,6 @@ async def follow_code(request: Request) -> Response:
     except HTTPException as error:
         return _render_form(request, given, error.detail, 429, error.headers)
     return _render_form(request, given, wrong, status)
-
-
-async def _find_path(lobby: Lobby, code: str) -> str | None:
-    """Return the address of what has a code; None if nothing has it."""
-    target = await lobby.find_code_target(code)
-    if target is None:
-        return None
-    if target.room is None:
-        return f"/class/{code}"
-    try:
-        return f"/g/{(await lobby.find_room_by_id(target.room)).address}"
-    except RoomNotFoundError:
-        return None
 
 
 def _render_form(

@@ -22,10 +22,10 @@ from number_tower.text import format_runs, make_sentence, summarize_numbers
 from number_tower.web import limits, rule_form
 from number_tower.web.choices import GAME_FIELDS, read_choices, remember_choices
 from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.new_room import NewRoom
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, price
-from number_tower.web.room_cache import NewRoom
 
 router = APIRouter(include_in_schema=False)
 
@@ -126,10 +126,10 @@ async def _open_and_remember(request: Request, room: NewRoom, given: Mapping[str
 async def open_room(request: Request, room: NewRoom) -> Response:
     """Open a room for this browser, and redirect to it once a computer that begins has moved."""
     lobby, session = request.app.state.lobby, get_browser_session(request)
-    cached, _ = await lobby.open_room(room, session.current.secret)
+    stored, _ = await lobby.open_room(room, session.current.secret)
     session.renew()
-    await lobby.wait_for_computer(cached)
-    return RedirectResponse(f"/g/{cached.address}", 303)
+    await lobby.wait_for_computer(stored)
+    return RedirectResponse(f"/g/{stored.address}", 303)
 
 
 def build_new_game_url(book: Rulebook, rules: Rules, title: str) -> str:

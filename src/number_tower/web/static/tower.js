@@ -23,13 +23,12 @@ function clearMessage(...texts) {
 
 // Showing what the server answers ------------------------------------------------------------------------------
 
-// Marks such as 1.4.2 only grow: answers may overtake each other, and an earlier state never replaces a later one.
-const isLater = (mark, than) => (mark ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
+// Revisions only grow: answers may overtake each other, and an earlier state never replaces a later one.
+const isLater = (revision, than) => (revision ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
-// Every request in a game names the newest state that this page has seen: a server that has not heard of it yet waits
-// for it instead of showing an earlier one.
+// Every request in a game names the newest state that this page has seen, so that no server shows an earlier one.
 function addSeen(path) {
-  const shown = getMain().dataset.mark;
+  const shown = getMain().dataset.revision;
   const seen = isLater(newest, shown) ? newest : shown;
   return seen && path.startsWith(getRoom()) ? `${path}?seen=${seen}` : path;
 }
@@ -74,7 +73,7 @@ function show(html, status) {
   if (getRoom() && !fresh.dataset.room && status !== 404) return false;
   const opens = fresh.querySelector("#private-link");
   if (fresh.dataset.room === getRoom()) {
-    if (isLater(getMain().dataset.mark, fresh.dataset.mark)) return true;
+    if (isLater(getMain().dataset.revision, fresh.dataset.revision)) return true;
     keepLinkAndHint(fresh);
   }
   const focused = getMain().contains(document.activeElement);
@@ -164,7 +163,7 @@ async function refresh() {
     const html = await answer.text();
     while (press) await press;
     // The same state again would only remove what was said about the last move.
-    if (!answer.ok || !html.includes(`data-mark="${getMain().dataset.mark}"`)) show(html, answer.status);
+    if (!answer.ok || !html.includes(`data-revision="${getMain().dataset.revision}"`)) show(html, answer.status);
     else if (!html.includes(`data-presence="${getMain().dataset.presence}"`)) showPresence(html);
     clearMessage(LOST, BEHIND);
   } catch (error) {
@@ -174,7 +173,7 @@ async function refresh() {
     refreshing = false;
   }
   // Ask again for changes made while the answer was on its way.
-  if (!retry && ((newest !== wanted && isLater(newest, getMain().dataset.mark)) || present !== known)) refresh();
+  if (!retry && ((newest !== wanted && isLater(newest, getMain().dataset.revision)) || present !== known)) refresh();
 }
 
 // Sending forms ------------------------------------------------------------------------------------------------
@@ -410,7 +409,7 @@ function openStream() {
   opened.addEventListener("state", (event) => {
     setMessage("");
     newest = event.lastEventId;
-    if (isLater(newest, getMain().dataset.mark)) refresh();
+    if (isLater(newest, getMain().dataset.revision)) refresh();
   });
   opened.addEventListener("board", (event) => showBoard(event.data));
   opened.addEventListener("presence", (event) => {
