@@ -154,9 +154,9 @@ def wait_for(
         time.sleep(0.02)
 
 
-def next_mark(events: HTTPResponse) -> str:
-    """Read the stream up to the id of the next event."""
+def next_revision(events: HTTPResponse) -> int:
+    """Read the stream up to the next event; return the revision that is its id."""
     while line := events.readline():
         if line.startswith(b"id: "):
-            return line[4:].strip().decode()
+            return int(line[4:])
     raise AssertionError("the stream has ended")

@@ -25,7 +25,7 @@ from support.clocks import SLOW
 from support.command import ROOT
 from support.cookies import Jar
 from support.forking import Forked
-from support.sites import Certificate, Site, next_mark, program, running, wait_for
+from support.sites import Certificate, Site, next_revision, program, running, wait_for
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
@@ -212,14 +212,14 @@ def test_an_event_arrives_while_the_stream_is_open(site: Site) -> None:
     stream.request("GET", f"{room}/events", headers={"Cookie": site.jar.sent(https=True)})
     events = stream.getresponse()
     assert (events.status, events.headers.get_content_type()) == (200, "text/event-stream")
-    marks: list[str] = []
+    revisions: list[int] = []
     for version, block in enumerate((9, 8)):
-        marks.append(next_mark(events))
+        revisions.append(next_revision(events))
         site.ask(
             "POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"}
         )
-    marks.append(next_mark(events))
-    assert [mark.split(".")[1] for mark in marks] == ["0", "1", "2"]
+    revisions.append(next_revision(events))
+    assert revisions[0] < revisions[1] < revisions[2]
     events.close()
     stream.close()
 
