@@ -85,7 +85,7 @@ def app_with(file: str) -> FastAPI:
             queue: asyncio.Queue[str] = asyncio.Queue()
             listeners[game].add(queue)
             try:
-                yield "event: state\nid: 0\ndata: {\"version\":0}\n\n"
+                yield 'event: state\nid: 0\ndata: {"version":0}\n\n'
                 while True:
                     yield await queue.get()
             finally:
