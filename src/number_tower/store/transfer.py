@@ -76,7 +76,8 @@ def export_games(
             yield game
             continue
         try:
-            yield ExportedLine(format_line(connection, game))
+            with detect_damage("it"):
+                yield ExportedLine(format_line(connection, game))
         except DamagedError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
     if wanted == GameFilter():
