@@ -192,7 +192,7 @@ def read_game(
     times = (row["started"], *(at for _, at in changes))
     rules = Rules.read(json.loads(row["rules"]))
     seed = None if row["seed"] is None else int(row["seed"])
-    seats = Seats((row["seat_1"], row["seat_2"]), seed)
+    seats = parse_seats((row["seat_1"], row["seat_2"]), seed)
     table = Table(
         Game(rules, row["first"] - 1, replay_moves(log)),
         names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
