@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from number_tower import catalogue, record
 from number_tower.players import LEVELS
+from number_tower.store import StoreError
 from number_tower.web.api.schemas import NewGame, ProblemDetails, StateResponse
 from support.apps import Player, bearing, begun, linked
 from support.command import ROOT, plain_environment
@@ -300,7 +301,9 @@ def test_a_move_that_is_sent_twice_counts_once(client: TestClient) -> None:
     assert again.json()["moves"] == [9]
 
 
-def test_a_stale_move_is_refused_with_the_state(client: TestClient) -> None:
+def test_a_stale_move_is_refused_with_the_state_or_not_at_all(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player, _ = begun(client)
     player.place(9)
     problem = refused(player.post("moves", {"block": 8, "version": 0}), 409, "stale")
@@ -308,6 +311,13 @@ def test_a_stale_move_is_refused_with_the_state(client: TestClient) -> None:
     assert problem.state.moves == [9]
     refused(player.post("moves", {"block": 8, "version": 7}), 409, "stale")
     refused(player.post("moves", {"block": 8, "version": 1, "game": 2}), 409, "stale")
+
+    async def fails(*_: object) -> None:
+        raise StoreError("the database cannot be reached")
+
+    app: Any = client.app
+    monkeypatch.setattr(app.state.lobby, "find_room", fails)
+    assert player.post("moves", {"block": 8, "version": 0}).status_code == 503
 
 
 @pytest.mark.parametrize(

@@ -322,10 +322,17 @@ def insert_room(
     token = token_urlsafe(32)
     game = _start_game(connection, room, StoredGame.start(room.table, players))
     stored = StoredRoom(
-        0, token_urlsafe(9), f"w{token_urlsafe(9)}", 1, format_now(), game,
-        replace(room, table=game.table), (None, None), class_link=class_link,
+        id=0,
+        address=token_urlsafe(9),
+        watch=f"w{token_urlsafe(9)}",
+        revision=1,
+        changed=format_now(),
+        game=game,
+        room=replace(room, table=game.table),
+        tokens=(None, None),
         code=make_free_code(connection) if room.waiting else None,
-    )  # fmt: skip
+        class_link=class_link,
+    )
     row = {
         "address": stored.address,
         "watch": stored.watch,

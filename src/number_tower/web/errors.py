@@ -227,7 +227,10 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Answer a request that failed."""
-    room = await _find_room(request, error)
+    try:
+        room = await _find_room(request, error)
+    except StoreError as failure:  # a refusal without the state, which it promises, would mislead
+        room, error = None, failure
     problem = describe_error(error, room)
     if problem is not None and room is not None and problem.status == 409:
         held = room.find_seats(getattr(request.state, "credentials", None))
@@ -321,7 +324,7 @@ async def _find_room(request: Request, error: Exception) -> StoredRoom | None:
         return None
     try:
         room: StoredRoom = await request.app.state.lobby.find_room(address)
-    except (RoomNotFoundError, StoreError):
+    except RoomNotFoundError:
         return None
     return room
 

@@ -102,9 +102,9 @@ class Workers:
         work = self._answers.pop(key, None)
         if work is None:
             work = asyncio.create_task(self._answer(task, args, seconds, lane))
+            work.add_done_callback(partial(self._drop_failure, key))
         if key is not None:
             self._answers[key] = work  # as the newest one
-            work.add_done_callback(partial(self._drop_failure, key))
             if len(self._answers) > MAX_ANSWERS:
                 del self._answers[next(iter(self._answers))]
         # The work goes on when its asker leaves: others may ask the same, and its process is not free before.

@@ -23,8 +23,8 @@ function clearMessage(...texts) {
 
 // Showing what the server answers ------------------------------------------------------------------------------
 
-// Revisions only grow: answers may overtake each other, and an earlier state never replaces a later one.
-const isLater = (revision, than) => (revision ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
+// Revisions such as 7 or 4.12 only grow: answers may overtake each other, and an earlier state never replaces a later one.
+const isLater = (one, than) => (one ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
 // Every request in a game names the newest state that this page has seen, so that no server shows an earlier one.
 function addSeen(path) {
