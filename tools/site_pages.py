@@ -69,9 +69,9 @@ def describe_requests(schema: dict[str, Any]) -> str:
 def list_decisions() -> str:
     """Write the list of decisions."""
     lines = ["# Decisions\n", "Each note says what was decided and why, with what was measured.\n"]
-    for path in sorted(DECISIONS.glob("[0-9]*.md")):
+    for path in sorted(DECISIONS.glob("*.md")):
         title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        lines.append(f"- {path.name[:4]} [{title}]({path.name})")
+        lines.append(f"- [{title}]({path.name})")
     return "\n".join(lines) + "\n"
 
 
