@@ -98,6 +98,7 @@ The names of this package
     Table, Change, Match             a game with its players; one change of it; several games
     solve, Solution, Worth           exact values of a position and of its moves
     Progress, NotSolvedError         a report of a long search; a search that reached its limit
+    NumberTowerError                 what all these errors are; `reason` says it for programs
     MoveError                        a block cannot be placed: NotABlockError, IllegalMoveError
     RulesError                       rules are not valid
     CatalogueError                   a game cannot be found or read: UnknownGameError, UnknownPresetError,
@@ -107,29 +108,26 @@ The names of this package
 `help(number_tower.Game)` shows one of them alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import os
 
+from number_tower.catalogue import (
+    CatalogueError,
+    OptionError,
+    RuleFileError,
+    UnknownGameError,
+    UnknownPresetError,
+    choose,
+)
+from number_tower.errors import NumberTowerError
+from number_tower.game import Event, Game
+from number_tower.match import Match
+from number_tower.position import IllegalMoveError, MoveError, NotABlockError, Outcome, Position
 from number_tower.rules import Rules, RulesError
 from number_tower.solve import solve
-
-if TYPE_CHECKING:
-    import os
-
-    from number_tower.catalogue import (
-        CatalogueError,
-        OptionError,
-        RuleFileError,
-        UnknownGameError,
-        UnknownPresetError,
-    )
-    from number_tower.game import Event, Game
-    from number_tower.match import Match
-    from number_tower.position import IllegalMoveError, MoveError, NotABlockError, Outcome, Position
-    from number_tower.solve.limits import NotSolvedError, Progress
-    from number_tower.solve.solution import Solution
-    from number_tower.solve.worth import Worth
-    from number_tower.table import Change, StaleError, Table, TableError
+from number_tower.solve.limits import NotSolvedError, Progress
+from number_tower.solve.solution import Solution
+from number_tower.solve.worth import Worth
+from number_tower.table import Change, StaleError, Table, TableError
 
 __version__ = "0.2.0"
 
@@ -143,6 +141,7 @@ __all__ = [
     "MoveError",
     "NotABlockError",
     "NotSolvedError",
+    "NumberTowerError",
     "OptionError",
     "Outcome",
     "Position",
@@ -161,43 +160,10 @@ __all__ = [
     "solve",
 ]
 
-# All names but the first three are imported when they are first used, so that the command starts quickly.
-_MODULES = {
-    "number_tower.position": (
-        "IllegalMoveError",
-        "MoveError",
-        "NotABlockError",
-        "Outcome",
-        "Position",
-    ),
-    "number_tower.game": ("Event", "Game"),
-    "number_tower.table": ("Change", "StaleError", "Table", "TableError"),
-    "number_tower.match": ("Match",),
-    "number_tower.solve.limits": ("NotSolvedError", "Progress"),
-    "number_tower.solve.solution": ("Solution",),
-    "number_tower.solve.worth": ("Worth",),
-    "number_tower.catalogue": (
-        "CatalogueError",
-        "OptionError",
-        "RuleFileError",
-        "UnknownGameError",
-        "UnknownPresetError",
-    ),
-}
-
-_RENAMED = {
-    "NotABlock": "NotABlockError",
-    "NotLegal": "IllegalMoveError",
-    "NotSolved": "NotSolvedError",
-    "Stale": "StaleError",
-    "UnknownGame": "UnknownGameError",
-}
-"""Old names of exceptions, which still work in this version."""
-
 
 # This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(
-    source: "str | os.PathLike[str] | Rules", *, preset: object = None, **options: object
+    source: str | os.PathLike[str] | Rules, *, preset: object = None, **options: object
 ) -> Rules:
     """Return the rules of a game: by its name, by the path of a rule file, or `Rules` as given.
 
@@ -211,19 +177,7 @@ def rules(
         >>> nt.rules(nt.Rules(target=15), target=21).target
         21
     """
-    from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
-
     return choose(source, options, preset=None if preset is None else str(preset)).rules
-
-
-if not TYPE_CHECKING:  # a type checker would take every name for one of the package
-
-    def __getattr__(name: str) -> object:
-        name = _RENAMED.get(name, name)
-        for module, names in _MODULES.items():
-            if name in names:
-                return getattr(import_module(module), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import TypeVar
 
+from number_tower.errors import NumberTowerError
 from number_tower.text import format_value
 
 MOST_BLOCKS = 1_000_000
@@ -22,8 +23,10 @@ _EXPECTED = "positive whole numbers, such as 1-9 or 1,3,5"
 Blocks = TypeVar("Blocks", range, Sequence[int])
 
 
-class BlocksError(ValueError):
+class BlocksError(NumberTowerError, ValueError):
     """A set of blocks is not valid, and why."""
+
+    reason = "bad_rules"
 
 
 def parse_blocks(given: object) -> Sequence[int]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from number_tower.catalogue import GameChoice
+from number_tower.errors import NumberTowerError
 from number_tower.match import compute_score
 from number_tower.pairing import (
     SIT_OUT_POINTS,
@@ -40,8 +41,10 @@ CLAIM_MINUTES = (1, 2, 3, 5, 10, 15)
 """Minutes to choose from, after which a game can be claimed if the player to move is gone."""
 
 
-class ClassroomError(ValueError):
+class ClassroomError(NumberTowerError, ValueError):
     """Something cannot be done in a class, or not by this person: the reason for programs, and the message."""
+
+    reason: Reason
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from number_tower.catalogue import GameChoice
+from number_tower.errors import NumberTowerError
 from number_tower.table import Table
 from number_tower.text import format_value
 
 MOST_GAMES = 999
 
 
-class MatchError(ValueError):
+class MatchError(NumberTowerError, ValueError):
     """A match is not valid, and why."""
+
+    reason = "bad_match"
 
 
 @dataclass(frozen=True)

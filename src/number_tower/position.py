@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from number_tower.errors import NumberTowerError
 from number_tower.rules import EMPTY, Rules
 from number_tower.text import format_value
 
@@ -30,7 +31,7 @@ class Outcome(NamedTuple):
     reason: Ending
 
 
-class MoveError(ValueError):
+class MoveError(NumberTowerError, ValueError):
     """A block cannot be placed: the block, the reason, and the ply at which it was tried, if known.
 
     Examples:
@@ -40,6 +41,8 @@ class MoveError(ValueError):
         ...     print(error.block, error.reason)
         9 used
     """
+
+    reason: Refusal
 
     def __init__(self, block: int, reason: Refusal, ply: int | None = None) -> None:
         super().__init__(block, reason, ply)

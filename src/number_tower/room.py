@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.match import Match, compute_score
 from number_tower.table import Change, StaleError, Table, TableError, check_player_names
@@ -14,8 +15,10 @@ OfferKind = Literal["takeback", "rematch"]
 Reason = Literal["not_yours", "not_now", "waiting", "taken"]
 
 
-class RoomError(ValueError):
+class RoomError(NumberTowerError, ValueError):
     """Something cannot be done in a room, or not by this player: the reason for programs, and the message."""
+
+    reason: Reason
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)

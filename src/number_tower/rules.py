@@ -18,6 +18,7 @@ from math import isqrt
 from typing import Any, Literal, cast, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
+from number_tower.errors import NumberTowerError
 from number_tower.text import (
     MOST_MISTAKES,
     format_runs,
@@ -44,7 +45,7 @@ _REMEMBERED_BITS = 1 << 28
 _OVERHEAD_BITS = 1000
 
 
-class RulesError(ValueError):
+class RulesError(NumberTowerError, ValueError):
     """Rules are not valid: which key is wrong, and what was expected.
 
     Examples:
@@ -53,6 +54,8 @@ class RulesError(ValueError):
             ...
         number_tower.rules.RulesError: fit: expected one of any, descending, ascending, related, unrelated; got...
     """
+
+    reason = "bad_rules"
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(key, problem)

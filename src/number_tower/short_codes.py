@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from number_tower.errors import NumberTowerError
+
 ALPHABET = "CDFGHJKMNPRTWX3479"
 """Letters and digits that do not look alike, without vowels, so that codes are not words."""
 
@@ -31,8 +33,10 @@ RUDE_PARTS = (
 _is_rude = re.compile("|".join(RUDE_PARTS)).search
 
 
-class CodeError(ValueError):
+class CodeError(NumberTowerError, ValueError):
     """Text that cannot be a short code, and what one looks like."""
+
+    reason = "bad_code"
 
 
 class RandomSource(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast, get_args
 
 from number_tower.catalogue import GameChoice, Rulebook, find_rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.position import IllegalMoveError, Outcome, Refusal
 from number_tower.rules import UNNAMED
@@ -23,7 +24,7 @@ _CHANGE = re.compile(r"(?:(?P<kind>[a-z]+) )?(?P<number>[0-9]{1,19})")
 _JOINERS = "\u200c\u200d"
 
 
-class TableError(ValueError):
+class TableError(NumberTowerError, ValueError):
     """Something cannot be done at a table, and why.
 
     Examples:
@@ -32,6 +33,8 @@ class TableError(ValueError):
             ...
         number_tower.table.TableError: expected two different names; both are Ann
     """
+
+    reason = "bad_name"
 
 
 class StaleError(TableError):
@@ -44,6 +47,8 @@ class StaleError(TableError):
             ...
         number_tower.table.StaleError: the game has changed meanwhile
     """
+
+    reason = "stale"
 
     def __init__(self, table: "Table") -> None:
         super().__init__("the game has changed meanwhile")

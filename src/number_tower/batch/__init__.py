@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from number_tower.errors import NumberTowerError
 
-class BatchError(ValueError):
+
+class BatchError(NumberTowerError, ValueError):
     """A batch of jobs cannot be run or resumed, and why.
 
     Examples:
@@ -12,6 +14,8 @@ class BatchError(ValueError):
             ...
         number_tower.batch.BatchError: expected two players or more, such as random,perfect; got 'perfect'
     """
+
+    reason = "batch"
 
 
 class WorkerError(BatchError):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from number_tower.errors import NumberTowerError
 from number_tower.rules import Rules
 from number_tower.text import format_mistakes, format_text, format_value, suggest_nearest
 
@@ -14,7 +15,7 @@ OPTIONS = (*RULE_OPTIONS, "hidden")
 """What players may choose for one game. Hidden blocks are a property of the table, not of the rules."""
 
 
-class CatalogueError(ValueError):
+class CatalogueError(NumberTowerError, ValueError):
     """A game cannot be loaded, and why.
 
     Examples:
@@ -24,6 +25,8 @@ class CatalogueError(ValueError):
         ...     print(error.field)
         game
     """
+
+    reason = "bad_rules"
 
     field = "game"
     """What was chosen wrongly: `game`, `rulefile`, or an option."""
@@ -38,6 +41,8 @@ class UnknownGameError(CatalogueError):
             ...
         number_tower.catalogue.rulebook.UnknownGameError: there is no game called 'chess'; the games are climb...
     """
+
+    reason = "unknown_game"
 
 
 class RuleFileError(CatalogueError):

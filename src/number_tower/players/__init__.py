@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from number_tower.brief import REFUSALS
+from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.players.levels import ALL_LEVELS, LEVELS, RANDOM, Computer, Level
 from number_tower.position import MoveError
@@ -32,7 +33,7 @@ DEFAULT_PATIENCE = 10.0
 """Seconds that a program may take for a move."""
 
 
-class ForfeitError(Exception):
+class ForfeitError(NumberTowerError):
     """A player gave no legal move; the message says why, as in "it answered 'x', which is no number".
 
     Examples:
@@ -45,8 +46,10 @@ class ForfeitError(Exception):
         number_tower.players.ForfeitError: it chose 9, which was already used
     """
 
+    reason = "no_move"
 
-class UnknownPlayerError(ValueError):
+
+class UnknownPlayerError(NumberTowerError, ValueError):
     """Neither a level nor a command that can be started.
 
     Examples:
@@ -55,6 +58,8 @@ class UnknownPlayerError(ValueError):
             ...
         number_tower.players.UnknownPlayerError: there is no level 'grandmaster'; the levels are gentle, easy...
     """
+
+    reason = "unknown_player"
 
 
 class Player(Protocol):

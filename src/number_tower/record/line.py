@@ -17,6 +17,7 @@ from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.brief import REFUSALS
 from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import UNNAMED, Rules, RulesError
@@ -30,7 +31,7 @@ _RESERVED = re.compile(r"[%,:=()]")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 
 
-class RecordError(ValueError):
+class RecordError(NumberTowerError, ValueError):
     """A record cannot be read: the place where it is wrong, and what was expected there.
 
     Examples:
@@ -39,6 +40,8 @@ class RecordError(ValueError):
             ...
         number_tower.record.line.RecordError: move 3 (9): that block was already used
     """
+
+    reason = "bad_record"
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(place, problem)

@@ -6,13 +6,14 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
+from number_tower.errors import NumberTowerError
 from number_tower.text import pluralize
 
 DEFAULT_MEMORY = 512
 MIB = 1 << 20
 
 
-class NotSolvedError(Exception):
+class NotSolvedError(NumberTowerError):
     """A limit was reached before the answer was found; there is no guess.
 
     Examples:
@@ -22,6 +23,8 @@ class NotSolvedError(Exception):
             ...
         number_tower.solve.limits.NotSolvedError: not solved within 0 seconds
     """
+
+    reason = "too_hard"
 
 
 class Progress(NamedTuple):

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.errors import NumberTowerError
 from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for a module
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class StoreError(Exception):
+class StoreError(NumberTowerError):
     """A database that cannot be used, and why, in one sentence without its full stop.
 
     Examples:
@@ -52,12 +53,14 @@ class StoreError(Exception):
         number_tower.store.StoreError: the database /dev/null/games.db cannot be used: /dev/null is not a folder
     """
 
+    reason = "store"
+
 
 class DamagedError(StoreError):
     """What is damaged in a database, such as a game, and why."""
 
 
-class LocationError(ValueError):
+class LocationError(NumberTowerError, ValueError):
     """Text that names no database, and what would.
 
     Examples:
@@ -67,8 +70,10 @@ class LocationError(ValueError):
         number_tower.store.LocationError: expected a file, postgresql://USER@HOST/NAME, or none; got...
     """
 
+    reason = "bad_location"
 
-class GameNotFoundError(LookupError):
+
+class GameNotFoundError(NumberTowerError, LookupError):
     """The database holds no game, or no match, of this id.
 
     Examples:
@@ -77,6 +82,8 @@ class GameNotFoundError(LookupError):
             ...
         number_tower.store.GameNotFoundError: 77
     """
+
+    reason = "no_such_game"
 
 
 class GameStartedError(ValueError):

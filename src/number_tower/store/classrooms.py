@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from number_tower.class_actions import Role
 from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
+from number_tower.errors import NumberTowerError
 from number_tower.match import Match
 from number_tower.room import Room
 from number_tower.short_codes import PERSONAL_LENGTH, make_code
@@ -53,8 +54,10 @@ _ENDED = '%"state": "ended"%'
 """What the document of a class that is over contains; in a name, the quotes would be escaped."""
 
 
-class ClassroomNotFoundError(LookupError):
+class ClassroomNotFoundError(NumberTowerError, LookupError):
     """No class has this code or address."""
+
+    reason = "no_such_class"
 
 
 class RoomLink(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, or_, select, update
 
 from number_tower.catalogue import Rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.match import Match
 from number_tower.store import DamagedError, GameNotFoundError, GameStartedError, rows
 from number_tower.store.engine import count_rows, detect_damage
@@ -34,8 +35,10 @@ _INSERT_CHANGES = insert(changes)
 """Built once: that takes longer than running them."""
 
 
-class GameInMatchError(ValueError):
+class GameInMatchError(NumberTowerError, ValueError):
     """A game that is part of a match, and cannot be deleted without it."""
+
+    reason = "in_match"
 
     def __init__(self, slot: MatchSlot) -> None:
         super().__init__(f"this is {slot}")

@@ -19,6 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, or_, s
 
 from number_tower.catalogue import GameChoice
 from number_tower.classroom import Ruling
+from number_tower.errors import NumberTowerError
 from number_tower.match import Match, Series
 from number_tower.presence import Sighting
 from number_tower.room import HintTaken, Offer, Room, Seat
@@ -55,8 +56,10 @@ _UPDATE = update(rooms).where(rooms.c.id == bindparam("of_room"))
 """Built once: that takes longer than running them."""
 
 
-class RoomNotFoundError(LookupError):
+class RoomNotFoundError(NumberTowerError, LookupError):
     """No room has this address, or its game was deleted."""
+
+    reason = "no_such_game"
 
 
 @dataclass(frozen=True)

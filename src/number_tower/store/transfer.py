@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
+from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
@@ -44,8 +45,10 @@ _MARK = "with_values"
 _GAMES_PER_TRANSACTION = 200
 
 
-class TransferError(ValueError):
+class TransferError(NumberTowerError, ValueError):
     """A line that cannot be imported: its number, and why."""
+
+    reason = "bad_transfer"
 
 
 class ExportedLine(NamedTuple):
