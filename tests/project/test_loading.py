@@ -63,21 +63,6 @@ def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: P
     assert file.exists()
 
 
-def test_the_version_needs_no_game() -> None:
-    own = {module for module in loaded("--version") if module.startswith("number_tower.")}
-    assert own <= {
-        "number_tower.blocks",
-        "number_tower.rules",
-        "number_tower.cli",
-        "number_tower.cli.options",
-        "number_tower.cli.main",
-        "number_tower.cli.errors",
-        "number_tower.cli.terminal",
-        "number_tower.text",
-        "number_tower.solve",
-    }
-
-
 @pytest.mark.parametrize(
     "script",
     [
