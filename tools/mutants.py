@@ -265,11 +265,13 @@ def replace_part(path: Path, part: ast.stmt | ast.expr, new: str) -> None:
 
 
 def run_pytest(*arguments: str, limit: int = LIMIT) -> tuple[int, str]:
-    """Run tests in the copy; return the exit code, 124 after the time limit, and what was printed."""
+    """Run tests in the copy; return the exit code, 124 after the time limit, and what was printed or which file hangs."""
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
     }
-    call = [str(COPY / ".venv/bin/pytest"), "-q", "--tb=no", *arguments]
+    for note in PROBES.glob("[0-9]*"):
+        note.unlink()
+    call = [str(COPY / ".venv/bin/pytest"), "-q", "--tb=no", "-p", "reach_plugin", *arguments]
     with subprocess.Popen(  # noqa: S603 - our own tests
         call, cwd=COPY, env={**environment, "PYTHONPATH": str(PROBES)}, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, process_group=0,
@@ -278,7 +280,9 @@ def run_pytest(*arguments: str, limit: int = LIMIT) -> tuple[int, str]:
             printed, _ = running.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
-            return 124, ""
+            # The process that began its test first is the one that hangs.
+            [test, *_] = [*sorted(PROBES.glob("[0-9]*"), key=os.path.getmtime), None]
+            return TIME_OUT, "" if test is None else f"FAILED {test.read_text()}"
     return running.returncode, printed
 
 
@@ -286,9 +290,6 @@ def find_reach(mutants: list[Mutant]) -> dict[str, list[str]]:
     """Run all tests once with a probe at each place; return the files of tests that come to each function."""
     if REACHED.exists():
         return dict(json.loads(REACHED.read_text()))
-    shutil.rmtree(PROBES, ignore_errors=True)
-    PROBES.mkdir(parents=True)
-    (PROBES / "reach_plugin.py").write_text(PLUGIN.format(folder=PROBES))
     (COPY / PACKAGE / "_probe.py").write_text(PROBE.format(folder=PROBES))
     places = [
         (number, *place) for number, mutant in enumerate(mutants) if (place := locate(mutant))
@@ -299,7 +300,7 @@ def find_reach(mutants: list[Mutant]) -> dict[str, list[str]]:
             joint = " or " if isinstance(part, ast.expr) else "; "
             replace_part(path, part, HIT.format(number) + joint + mutants[number].before)
     for arguments in (["-n", "auto", *(f"--ignore={file}" for file in JAX)], JAX):
-        print(run_pytest("-p", "reach_plugin", *arguments, limit=4 * LIMIT)[1][-2000:])
+        print(run_pytest(*arguments, limit=4 * LIMIT)[1][-2000:])
     for path, text in texts.items():
         path.write_bytes(text)
     (COPY / PACKAGE / "_probe.py").unlink()
@@ -336,9 +337,7 @@ def find_killer(mutant: Mutant, tests: Collection[str]) -> None:
         if code not in {0, NO_TESTS}:
             failure = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", printed, re.MULTILINE)
             mutant.found_by = name
-            mutant.killer = (
-                "time-out" if code == TIME_OUT else failure[1] if failure else printed[-300:]
-            )
+            mutant.killer = failure[1] if failure else printed[-300:]
             if failure and not is_killed_again(mutant):
                 mutant.reason = "passes alone"
             return
@@ -388,6 +387,8 @@ def set_up_copy() -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     copy_project(COPY)
     subprocess.run(["make", "-s", "setup", "browser", "proxies"], cwd=COPY, check=True)  # noqa: S607
+    PROBES.mkdir(parents=True)
+    (PROBES / "reach_plugin.py").write_text(PLUGIN.format(folder=PROBES))
 
 
 def main() -> int:
