@@ -9,24 +9,11 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from number_tower.classroom import ClassroomError
-from number_tower.position import MoveError
-from number_tower.room import RoomError
-from number_tower.store.classrooms import ClassroomNotFoundError
+from number_tower.errors import NumberTowerError
+from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
-from number_tower.store.rooms import RoomNotFoundError
-from number_tower.table import TableError
 
 T = TypeVar("T")
-
-_REFUSALS = (
-    RoomError,
-    MoveError,
-    TableError,
-    ClassroomError,
-    RoomNotFoundError,
-    ClassroomNotFoundError,
-)
 
 
 class Database:
@@ -52,16 +39,18 @@ class Database:
         that are committed together with it.
         """
 
-        def run(connection: Connection) -> T | Exception:
+        def run(connection: Connection) -> T | NumberTowerError:
             try:
                 return change(connection)
-            except _REFUSALS as refusal:
+            except StoreError:
+                raise
+            except NumberTowerError as refusal:
                 return refusal
 
         result = await asyncio.wrap_future(self._writer.submit(run))
-        if isinstance(result, _REFUSALS):
+        if isinstance(result, NumberTowerError):
             raise result
-        return result  # type: ignore[return-value] # any other error is raised by the writer
+        return result
 
     def submit(self, change: Callable[[Connection], object]) -> Future[object]:
         """Make a change soon, without waiting for it."""
