@@ -281,8 +281,8 @@ def run_pytest(*arguments: str, limit: int = LIMIT) -> tuple[int, str]:
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             # The process that began its test first is the one that hangs.
-            [test, *_] = [*sorted(PROBES.glob("[0-9]*"), key=os.path.getmtime), None]
-            return TIME_OUT, "" if test is None else f"FAILED {test.read_text()}"
+            begun = sorted(PROBES.glob("[0-9]*"), key=os.path.getmtime)
+            return TIME_OUT, f"FAILED {begun[0].read_text()}" if begun else ""
     return running.returncode, printed
 
 
