@@ -34,13 +34,7 @@ from number_tower.store.rooms import (
     match_digest,
     update_room,
 )
-from number_tower.store.rows import (
-    Seats,
-    StoredGame,
-    format_now,
-    parse_choice,
-    serialize_choice,
-)
+from number_tower.store.rows import Seats, StoredGame, format_now, parse_choice, serialize_choice
 from number_tower.store.schema import classrooms, games, rooms, seats
 from number_tower.store.seats import CODE_LIFETIME
 from number_tower.table import Declaration
@@ -167,19 +161,10 @@ def _load_where(
         return _build_classroom(connection, row)
 
 
-def _build_classroom(
-    connection: Connection,
-    row: Mapping[Any, Any],
-) -> StoredClassroom:
+def _build_classroom(connection: Connection, row: Mapping[Any, Any]) -> StoredClassroom:
     about = json.loads(row["document"])
     query = (
-        select(
-            rooms.c.id,
-            rooms.c.address,
-            rooms.c.watch,
-            rooms.c.pairing,
-            rooms.c.document,
-        )
+        select(rooms.c.id, rooms.c.address, rooms.c.watch, rooms.c.pairing, rooms.c.document)
         .add_columns(games.c.reason, games.c.winner)
         .join(games, games.c.id == rooms.c.game)
         .where(rooms.c.classroom == row["id"])
@@ -251,12 +236,7 @@ def insert_classroom(
         insert(classrooms).values(row).returning(classrooms.c.id)
     ).scalar_one()
     insert_holder(connection, classroom=identity, seat=_TEACHER, token=token)
-    insert_holder(
-        connection,
-        classroom=identity,
-        seat=_TEACHER,
-        browser=digest_secret(browser),
-    )
+    insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
     return load_classroom(connection, identity), token
 
 
@@ -345,11 +325,7 @@ def _update_rooms(
     return frozenset(known.id for known in found)
 
 
-def _follow_pairing(
-    known: StoredRoom,
-    classroom: Classroom,
-    pairing: Pairing,
-) -> Room:
+def _follow_pairing(known: StoredRoom, classroom: Classroom, pairing: Pairing) -> Room:
     """Return the room of a pairing as the class has it: paused, ended by the teacher, its players renamed."""
     room = known.room
     names = classroom.get_names(pairing)
@@ -380,12 +356,7 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
             "this is not the teacher's link of this class; perhaps part of it is missing",
         )
     if digest_secret(browser) not in now.teachers:
-        insert_holder(
-            connection,
-            classroom=identity,
-            seat=_TEACHER,
-            browser=digest_secret(browser),
-        )
+        insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
         raise_revisions(connection, classrooms, classrooms.c.id == identity)
     return ClassChange(load_classroom(connection, identity))
 

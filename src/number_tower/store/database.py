@@ -16,12 +16,7 @@ from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete,
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
-from number_tower.store.engine import (
-    begin_snapshot,
-    count_rows,
-    make_engine,
-    translate_errors,
-)
+from number_tower.store.engine import begin_snapshot, count_rows, make_engine, translate_errors
 from number_tower.store.games import (
     GameInMatchError,
     insert_game,

@@ -117,11 +117,7 @@ def update_game(
     return _advance(connection, current, current.advance(table, times), players)
 
 
-def advance_game(
-    connection: Connection,
-    current: StoredGame,
-    table: Table,
-) -> StoredGame:
+def advance_game(connection: Connection, current: StoredGame, table: Table) -> StoredGame:
     """Store the changes from a stored game to a table with the same players: indexes of players stay as they are."""
     return _advance(connection, current, current.advance(table), {})
 

@@ -31,14 +31,7 @@ from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.revisions import notify_servers
 from number_tower.store.rooms import RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
-from number_tower.store.schema import (
-    changes,
-    classrooms,
-    games,
-    matches,
-    rooms,
-    rulebooks,
-)
+from number_tower.store.schema import changes, classrooms, games, matches, rooms, rulebooks
 from number_tower.store.upgrade import require_newest_version
 from number_tower.text import format_text
 
@@ -200,9 +193,7 @@ def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
     # Changes with a blank are no moves, and those of the start have its time.
     moves = made.where(
-        games.c.id == rooms.c.game,
-        changes.c.at > games.c.started,
-        ~changes.c.change.like("% %"),
+        games.c.id == rooms.c.game, changes.c.at > games.c.started, ~changes.c.change.like("% %")
     ).scalar_subquery()
     unused = and_(
         rooms.c.changed < cutoffs.unused,

@@ -10,21 +10,12 @@ CHANNEL = "number_tower"
 """The PostgreSQL channel on which servers hear of changes."""
 
 
-def raise_revisions(
-    connection: Connection,
-    table: Table,
-    condition: ColumnElement[bool],
-) -> None:
+def raise_revisions(connection: Connection, table: Table, condition: ColumnElement[bool]) -> None:
     """Raise the revisions of the rooms or classes that fulfil a condition."""
     raised = update(table).where(condition).values(revision=table.c.revision + 1)
     rows = connection.execute(raised.returning(table.c.id, table.c.revision)).all()
     for identity, revision in sorted(rows):
-        notify_servers(
-            connection,
-            "room" if table is rooms else "class",
-            identity,
-            revision,
-        )
+        notify_servers(connection, "room" if table is rooms else "class", identity, revision)
 
 
 def notify_servers(

@@ -213,20 +213,14 @@ def load_room(connection: Connection, identity: int) -> StoredRoom:
 
 
 def find_rooms(
-    connection: Connection,
-    condition: ColumnElement[bool],
-    cache: RoomCache | None = None,
+    connection: Connection, condition: ColumnElement[bool], cache: RoomCache | None = None
 ) -> list[StoredRoom]:
     """Return the rooms that fulfil a condition; those in the cache are not built again if they have not changed."""
     rows = connection.execute(_LOOK.where(condition).order_by(rooms.c.id)).all()
     return [_get_room(connection, row, cache) for row in rows]
 
 
-def _get_room(
-    connection: Connection,
-    row: Row[Any],
-    cache: RoomCache | None,
-) -> StoredRoom:
+def _get_room(connection: Connection, row: Row[Any], cache: RoomCache | None) -> StoredRoom:
     known = None if cache is None else cache.find(row.id, row.revision)
     if known is None:
         with detect_damage(f"room {row.id}"):
@@ -293,11 +287,7 @@ def _build_seat(
     return Seat("free" if tokens[place] is None else "person", names[place])
 
 
-def load_earlier_game(
-    connection: Connection,
-    known: StoredRoom,
-    number: int,
-) -> StoredGame:
+def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
     """Return an earlier game of a room by its number there."""
     if not 1 <= number <= len(known.earlier_games):
         raise RoomNotFoundError(known.address)
@@ -438,11 +428,7 @@ def _write(stored: StoredRoom) -> str:
     return json.dumps(about)
 
 
-def _start_game(
-    connection: Connection,
-    room: Room,
-    model: StoredGame,
-) -> StoredGame:
+def _start_game(connection: Connection, room: Room, model: StoredGame) -> StoredGame:
     """Start a game, in a match if it is one; `model` has its players, and its last place in a match."""
     players = model.seats
     if any(players.automatic):
@@ -454,11 +440,7 @@ def _start_game(
         return started.game
 
 
-def _find_slot(
-    connection: Connection,
-    room: Room,
-    model: StoredGame,
-) -> MatchSlot:
+def _find_slot(connection: Connection, room: Room, model: StoredGame) -> MatchSlot:
     """Return the place of a game in its match; the first game starts the match."""
     if room.winners and model.slot is not None:
         return model.slot._replace(number=model.slot.number + 1)

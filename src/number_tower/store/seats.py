@@ -56,13 +56,7 @@ def sit(
     after, place = known.room.sit(name)
     token = token or token_urlsafe(32)
     holder = None if browser is None else digest_secret(browser)
-    insert_holder(
-        connection,
-        room=known.id,
-        seat=place + 1,
-        token=token,
-        browser=holder,
-    )
+    insert_holder(connection, room=known.id, seat=place + 1, token=token, browser=holder)
     update_room(connection, known, after, code=None)
     return load_room(connection, known.id), token
 
@@ -108,9 +102,7 @@ def take_over(
         "token": digest_secret(token),
         "browser": None if browser is None else digest_secret(browser),
     }
-    connection.execute(
-        _update_seats(known.id, held).values(**holder, code=None, until=None),
-    )
+    connection.execute(_update_seats(known.id, held).values(**holder, code=None, until=None))
     update_room(connection, known, known.room)
     return load_room(connection, known.id), token
 
