@@ -140,8 +140,10 @@ class Game(NamedTuple):
 
     def move(self, version: int) -> asyncio.Future[tuple[int, bytes]]:
         """Send the next move."""
-        body = b'{"block":%d,"version":%d}' % (1 + version % 3 // 2, version)
-        return self.wire.ask(request("POST", f"{self.path}/moves", self.tokens[version % 2], body))
+        body = b'{"do":"move","block":%d,"version":%d}' % (1 + version % 3 // 2, version)
+        return self.wire.ask(
+            request("POST", f"{self.path}/actions", self.tokens[version % 2], body)
+        )
 
 
 def request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes:

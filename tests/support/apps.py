@@ -57,6 +57,10 @@ class Player:
             return self.client.post(f"{self.path}/{what}", headers=headers)
         return self.client.post(f"{self.path}/{what}", json=content, headers=headers)
 
+    def act(self, do: str, **fields: object) -> Any:
+        """Send an action; return the answer."""
+        return self.post("actions", {"do": do, **fields})
+
     def get(self, what: str = "", **query: str) -> Any:
         """Look at something; return the answer."""
         headers = {} if self.token is None else bearing(self.token)
@@ -67,7 +71,7 @@ class Player:
         answer = None
         for block in blocks:
             version = self.get().json()["version"]
-            answer = self.post("moves", {"block": block, "version": version})
+            answer = self.act("move", block=block, version=version)
             assert answer.status_code == 200, answer.text
         return answer
 

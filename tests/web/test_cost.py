@@ -72,7 +72,7 @@ class Inputs(NamedTuple):
 
 
 _RULE_FORMS = ("title", "blocks", "fit", "target", "opening", "saved_blocks", "rules_text")
-_ROOM_FORMS = ("block", "version", "game", "kind")
+_ROOM_FORMS = ("block", "version", "game", "kind", "step")
 _CLASS_FORMS = (
     "games",
     "mode",
@@ -87,19 +87,10 @@ _CLASS_FORMS = (
 )
 ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/openapi.json"): Inputs(),
-    ("GET", "/docs"): Inputs(),
     ("GET", "/health"): Inputs(),
     ("GET", "/health/live"): Inputs(),
     ("GET", "/static/{path}"): Inputs(),
-    ("POST", "/api/games/{address}/moves"): Inputs(json=("block", "version", "game")),
-    ("POST", "/api/games/{address}/undo"): Inputs(json=("version", "game")),
-    ("POST", "/api/games/{address}/resign"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/offers"): Inputs(json=("kind", "game")),
-    ("POST", "/api/games/{address}/offers/accept"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/offers/decline"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/rematch"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/claim"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/hint"): Inputs(json=("step",)),
+    ("POST", "/api/games/{address}/actions"): Inputs(json=("do", "block", "version", "game", "kind", "step")),
     ("GET", "/api/games/{address}"): Inputs(),
     ("GET", "/api/games/{address}/seat"): Inputs(),
     ("GET", "/api/games/{address}/presence"): Inputs(),
@@ -153,7 +144,6 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/g/{address}/record.{form}"): Inputs(),
     ("GET", "/w/{address}/record.{form}"): Inputs(),
     ("POST", "/g/{address}/sit"): Inputs(form=("name", "remember")),
-    ("POST", "/g/{address}/hint"): Inputs(form=("step",)),
     ("POST", "/g/{address}/handover"): Inputs(),
     ("GET", "/g/{address}/take/{code}"): Inputs(),
     ("POST", "/g/{address}/take/{code}"): Inputs(),
@@ -542,10 +532,11 @@ async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
     state = json.loads((await meter.ask(Call("GET", api))).body)
     for turn in range(size(12, 90)):
         version, block = state["version"], state["legal"][-1] if state["legal"] else 1000 - turn
-        what = "undo" if turn % 3 == 2 else "moves"
-        content = {"version": version} if what == "undo" else {"version": version, "block": block}
+        content = {"do": "undo", "version": version}
+        if turn % 3 < 2:
+            content = {"do": "move", "version": version, "block": block}
         answer = await meter.ask(
-            Call("POST", f"{api}/{what}", "", (JSON, token), json.dumps(content).encode())
+            Call("POST", f"{api}/actions", "", (JSON, token), json.dumps(content).encode())
         )
         found = json.loads(answer.body)
         state = found if answer.status == 200 else found["state"]

@@ -19,7 +19,7 @@ from number_tower.web.limits import TooLargeError
 from number_tower.web.live import Topic, Wakeup
 from number_tower.web.lobby import Lobby
 from number_tower.web.new_room import NewRoom
-from number_tower.web.view import encode_state
+from number_tower.web.state import encode_state
 from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in

@@ -264,15 +264,15 @@ def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> 
         "/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}
     ).json()
     client.cookies.clear()
-    game = str(made["links"]["api"])
+    game = f"/api/games/{made['address']}"
     ben = client.post(f"{game}/join", json={"name": "Ben"}).json()["token"]
     headers = [{"Authorization": f"Bearer {token}"} for token in (made["token"], ben)]
-    move = {"block": 7, "version": 0}
+    move = {"do": "move", "block": 7, "version": 0}
     assert (
-        client.post(f"{game}/moves", json=move, headers=headers[0]).json()["said"][0]
+        client.post(f"{game}/actions", json=move, headers=headers[0]).json()["said"][0]
         == "You place 7."
     )
-    refused = client.post(f"{game}/moves", json={"block": 7, "version": 1}, headers=headers[0])
+    refused = client.post(f"{game}/actions", json={**move, "version": 1}, headers=headers[0])
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
     words = "You place 7.", "Ann places 7.", "Ann places 7."
     for header, told in zip((*headers, {}), words, strict=True):
@@ -289,10 +289,9 @@ def test_the_api_tells_two_at_one_table_the_rulebooks_words(client: TestClient) 
     ).json()
     client.cookies.clear()
     header = {"Authorization": f"Bearer {made['token']}"}
-    client.post(f"{made['links']['api']}/moves", json={"block": 9, "version": 0}, headers=header)
-    both, spectator = (
-        client.get(made["links"]["api"], headers=each).json()["said"] for each in (header, {})
-    )
+    game = f"/api/games/{made['address']}"
+    client.post(f"{game}/actions", json={"do": "move", "block": 9, "version": 0}, headers=header)
+    both, spectator = (client.get(game, headers=each).json()["said"] for each in (header, {}))
     table = Table(Game(catalogue.load_named("draft").rules).play(9), "draft", ("Ann", "Ben"))
     assert both == [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
     assert spectator[0] == "Ann places 9."

@@ -20,7 +20,8 @@ from number_tower.store.revisions import CHANNEL
 from number_tower.store.rooms import Credentials
 from number_tower.store.schema import classrooms, rooms
 from number_tower.voice import Reader
-from number_tower.web.view import encode_event, mark_presence
+from number_tower.web.state import encode_event
+from number_tower.web.view import mark_presence
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Lobby
