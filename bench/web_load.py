@@ -141,9 +141,7 @@ class Game(NamedTuple):
     def move(self, version: int) -> asyncio.Future[tuple[int, bytes]]:
         """Send the next move."""
         body = b'{"do":"move","block":%d,"version":%d}' % (1 + version % 3 // 2, version)
-        return self.wire.ask(
-            request("POST", f"{self.path}/actions", self.tokens[version % 2], body)
-        )
+        return self.wire.ask(request("POST", self.path, self.tokens[version % 2], body))
 
 
 def request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes:
@@ -178,7 +176,7 @@ async def opened(task: Task, number: int) -> Game:
         path = f"/api/games/{made['address']}"
         joined = await asked(wire, "POST", f"{path}/join", name="Ben")
         tokens = (made["token"], joined["token"])
-    game = Game(path, tokens, wire, Seen())
+    game = Game(f"{path}/actions", tokens, wire, Seen())
     for seat in (0, 1):
         following = request("GET", f"{path}/events", tokens[seat])
         await loop.create_connection(

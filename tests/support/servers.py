@@ -217,6 +217,11 @@ class Seats(NamedTuple):
     def path(self) -> str:
         return f"/api/games/{self.address}"
 
+    async def act(self, client: Client, seat: int, do: str, **fields: object) -> Any:
+        """Let a player do something; return the state after it."""
+        action = {"do": do, **fields}
+        return await client.granted(f"{self.path}/actions", self.tokens[seat], action)
+
 
 async def game_between(first: Client, second: Client) -> Seats:
     """Let two play a game over a link: the first opens it, the second joins."""

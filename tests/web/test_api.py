@@ -638,6 +638,8 @@ def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body
         {"do": "move", "block": 9, "version": 0, "more": 1},
         {"do": "hint", "version": 0, "step": 4},
         {"do": "offer", "kind": "money"},
+        {"do": "dance"},
+        {"block": 9, "version": 0},
         {"do": "claim", "gone_for": 1e9},
     ],
 )
@@ -647,16 +649,8 @@ def test_an_action_that_is_none_is_refused_with_pointers(
     player, _ = begun(client)
     problem = refused(player.post("actions", move), 422, "bad_request")
     assert problem.errors
-    assert all(error.pointer.removeprefix("/") in {*move, "version"} for error in problem.errors)
+    assert all(error.pointer[1:] in {"", *move, "version"} for error in problem.errors)
     assert player.get().json()["moves"] == []
-
-
-@pytest.mark.parametrize("kind", ["dance", "", None])
-def test_a_kind_of_action_that_there_is_not_is_refused_with_those_there_are(
-    client: TestClient, kind: str | None
-) -> None:
-    problem = refused(begun(client)[0].post("actions", {"do": kind}), 422, "bad_request")
-    assert "'rematch'" in problem.detail or "'do'" in problem.detail
 
 
 def test_however_large_a_number_is_the_game_refuses_it(client: TestClient) -> None:
@@ -730,8 +724,7 @@ def test_the_description_is_of_the_api_alone_and_tells_every_refusal(client: Tes
         if "security" in operation and {} not in operation["security"]:
             assert {"401", "403", "404"} <= operation["responses"].keys()
         for status, reply in operation["responses"].items():
-            if status >= "400":
-                assert list(reply["content"]) == [MEDIA_TYPE]
+            assert status < "400" or list(reply["content"]) == [MEDIA_TYPE]
 
 
 def test_every_operation_is_in_the_guide(client: TestClient) -> None:
@@ -741,10 +734,6 @@ def test_every_operation_is_in_the_guide(client: TestClient) -> None:
             f"| `{method} {path.replace('{address}', 'ADDRESS').replace('{name}', 'NAME')}` |"
             in guide
         )
-
-
-def test_the_usual_documentation_pages_are_off(client: TestClient) -> None:
-    assert client.get("/redoc").status_code == 404
 
 
 def test_the_examples_of_a_new_game_can_be_played(client: TestClient) -> None:

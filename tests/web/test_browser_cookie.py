@@ -76,16 +76,10 @@ def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser
     path = f"/api/games/{browser.begin().removeprefix('/g/')}"
     stranger, _ = begun(client)
     assert browser.ask("GET", f"{path}/seat").json()["seats"] == [1, 2]
-    assert browser.ask(
-        "POST", f"{path}/actions", json={"do": "move", "block": 9, "version": 0}
-    ).json()["moves"] == [9]
+    move = {"do": "move", "block": 9, "version": 0}
+    assert browser.ask("POST", f"{path}/actions", json=move).json()["moves"] == [9]
     assert browser.ask("GET", f"{stranger.path}/seat").json()["seats"] == []
-    assert (
-        browser.ask(
-            "POST", f"{stranger.path}/actions", json={"do": "move", "block": 9, "version": 0}
-        ).status_code
-        == 403
-    )
+    assert browser.ask("POST", f"{stranger.path}/actions", json=move).status_code == 403
 
 
 def test_the_database_holds_only_the_digest_of_the_secret(tmp_path: Path) -> None:

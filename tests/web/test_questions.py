@@ -90,13 +90,10 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
         wanted = {"game": "draft", "opponent": {"kind": "computer", "level": "perfect"}}
         made = (await send("POST", "/api/games", json=wanted)).json()
         path, seat = f"/api/games/{made['address']}", apps.bearing(made["token"])
-        hint = await send(
-            "POST", f"{path}/actions", json={"do": "hint", "version": 0}, headers=seat
-        )
+        wish, move = {"do": "hint", "version": 0}, {"do": "move", "block": 5, "version": 0}
+        hint = await send("POST", f"{path}/actions", json=wish, headers=seat)
         assert hint.status_code == 200, hint.text
-        moved = await send(
-            "POST", f"{path}/actions", json={"do": "move", "block": 5, "version": 0}, headers=seat
-        )
+        moved = await send("POST", f"{path}/actions", json=move, headers=seat)
         assert moved.status_code == 200, moved.text
         state = moved.json()
         while len(state["moves"]) < 2:

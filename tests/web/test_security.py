@@ -147,11 +147,8 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(
                 assert eve.ask("GET", path).status_code == 200
             eve.ask("GET", f"/api/games/{watch}/export?as=json")
             eve.ask("POST", f"/g/{watch}/move", data=form)
-            eve.ask(
-                "POST",
-                f"/api/games/{watch}/actions",
-                json={"do": "move", "block": 1, "version": turn},
-            )
+            move = {"do": "move", "block": 1, "version": turn}
+            eve.ask("POST", f"/api/games/{watch}/actions", json=move)
         for person in people:
             person.wait_for('"reason":"exact"')
             person.ask("GET", "/")
@@ -182,6 +179,8 @@ def _cookie(person: Person) -> str:
     assert len(browser.value) == 43
     return str(browser.value)
 
+
+RESIGN = {"do": "resign"}
 
 # Who may do what ------------------------------------------------------------------------------------------------------
 
@@ -266,10 +265,7 @@ def test_what_another_site_lets_a_browser_send_is_refused(
 ) -> None:
     player, _ = begun(client)
     cookie = {**apps.cookie_of(player), **headers}
-    assert (
-        client.post(f"{player.path}/actions", json={"do": "resign"}, headers=cookie).status_code
-        == 403
-    )
+    assert client.post(f"{player.path}/actions", json=RESIGN, headers=cookie).status_code == 403
     assert client.post(f"/g/{player.address}/resign", headers=cookie).status_code == 403
     assert client.post("/new", data={"game": "draft"}, headers=headers).status_code == 403
     assert player.get().json()["result"] is None
@@ -278,17 +274,10 @@ def test_what_another_site_lets_a_browser_send_is_refused(
 def test_a_form_of_another_site_could_not_speak_to_the_api_at_all(client: TestClient) -> None:
     player, _ = begun(client)
     cookie = apps.cookie_of(player)
-    assert (
-        client.post(f"{player.path}/actions", data={"do": "resign"}, headers=cookie).status_code
-        == 400
-    )
-    assert (
-        client.options(
-            f"{player.path}/actions", headers={"Origin": "https://evil.example"}
-        ).status_code
-        == 405
-    )
-    allowed = client.get(player.path, headers={"Origin": "https://evil.example"}).headers
+    evil = {"Origin": "https://evil.example"}
+    assert client.post(f"{player.path}/actions", data=RESIGN, headers=cookie).status_code == 400
+    assert client.options(f"{player.path}/actions", headers=evil).status_code == 405
+    allowed = client.get(player.path, headers=evil).headers
     assert "access-control-allow-origin" not in allowed
 
 
@@ -442,17 +431,9 @@ def test_nothing_of_a_seat_is_kept_by_caches(client: TestClient) -> None:
 
 def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> None:
     player, made = begun(client)
-    assert (
-        client.post(
-            f"{player.path}/actions?token={made['token']}", json={"do": "resign"}
-        ).status_code
-        == 401
-    )
-    basic = {"Authorization": f"Basic {made['token']}"}
-    assert (
-        client.post(f"{player.path}/actions", json={"do": "resign"}, headers=basic).status_code
-        == 401
-    )
+    path, basic = f"{player.path}/actions", {"Authorization": f"Basic {made['token']}"}
+    assert client.post(f"{path}?token={made['token']}", json=RESIGN).status_code == 401
+    assert client.post(path, json=RESIGN, headers=basic).status_code == 401
     assert player.act("resign").status_code == 200
 
 
@@ -510,13 +491,8 @@ def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
         client.post(f"/g/{watch}/take/code"),
         client.post(f"/api/games/{watch}/join", json={}),
     ]
-    answers += [
-        client.post(
-            f"/api/games/{watch}/actions",
-            json={"do": "move", "block": 9, "version": 0},
-            headers=bearing("A" * 43),
-        )
-    ]
+    move = {"do": "move", "block": 9, "version": 0}
+    answers.append(client.post(f"/api/games/{watch}/actions", json=move, headers=bearing("A" * 43)))
     answers += [
         client.get(f"/{kind}/{watch}{more}")
         for kind in "gw"

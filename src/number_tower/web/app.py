@@ -132,7 +132,7 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     app.state.limiter = RateLimiter() if settings.limits else None
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
-    app.add_middleware(KnownHostMiddleware, names=settings.known_hosts)
+    app.add_middleware(KnownHostMiddleware, names=settings.known_hosts, refuse=errors.handle_error)
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(SecurityHeadersMiddleware)
     if settings.proxy:

@@ -83,12 +83,11 @@ ERRORS: dict[type[Exception], tuple[int, str, str]] = {
 
 REASONS = {
     400: "bad_json",
-    401: "no_token",
     404: "not_found",
     405: "bad_method",
     408: "too_slow",
     413: "too_large",
-    415: "not_json",
+    421: "unknown_host",
     429: "too_many",
     507: "full",
 }

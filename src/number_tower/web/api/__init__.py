@@ -11,12 +11,9 @@ from number_tower.web.errors import PROBLEM
 from number_tower.web.rates import REQUEST, price
 
 ABOUT = (
-    "Everything that a page does, as JSON: start a game, join it, move, follow it, analyse it, and export it.\n\n"
     "When you create or join a game, you get a token for your seat: send it as `Authorization: Bearer TOKEN`."
-    " Seats are 1 and 2. A move names the `version` of the game that it answers: sent twice it counts once, and one"
-    " for an old version is refused with 409 and the current state.\n\n"
-    "Errors are problem details (RFC 9457, `application/problem+json`): `reason` is for programs, and `detail` says"
-    " in words what was wrong and what would be right."
+    " Seats are 1 and 2. Errors are problem details (RFC 9457): `reason` is for programs, and `detail` says in words"
+    " what was wrong and what would be right."
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -22,20 +23,6 @@ _bearer = HTTPBearer(
     description="The token of a seat, as it was given when the game was created or joined. A browser may send its"
     " cookie instead.",
 )
-
-REFUSALS = {
-    400: "The body is not valid JSON.",
-    401: "A token is needed, and none was sent.",
-    403: "The token has no seat in this game.",
-    404: "There is no such game, rulebook or puzzle.",
-    409: "Not possible now: stale, behind, or not this player's turn. The state is included.",
-    413: "The request is too large.",
-    415: "The body was not sent as JSON.",
-    422: "The request is not as described, does not make a game, or the block cannot be placed.",
-    429: "Too many requests; `Retry-After` says when to try again.",
-    503: "The server cannot do it right now; `Retry-After` says when to try again.",
-    507: "The database is full; games that have started can continue.",
-}
 
 Address = Annotated[
     str, Path(description="A game's address; to watch, its watch address works as well.")
@@ -98,6 +85,6 @@ def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dic
     """Describe how an operation can be refused, for OpenAPI; each can be if there are too many requests."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"description": REFUSALS[status], "content": content}
+        status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in sorted({*statuses, *((400, 413, 415, 422) if body else ()), 429})
     }

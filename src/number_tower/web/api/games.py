@@ -30,7 +30,7 @@ from number_tower.web.rates import NEW_GAME, price
 from number_tower.web.state import Described, SeatNumber, State, describe_room
 from number_tower.web.view import MOST_TEXT
 
-router = APIRouter(prefix="/games")
+router = APIRouter(prefix="/games", tags=["games"])
 
 MOST_EVENTS = 10_000
 """Events of one stream."""
@@ -54,7 +54,7 @@ for _model in ACTION_MODELS.values():
     _model["required"] = [*_model.get("required", []), "do"]
     _model["additionalProperties"] = False
 
-_get_as_reader = partial(router.get, tags=["games"], openapi_extra={"security": [{}]})
+_get_as_reader = partial(router.get, openapi_extra={"security": [{}]})
 """Declares an operation for everyone that tells the holder of a token more."""
 
 
@@ -149,7 +149,6 @@ class TakeSeatRequest(RequestModel):
 
 @router.post(
     "/{address}/actions",
-    tags=["playing"],
     response_model=State,
     responses=_ACTION_REFUSALS,
     openapi_extra={
@@ -269,7 +268,6 @@ async def show_log(
 
 @router.get(
     "/{address}/export",
-    tags=["games"],
     response_class=Response,
     responses={200: {"content": _EXPORTS}, **_READ_REFUSALS},
 )
@@ -287,7 +285,6 @@ async def export_game(
 
 @router.post(
     "",
-    tags=["games"],
     dependencies=[price(NEW_GAME), Depends(admit_room)],
     status_code=201,
     responses=describe_refusals(503, 507, body=True),
@@ -313,7 +310,7 @@ async def create_game(
     )
 
 
-@router.post("/{address}/join", tags=["games"], responses=_SEAT_REFUSALS)
+@router.post("/{address}/join", responses=_SEAT_REFUSALS)
 async def join_game(
     address: deps.Address, lobby: deps.LobbyDep, who: JoinRequest | None = None
 ) -> SeatToken:
@@ -321,9 +318,7 @@ async def join_game(
     return _give_seat(*await lobby.join(address, None if who is None else who.name))
 
 
-@router.post(
-    "/{address}/handover", tags=["games"], responses=describe_refusals(401, 403, 404, 422, 503)
-)
+@router.post("/{address}/handover", responses=describe_refusals(401, 403, 404, 422, 503))
 async def hand_over(
     address: deps.Address, credentials: deps.RequiredCredentials, lobby: deps.LobbyDep
 ) -> HandoverCode:
@@ -332,7 +327,7 @@ async def hand_over(
     return HandoverCode(code, f"/g/{address}/take/{code}")
 
 
-@router.post("/{address}/take", tags=["games"], responses=_SEAT_REFUSALS)
+@router.post("/{address}/take", responses=_SEAT_REFUSALS)
 async def take_seat(
     address: deps.Address, taking: TakeSeatRequest, lobby: deps.LobbyDep
 ) -> SeatToken:

@@ -32,7 +32,7 @@ Line = Annotated[str, Field(max_length=limits.MAX_RECORD_LENGTH, examples=["draf
 Blocks = Annotated[str, Field(max_length=limits.MAX_RECORD_LENGTH, examples=["1-9", "1,3,5"])]
 
 
-EXAMPLES: list[JsonValue] = [
+EXAMPLES: list[dict[str, JsonValue]] = [
     {"game": _GAMES[0], "names": ["Ann"], "opponent": {"kind": "link"}},
     {"game": _GAMES[0], "opponent": {"kind": "computer", "level": "fair"}, "first": "toss"},
     {
@@ -81,7 +81,7 @@ class Opponent(RequestModel):
 class NewGame(RequestModel):
     """A new game; exactly one of `game`, `rules`, `rulefile` and `record` says which."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={"examples": [*EXAMPLES]})
 
     game: GameName | None = None
     """A game of the catalogue."""
