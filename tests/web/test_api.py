@@ -554,20 +554,18 @@ def test_what_is_no_record_is_refused(client: TestClient, path: str) -> None:
 
 
 def test_the_puzzle_of_the_day_is_solved(client: TestClient) -> None:
-    puzzle = client.get("/api/puzzles/daily", params={"day": "2026-01-05"}).json()
+    day = {"day": "2026-01-05"}
+    puzzle = client.get("/api/puzzles", params=day).json()
     assert puzzle["day"] == "2026-01-05"
     assert "answer" not in puzzle
-    told = client.post("/api/puzzles/answer", json={"day": "2026-01-05"}).json()
+    told = client.get("/api/puzzles/answer", params=day).json()
     for block in puzzle["choices"]:
-        judged = client.post(
-            "/api/puzzles/answer", json={"day": "2026-01-05", "block": block}
-        ).json()
+        judged = client.get("/api/puzzles/answer", params={**day, "block": block}).json()
         assert judged["right"] == (block == told["answer"])
         assert judged["answer"] == (block if judged["right"] else None)
         assert judged["said"]
-    assert not client.post(
-        "/api/puzzles/answer", json={"day": "2026-01-05", "block": 10**9}
-    ).json()["right"]
+    wrong = client.get("/api/puzzles/answer", params={**day, "block": 10**9}).json()
+    assert not wrong["right"]
 
 
 def test_endless_puzzles_come_by_number_and_grade(client: TestClient) -> None:
@@ -575,30 +573,25 @@ def test_endless_puzzles_come_by_number_and_grade(client: TestClient) -> None:
     puzzle = client.get("/api/puzzles", params=query).json()
     assert (puzzle["grade"], puzzle["game"]) == (1, "draft")
     assert puzzle["record"].startswith("draft")
-    told = client.post(
-        "/api/puzzles/answer", json={"seed": "7", "number": 3, "grade": 1, "game": "draft"}
-    ).json()
+    told = client.get("/api/puzzles/answer", params=query).json()
     assert told["answer"] in puzzle["choices"]
 
 
 @pytest.mark.parametrize(
-    "query", ["day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01"]
-)
-def test_a_day_that_is_none_is_refused(client: TestClient, query: str) -> None:
-    refused(client.get(f"/api/puzzles/daily?{query}"), 422, "bad_request")
-
-
-@pytest.mark.parametrize(
-    "query", ["grade=6", "grade=0", "number=0", "number=1e9", "game=chess", "seed=%00", "seed="]
-)
+    "query",
+    [
+        "day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01", "day=2026-01-05&seed=1", "grade=1",
+        "seed=1&grade=6", "seed=1&number=0", "seed=1&number=1e9", "seed=1&game=chess", "seed=%00", "seed=",
+    ],
+)  # fmt: skip
 def test_a_puzzle_that_cannot_be_is_refused(client: TestClient, query: str) -> None:
     refused(client.get(f"/api/puzzles?{query}"), 422, "bad_request")
 
 
 def test_the_puzzle_of_a_day_to_come_is_not_told(client: TestClient) -> None:
     for day in ("2999-01-01", "1066-10-14"):
-        refused(client.get("/api/puzzles/daily", params={"day": day}), 404, "no_such_puzzle")
-        refused(client.post("/api/puzzles/answer", json={"day": day}), 404, "no_such_puzzle")
+        for path in ("/api/puzzles", "/api/puzzles/answer"):
+            refused(client.get(path, params={"day": day}), 404, "no_such_puzzle")
 
 
 # What is no request ---------------------------------------------------------------------------------------------------

@@ -114,7 +114,8 @@ def test_every_answer_is_as_described_and_none_is_an_error_of_ours(
             "puzzles" in case.operation.path
             and not wrong
             and isinstance(given, dict)
-            and "number" in given
+            and "seed" in given
         ):
+            given.pop("day", None)
             given.update(PUZZLE)
     case.call_and_validate(headers=headers, timeout=SLOW)

@@ -30,7 +30,7 @@ def ask(host: str, path: str = "/", **settings: Any) -> Any:
 
 
 def status(host: str, **settings: Any) -> int:
-    return ask(host, **settings).status_code
+    return int(ask(host, **settings).status_code)
 
 
 @pytest.mark.parametrize(
