@@ -170,9 +170,7 @@ async def opened(task: Task, number: int) -> Game:
     if task.bare:
         path = f"/api/games/{number}"
     else:
-        made = await asked(
-            wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent={"kind": "link"}
-        )
+        made = await asked(wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent="link")
         path = f"/api/games/{made['address']}"
         joined = await asked(wire, "POST", f"{path}/join", name="Ben")
         tokens = (made["token"], joined["token"])

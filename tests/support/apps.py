@@ -89,9 +89,7 @@ def cookie_of(player: Player) -> dict[str, str]:
 
 def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
     """Begin a game; return whoever did, and what the server answered."""
-    answer = client.post(
-        "/api/games", json={"game": "draft", "opponent": {"kind": "table"}, **wanted}
-    )
+    answer = client.post("/api/games", json={"game": "draft", "opponent": "table", **wanted})
     assert answer.status_code == 201, answer.text
     made = answer.json()
     return Player(client, made["address"], made["token"]), made
@@ -99,7 +97,7 @@ def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]
 
 def linked(client: TestClient, **wanted: object) -> tuple[Player, Player, dict[str, Any]]:
     """Let two play over a link; return both, and what the server answered to the first."""
-    first, made = begun(client, **{"opponent": {"kind": "link"}, **wanted})
+    first, made = begun(client, **{"opponent": "link", **wanted})
     joined = client.post(f"{first.path}/join", json={})
     assert joined.status_code == 200, joined.text
     return first, Player(client, first.address, joined.json()["token"]), made

@@ -63,7 +63,7 @@ def test_over_https_only_this_host_can_set_the_cookie(browser: Browser) -> None:
 def test_nothing_is_set_for_a_visitor_who_holds_no_seat(
     client: TestClient, browser: Browser
 ) -> None:
-    player, made = begun(client, opponent={"kind": "link"})
+    player, made = begun(client, opponent="link")
     for path in ("/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/games", "/nowhere"):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
     assert (

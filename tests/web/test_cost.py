@@ -389,7 +389,7 @@ def test_no_text_is_expensive_wherever_it_is_sent(
     complaints: Callable[[Measuring], list[str]],
 ) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
-        room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
+        room = await _begin(meter, {"game": "draft", "opponent": "table"})
         unit = await meter.unit()
         found = [case for route in ROUTES for case in cases(*route, room)] + [*header_cases()]
         for number, case in enumerate(found):
@@ -517,7 +517,7 @@ def test_no_game_is_expensive_to_look_at_or_to_play(
     game: str, complaints: Callable[[Measuring], list[str]]
 ) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
-        room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
+        room = await _begin(meter, {**LONG_GAMES[game], "opponent": "table"})
         for call in (await _visits(meter, room))[list(LONG_GAMES).index(game) % SHARE :: SHARE]:
             async for said in _dear(meter, call):
                 yield said

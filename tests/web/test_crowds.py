@@ -203,7 +203,7 @@ def test_a_move_that_many_send_counts_once(two: list[Server], number: int) -> No
 def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
     async def script() -> None:
         clients = [Client(two[place % 2].port) for place in range(CROWD)]
-        wish = {"game": "draft", "opponent": {"kind": "link"}}
+        wish = {"game": "draft", "opponent": "link"}
         for _ in range(3):
             made = await clients[0].granted("/api/games", content=wish)
             path = f"/api/games/{made['address']}"

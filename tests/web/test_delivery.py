@@ -82,7 +82,7 @@ def test_streams_are_not_compressed_and_not_held_back(client: TestClient) -> Non
     player, _ = apps.begun(client)
     answer = client.get(f"{player.path}/events?limit=1", headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in answer.headers
-    assert answer.text.startswith("event: state")
+    assert answer.text.startswith("retry: 1000\n\nevent: state")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -75,7 +75,7 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
         "fit": "descending",
         "stuck": "skips",
     }
-    first, made = begun(client, game=None, rules=rules, opponent={"kind": "link"})
+    first, made = begun(client, game=None, rules=rules, opponent="link")
     second = Player(
         client, first.address, client.post(f"{first.path}/join", json={}).json()["token"]
     )

@@ -149,7 +149,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
 
 
 def against(level: str, table: Table = START) -> NewRoom:
-    return NewRoom(table, "computer", level)
+    return NewRoom(table, level)
 
 
 def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:

@@ -68,12 +68,17 @@ def revision_of(page: str) -> int:
     return int(page.partition('data-revision="')[2].partition('"')[0])
 
 
+def _state(answer: Any) -> Any:
+    """Return the state in the first event of a stream."""
+    return json.loads(answer.text.partition("data: ")[2].partition("\n")[0])
+
+
 SHOWS: dict[str, Callable[[Any], bool]] = {
     "": lambda answer: answer.json()["moves"] == [9],
     "/seat": lambda answer: "move" not in answer.json()["may"],
     "/log": lambda answer: answer.json()["said"][-1]["version"] == 1,
     "/export": lambda answer: answer.text == "draft:9\n",
-    "/events": lambda answer: json.loads(answer.text.partition("data: ")[2])["moves"] == [9],
+    "/events": lambda answer: _state(answer)["moves"] == [9],
 }
 """What can be asked for, and how it shows that block 9 was placed."""
 

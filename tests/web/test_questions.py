@@ -87,7 +87,7 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
         asked = [site.analyse("10.0.0.1", line) for line in lines(8)]
         await until(lambda: site.begun)
         send = partial(site.send, "10.0.0.2")
-        wanted = {"game": "draft", "opponent": {"kind": "computer", "level": "perfect"}}
+        wanted = {"game": "draft", "opponent": "perfect"}
         made = (await send("POST", "/api/games", json=wanted)).json()
         path, seat = f"/api/games/{made['address']}", apps.bearing(made["token"])
         wish, move = {"do": "hint", "version": 0}, {"do": "move", "block": 5, "version": 0}

@@ -205,7 +205,7 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
 
 
 def test_a_watch_address_gives_nobody_a_seat(client: TestClient) -> None:
-    first, made = begun(client, opponent={"kind": "link"})
+    first, made = begun(client, opponent="link")
     assert client.post(f"/api/games/{made['watch']}/join", json={}).status_code in {403, 404, 409}
     assert client.post(f"/g/{made['watch']}/sit", data={"name": "Eve"}).status_code >= 400
     code = first.post("handover").json()["code"]
@@ -467,7 +467,7 @@ def test_what_goes_wrong_here_is_told_without_details(
 def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
     client: TestClient, seats: str
 ) -> None:
-    first, made = begun(client, opponent={"kind": "link"})
+    first, made = begun(client, opponent="link")
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
     watch = made["watch"]

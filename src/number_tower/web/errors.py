@@ -66,7 +66,7 @@ ERRORS: dict[type[Exception], tuple[int, str, str]] = {
     MoveError: (422, "", ""),
     InvalidAnswerError: (422, "bad_request", ""),
     TableError: (422, "bad_name", ""),
-    UnknownGameError: (422, "no_such_rulebook", ""),
+    UnknownGameError: (404, "no_such_rulebook", ""),
     CatalogueError: (422, "bad_rules", ""),
     RulesError: (422, "bad_rules", ""),
     TooLargeError: (422, "too_large", ""),

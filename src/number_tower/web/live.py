@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -286,42 +287,33 @@ def attend_stream(
 
 
 async def encode_events(
-    lobby: Lobby, address: str, credentials: Credentials | None, limit: int, seen: int
-) -> AsyncGenerator[bytes, None]:
-    """Yield a room's states until `limit` events were sent; none is older than `seen`."""
-    sent = 0
-    async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
-        async for room, wakeup in states:
-            if room.revision == sent:
-                if wakeup == "heartbeat":
-                    yield KEEPALIVE
-                continue
-            sent = room.revision
-            yield encode_event(room, Reader.of_seats(room.find_seats(credentials)))
-            del room
-            limit -= 1
-            if limit == 0:
-                return
-
-
-async def encode_page_events(
     lobby: Lobby,
     address: str,
     seen: int,
+    credentials: Credentials | None = None,
+    limit: float = inf,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a room's states for a page, and an event whenever its players come or go."""
+    """Yield a room's states, and an event whenever its players come or go, until `limit` states were sent.
+
+    No state is older than `seen`. Without credentials they are for spectators, and encoded once for all followers.
+    """
     yield RECONNECT_HINT
     sent, players = 0, ""
     async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
         async for room, wakeup in states:
-            events = [] if room.revision == sent else [encode_event(room)]
-            sent = room.revision
+            events = []
+            if room.revision != sent:
+                sent = room.revision
+                events.append(encode_event(room, Reader.of_seats(room.find_seats(credentials))))
+                limit -= 1
             mark = mark_presence(room.room, lobby.describe_presence(room))
             if wakeup != "stored" and mark != players:
                 players = mark
                 events.append(b"event: presence\ndata: %s\n\n" % mark.encode())
             del room
             yield b"".join(events) or KEEPALIVE
+            if limit == 0:
+                return
 
 
 def find_newest_revision(*seen: str | None) -> int:

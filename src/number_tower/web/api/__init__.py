@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from http import HTTPStatus
+from typing import Any, get_args
 
 from fastapi import FastAPI
 
+from number_tower.room import Action
+from number_tower.web.actions import ACTIONS
 from number_tower.web.api import analysis, catalogue, games, puzzles
-from number_tower.web.errors import PROBLEM
+from number_tower.web.errors import MEDIA_TYPE, PROBLEM
 from number_tower.web.rates import REQUEST, price
+
+_MODELS = "#/components/schemas/"
 
 ABOUT = (
     "When you create or join a game, you get a token for your seat: send it as `Authorization: Bearer TOKEN`."
@@ -29,13 +34,43 @@ def install_api(app: FastAPI) -> None:
     make_schema = app.openapi
 
     def describe_api() -> dict[str, Any]:
-        """Add the models that FastAPI does not see: of problems, and of actions, which it does not parse."""
         if app.openapi_schema is None:
-            schema = make_schema()
-            problem = PROBLEM.json_schema(ref_template="#/components/schemas/{model}")
-            models = {**problem.pop("$defs"), "Problem": problem, **games.ACTION_MODELS}
-            schema["components"]["schemas"] |= models
-            app.openapi_schema = schema
+            app.openapi_schema = _complete_schema(make_schema())
         return app.openapi_schema
 
     app.openapi = describe_api  # type: ignore[method-assign] # the documented way
+
+
+def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Add what FastAPI does not see: how operations refuse requests, and actions, which it does not parse."""
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            if method == "get" and "security" in operation:
+                operation["security"].append({})  # a token only tells its holder more
+            for status in _list_refusals(path, operation):
+                operation["responses"][f"{status}"] = {
+                    "description": HTTPStatus(status).phrase,
+                    "content": {MEDIA_TYPE: {"schema": {"$ref": f"{_MODELS}Problem"}}},
+                }
+    models = schema["components"]["schemas"]
+    for name, adapter in (("Problem", PROBLEM), ("Action", ACTIONS)):
+        model = adapter.json_schema(ref_template=f"{_MODELS}{{model}}")
+        models |= {**model.pop("$defs"), name: model}
+    for kind in get_args(Action):
+        action = models[kind.__name__]
+        action["required"] = [*action.get("required", ()), "do"]
+        action["additionalProperties"] = False
+    return schema
+
+
+def _list_refusals(path: str, operation: dict[str, Any]) -> set[int]:
+    statuses = {429, 503}
+    if "requestBody" in operation:
+        statuses |= {400, 413, 415, 422}
+    if "parameters" in operation:
+        statuses |= {404, 422}
+    if "{address}" in path:
+        statuses.add(409)
+    if operation.get("security") == [{"seat": []}]:
+        statuses |= {401, 403}
+    return statuses | {int(status) for status in operation["responses"] if status >= "400"}

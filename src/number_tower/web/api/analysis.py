@@ -10,7 +10,6 @@ from number_tower import record
 from number_tower.coach.review import JudgedMove, ReviewText
 from number_tower.solve.worth import Value
 from number_tower.table import Table
-from number_tower.web.api.deps import describe_refusals
 from number_tower.web.api.new_game import Line, RequestModel
 from number_tower.web.errors import ProblemError
 from number_tower.web.limits import MAX_REVIEWED_MOVES
@@ -88,7 +87,7 @@ class Review(Described):
     """What is not known, and why not."""
 
 
-@router.post("/analyse", responses=describe_refusals(503, body=True))
+@router.post("/analyse")
 async def analyse_position(given: RecordRequest, request: Request) -> Analysis:
     """Show the value of a position and of every move in it, with reasons in words."""
     table = await _read_open_record(request, given.record)
@@ -105,7 +104,7 @@ async def analyse_position(given: RecordRequest, request: Request) -> Analysis:
     )
 
 
-@router.post("/review", responses=describe_refusals(503, body=True))
+@router.post("/review")
 async def review_game(given: RecordRequest, request: Request) -> Review:
     """Review a game move by move: which moves were mistakes, what was better, and why."""
     table = await _read_open_record(request, given.record)

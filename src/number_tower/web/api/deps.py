@@ -1,9 +1,8 @@
-"""Dependencies of the operations: the lobby, the room, the sender's credentials; and the description of refusals."""
+"""Dependencies of the operations: the lobby, the room, and the sender's credentials."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.responses import Response
@@ -12,7 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from number_tower.coach.hints import HintText
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.voice import Reader
-from number_tower.web.errors import MEDIA_TYPE, ProblemError
+from number_tower.web.errors import ProblemError
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import get_credentials
 from number_tower.web.state import encode_state
@@ -79,12 +78,3 @@ def respond_with_state(
     """Answer with the state of a game, in words for the sender."""
     reader = Reader.of_seats(stored.find_seats(credentials))
     return Response(encode_state(stored, reader, hint), media_type="application/json")
-
-
-def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """Describe how an operation can be refused, for OpenAPI; each can be if there are too many requests."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {
-        status: {"description": HTTPStatus(status).phrase, "content": content}
-        for status in sorted({*statuses, *((400, 413, 415, 422) if body else ()), 429})
-    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -15,9 +14,9 @@ from number_tower.presence import Presence, RoomPresence
 from number_tower.room import Action, Room
 from number_tower.store.rooms import StoredRoom
 from number_tower.voice import Reader, narrate
-from number_tower.web.actions import ACTIONS, parse_json, perform
+from number_tower.web.actions import parse_json, perform
 from number_tower.web.api import deps
-from number_tower.web.api.deps import describe_refusals, respond_with_state
+from number_tower.web.api.deps import respond_with_state
 from number_tower.web.api.new_game import NewGame, RequestModel, read_new_room
 from number_tower.web.live import (
     attend_stream,
@@ -44,18 +43,8 @@ _EXPORTS: dict[str, Any] = {
 }
 _DATA = {"type": "string", "contentSchema": {"$ref": "#/components/schemas/State"}}
 _EVENTS: dict[str, Any] = {"itemSchema": {"type": "object", "properties": {"data": _DATA}}}
-_READ_REFUSALS = describe_refusals(404, 409, 422, 503)
-_SEAT_REFUSALS = describe_refusals(404, 409, 503, body=True)
-_ACTION_REFUSALS = describe_refusals(401, 403, 404, 409, 503, body=True)
-_ACTION_SCHEMA = ACTIONS.json_schema(ref_template="#/components/schemas/{model}")
-ACTION_MODELS = _ACTION_SCHEMA.pop("$defs")
-"""The schema of each kind of action, by its name."""
-for _model in ACTION_MODELS.values():
-    _model["required"] = [*_model.get("required", []), "do"]
-    _model["additionalProperties"] = False
-
-_get_as_reader = partial(router.get, openapi_extra={"security": [{}]})
-"""Declares an operation for everyone that tells the holder of a token more."""
+_ACTION = {"schema": {"$ref": "#/components/schemas/Action"}}
+_ACTION_BODY = {"required": True, "content": {"application/json": _ACTION}}
 
 
 @dataclass(frozen=True)
@@ -148,15 +137,7 @@ class TakeSeatRequest(RequestModel):
 
 
 @router.post(
-    "/{address}/actions",
-    response_model=State,
-    responses=_ACTION_REFUSALS,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": _ACTION_SCHEMA}},
-        }
-    },
+    "/{address}/actions", response_model=State, openapi_extra={"requestBody": _ACTION_BODY}
 )
 async def act(
     request: Request,
@@ -179,7 +160,7 @@ async def act(
 # Reading a game -------------------------------------------------------------------------------------------------------
 
 
-@_get_as_reader("/{address}", response_model=State, responses=_READ_REFUSALS)
+@router.get("/{address}", response_model=State)
 async def show_game(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
 ) -> Response:
@@ -191,7 +172,7 @@ async def show_game(
     return respond_with_state(stored, credentials)
 
 
-@_get_as_reader("/{address}/seat", responses=_READ_REFUSALS)
+@router.get("/{address}/seat")
 async def show_seat(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
 ) -> SeatStatus:
@@ -202,7 +183,7 @@ async def show_seat(
     return SeatStatus(_number_seats(held), _list_actions(stored.room, held, presence))
 
 
-@_get_as_reader("/{address}/presence", responses=_READ_REFUSALS)
+@router.get("/{address}/presence")
 async def show_presence(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
 ) -> PresenceStatus:
@@ -216,10 +197,10 @@ async def show_presence(
     )
 
 
-@_get_as_reader(
+@router.get(
     "/{address}/events",
     response_class=Response,
-    responses={200: {"content": {"text/event-stream": _EVENTS}}, **_READ_REFUSALS},
+    responses={200: {"content": {"text/event-stream": _EVENTS}}},
 )
 async def follow_game(
     address: deps.Address,
@@ -231,17 +212,18 @@ async def follow_game(
 ) -> Response:
     """Follow a game as server-sent events: its state at once, and again whenever something happens.
 
-    Each event is called `state`, its data is the game as `GET` shows it, and its id is the revision of the game, which
-    a browser sends as `Last-Event-ID`; that counts as `seen`. The stream ends after `limit` events.
+    The data of an event called `state` is the game as `GET` shows it, and its id is the revision of the game, which a
+    browser sends as `Last-Event-ID`; that counts as `seen`. The stream ends after `limit` of them. An event called
+    `presence` says that players have come or gone.
     """
     seen = max(seen, find_newest_revision(last_event_id))
     # A game that does not exist is refused before the stream begins.
     stored = await lobby.find_room(address, seen)
-    stream = make_stream(encode_events(lobby, address, credentials, limit, seen))
+    stream = make_stream(encode_events(lobby, address, seen, credentials, limit))
     return attend_stream(stream, lobby.attend(stored, credentials))
 
 
-@_get_as_reader("/{address}/log", responses=_READ_REFUSALS)
+@router.get("/{address}/log")
 async def show_log(
     stored: deps.RoomDep,
     credentials: deps.CredentialsDep,
@@ -269,7 +251,7 @@ async def show_log(
 @router.get(
     "/{address}/export",
     response_class=Response,
-    responses={200: {"content": _EXPORTS}, **_READ_REFUSALS},
+    responses={200: {"content": _EXPORTS}},
 )
 async def export_game(
     stored: deps.RoomDep, form: Annotated[Literal["line", "json"], Query(alias="as")] = "line"
@@ -287,7 +269,7 @@ async def export_game(
     "",
     dependencies=[price(NEW_GAME), Depends(admit_room)],
     status_code=201,
-    responses=describe_refusals(503, 507, body=True),
+    responses={507: {}},
 )
 async def create_game(
     request: Request,
@@ -310,7 +292,7 @@ async def create_game(
     )
 
 
-@router.post("/{address}/join", responses=_SEAT_REFUSALS)
+@router.post("/{address}/join")
 async def join_game(
     address: deps.Address, lobby: deps.LobbyDep, who: JoinRequest | None = None
 ) -> SeatToken:
@@ -318,7 +300,7 @@ async def join_game(
     return _give_seat(*await lobby.join(address, None if who is None else who.name))
 
 
-@router.post("/{address}/handover", responses=describe_refusals(401, 403, 404, 422, 503))
+@router.post("/{address}/handover")
 async def hand_over(
     address: deps.Address, credentials: deps.RequiredCredentials, lobby: deps.LobbyDep
 ) -> HandoverCode:
@@ -327,7 +309,7 @@ async def hand_over(
     return HandoverCode(code, f"/g/{address}/take/{code}")
 
 
-@router.post("/{address}/take", responses=_SEAT_REFUSALS)
+@router.post("/{address}/take")
 async def take_seat(
     address: deps.Address, taking: TakeSeatRequest, lobby: deps.LobbyDep
 ) -> SeatToken:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
-from number_tower.web.api.deps import describe_refusals
 from number_tower.web.api.new_game import GameName
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY, get_today
@@ -20,8 +19,6 @@ from number_tower.web.rates import THINKING, price
 from number_tower.web.state import Described
 
 router = APIRouter(prefix="/puzzles", tags=["puzzles"], dependencies=[price(THINKING)])
-
-_REFUSALS = describe_refusals(404, 422, 503)
 
 
 class PuzzleAddress(BaseModel):
@@ -82,9 +79,9 @@ class PuzzleVerdict(Described):
     """The winning move, once it was found or shown."""
 
 
-@router.get("", responses=_REFUSALS)
+@router.get("")
 async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query()]) -> Puzzle:
-    """Show the puzzle of a day, the same for everyone and harder from Monday to Sunday, or one of a series."""
+    """Show the puzzle of a day, the same for everyone and harder from Monday to Sunday, or a puzzle from a series."""
     puzzle = await _find_puzzle(request, address)
     return Puzzle(
         game=puzzle.game,
@@ -97,7 +94,7 @@ async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query(
     )
 
 
-@router.get("/answer", responses=_REFUSALS)
+@router.get("/answer")
 async def answer_puzzle(
     request: Request, attempt: Annotated[PuzzleAttempt, Query()]
 ) -> PuzzleVerdict:

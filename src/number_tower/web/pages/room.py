@@ -22,7 +22,7 @@ from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.errors import describe_error
 from number_tower.web.live import (
     attend_stream,
-    encode_page_events,
+    encode_events,
     find_newest_revision,
     make_stream,
 )
@@ -80,7 +80,7 @@ async def watch_room(request: Request, watch: str) -> Response:
 async def stream_events(request: Request, address: str) -> Response:
     """Send the page an event whenever something happens in the room."""
     stored, lobby = await _find_room(request, address), _get_lobby(request)
-    stream = make_stream(encode_page_events(lobby, address, _parse_seen(request)))
+    stream = make_stream(encode_events(lobby, address, _parse_seen(request)))
     if stored.address != address:
         return stream
     return attend_stream(stream, lobby.attend(stored, get_credentials(request)))
