@@ -30,7 +30,6 @@ from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
-from number_tower.voice import Reader
 from number_tower.web.actions import InvalidAnswerError
 from number_tower.web.drawing import explain_block
 from number_tower.web.limits import TooLargeError
@@ -108,12 +107,6 @@ _HEADERS: dict[int | str, dict[str, str]] = {
 }
 """Headers of a response by its status or reason."""
 
-_HEADINGS = {
-    "no_such_game": "No game here",
-    "not_found": "Not found",
-    "error": "Something went wrong",
-}
-
 
 class ProblemError(HTTPException):
     """Refuses a request, with a reason for programs and words for people."""
@@ -166,8 +159,8 @@ async def handle_error(request: Request, error: Exception) -> Response:
         stored, error = None, failure
     problem = describe_error(error, stored)
     if stored is not None:
-        held = stored.find_seats(getattr(request.state, "credentials", None))
-        problem = replace(problem, state=describe_room(stored, Reader.of_seats(held)))
+        credentials = getattr(request.state, "credentials", None)
+        problem = replace(problem, state=describe_room(stored, credentials))
     if isinstance(error, StoreError):
         _log.error("%s", error)
     headers = {**(getattr(error, "headers", None) or {})}
@@ -178,7 +171,7 @@ async def handle_error(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     if path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}:
         return Response(PROBLEM.dump_json(problem), problem.status, headers, MEDIA_TYPE)
-    heading = _HEADINGS.get(problem.reason, "That did not work")
+    heading = "Not found" if problem.status == 404 else "That did not work"
     page = render_page(
         request, "error.html", status=problem.status, heading=heading, text=problem.detail
     )

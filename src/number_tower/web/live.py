@@ -20,7 +20,6 @@ from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
 from number_tower.store.rooms import Credentials
 from number_tower.store.schema import classrooms, rooms
-from number_tower.voice import Reader
 from number_tower.web.state import encode_event
 from number_tower.web.view import mark_presence
 
@@ -304,7 +303,7 @@ async def encode_events(
             events = []
             if room.revision != sent:
                 sent = room.revision
-                events.append(encode_event(room, Reader.of_seats(room.find_seats(credentials))))
+                events.append(encode_event(room, credentials))
                 limit -= 1
             mark = mark_presence(room.room, lobby.describe_presence(room))
             if wakeup != "stored" and mark != players:

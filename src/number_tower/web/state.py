@@ -10,11 +10,10 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from number_tower import record
 from number_tower.coach.hints import HintText
 from number_tower.position import Ending, Refusal
-from number_tower.room import Offer, OfferKind, Room
-from number_tower.store.rooms import StoredRoom
-from number_tower.store.rows import Seats
+from number_tower.room import Offer, OfferKind
+from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.table import Table
-from number_tower.voice import SPECTATOR, Reader, get_voice, narrate
+from number_tower.voice import Reader, get_voice, narrate
 
 MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the state lists them."""
@@ -26,15 +25,6 @@ class Described:
     """Lets the docstrings of an object's fields describe them in openapi.json."""
 
     __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
-
-
-@dataclass(frozen=True)
-class RulebookName:
-    """Which game it is, and what a block is called in it."""
-
-    name: str
-    title: str
-    noun: str
 
 
 @dataclass(frozen=True)
@@ -110,14 +100,18 @@ class State(Described):
     """Rises with every change of the game; a move names the version that it answers."""
     revision: int
     """Rises with everything that happens in the room; also the id of the event."""
-    rulebook: RulebookName
+    rulebook: str
+    """The name of the game."""
+    title: str
+    noun: str
+    """What a block is called in this game."""
     rules: dict[str, str | int]
     record: str
     """The game on one line."""
     hidden: bool
     first: SeatNumber
     """Who started."""
-    players: tuple[PlayerState, PlayerState]
+    players: list[PlayerState]
     moves: tuple[int, ...]
     to_move: SeatNumber | None
     legal: tuple[int, ...] | None
@@ -146,26 +140,22 @@ class State(Described):
 _STATE = TypeAdapter(State)
 
 
-def encode_event(stored: StoredRoom, reader: Reader = SPECTATOR) -> bytes:
-    """Return the state of a room as a server-sent event."""
-    return b"event: state\nid: %d\ndata: %s\n\n" % (stored.revision, encode_state(stored, reader))
-
-
-def encode_state(
-    stored: StoredRoom, reader: Reader = SPECTATOR, hint: HintText | None = None
-) -> bytes:
-    """Return the state of a room as JSON; without a hint it is made once for all clients that read the same."""
-    if hint is not None:
-        return _STATE.dump_json(describe_room(stored, reader, hint))
+def encode_event(stored: StoredRoom, credentials: Credentials | str | None = None) -> bytes:
+    """Return the state of a room as a server-sent event, encoded once for all clients that read the same."""
+    reader = Reader.of_seats(stored.find_seats(credentials))
     if reader not in stored.encoded:
-        stored.encoded[reader] = _STATE.dump_json(describe_room(stored, reader))
+        state = _STATE.dump_json(describe_room(stored, credentials))
+        stored.encoded[reader] = b"event: state\nid: %d\ndata: %s\n\n" % (stored.revision, state)
     return stored.encoded[reader]
 
 
 def describe_room(
-    stored: StoredRoom, reader: Reader = SPECTATOR, hint: HintText | None = None
+    stored: StoredRoom,
+    credentials: Credentials | str | None = None,
+    hint: HintText | None = None,
 ) -> State:
-    """Return what a reader may see of a room."""
+    """Return what the holder of these credentials may see of a room; without them, what spectators may."""
+    reader = Reader.of_seats(stored.find_seats(credentials))
     room, table = stored.room, stored.room.table
     game, outcome, voice = table.game, table.outcome, get_voice(table.book)
     lists_blocks = not table.hidden and len(game.rules.blocks) <= MOST_LISTED_BLOCKS
@@ -173,15 +163,14 @@ def describe_room(
         game=room.number,
         version=table.version,
         revision=stored.revision,
-        rulebook=RulebookName(table.rulebook, voice.title, voice.noun),
+        rulebook=table.rulebook,
+        title=voice.title,
+        noun=voice.noun,
         rules=game.rules.written(),
         record=record.to_line(table),
         hidden=table.hidden,
         first=game.first + 1,
-        players=(
-            _describe_player(room, stored.game.seats, 0, lists_blocks=lists_blocks),
-            _describe_player(room, stored.game.seats, 1, lists_blocks=lists_blocks),
-        ),
+        players=[_describe_player(stored, place, lists_blocks=lists_blocks) for place in (0, 1)],
         moves=game.moves,
         to_move=None if outcome is not None else game.to_move + 1,
         legal=table.legal if lists_blocks else None,
@@ -217,13 +206,13 @@ def _describe_offer(offer: Offer | None) -> OfferState | None:
     return offer and OfferState(offer.kind, offer.seat + 1)
 
 
-def _describe_player(room: Room, players: Seats, place: int, *, lists_blocks: bool) -> PlayerState:
-    table, seat = room.table, room.seats[place]
+def _describe_player(stored: StoredRoom, place: int, *, lists_blocks: bool) -> PlayerState:
+    table, seat = stored.room.table, stored.room.seats[place]
     return PlayerState(
         seat=place + 1,
         name=seat.name,
         kind=seat.kind,
-        level=players.players[place],
+        level=stored.game.seats.players[place],
         height=table.game.heights[place],
         top=table.game.position.tops[place] or None,
         tower=table.game.towers[place],

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
-from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from number_tower.coach.hints import HintText
 from number_tower.store.rooms import Credentials, StoredRoom
-from number_tower.voice import Reader
 from number_tower.web.errors import ProblemError
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import get_credentials
-from number_tower.web.state import encode_state
 
 _bearer = HTTPBearer(
     scheme_name="seat",
@@ -70,11 +66,3 @@ async def _require_credentials(credentials: CredentialsDep) -> Credentials:
 
 
 RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
-
-
-def respond_with_state(
-    stored: StoredRoom, credentials: Credentials, hint: HintText | None = None
-) -> Response:
-    """Answer with the state of a game, in words for the sender."""
-    reader = Reader.of_seats(stored.find_seats(credentials))
-    return Response(encode_state(stored, reader, hint), media_type="application/json")

@@ -16,7 +16,6 @@ from number_tower.store.rooms import StoredRoom
 from number_tower.voice import Reader, narrate
 from number_tower.web.actions import parse_json, perform
 from number_tower.web.api import deps
-from number_tower.web.api.deps import respond_with_state
 from number_tower.web.api.new_game import NewGame, RequestModel, read_new_room
 from number_tower.web.live import (
     attend_stream,
@@ -136,15 +135,13 @@ class TakeSeatRequest(RequestModel):
 # Acting in a game -----------------------------------------------------------------------------------------------------
 
 
-@router.post(
-    "/{address}/actions", response_model=State, openapi_extra={"requestBody": _ACTION_BODY}
-)
+@router.post("/{address}/actions", openapi_extra={"requestBody": _ACTION_BODY})
 async def act(
     request: Request,
     address: deps.Address,
     credentials: deps.RequiredCredentials,
     action: Annotated[Action, Depends(parse_json)],
-) -> Response:
+) -> State:
     """Do something in a game: `do` says what. The answer is the game as it stands then.
 
     A move names the version of the game that it answers. If it is sent twice, it counts once. A move for an earlier
@@ -154,22 +151,22 @@ async def act(
     has three steps: what to look for, the move, and why; the answer has it in `hint`.
     """
     stored, hint = await perform(request, address, credentials, action)
-    return respond_with_state(stored, credentials, hint)
+    return describe_room(stored, credentials, hint)
 
 
 # Reading a game -------------------------------------------------------------------------------------------------------
 
 
-@router.get("/{address}", response_model=State)
+@router.get("/{address}")
 async def show_game(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
-) -> Response:
+) -> State:
     """Show the state of a game, by its address or its watch address.
 
     With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
     """
     await lobby.note_player(stored, credentials)
-    return respond_with_state(stored, credentials)
+    return describe_room(stored, credentials)
 
 
 @router.get("/{address}/seat")
@@ -318,8 +315,7 @@ async def take_seat(
 
 
 def _give_seat(stored: StoredRoom, token: str) -> SeatToken:
-    held = stored.find_seats(token)
-    return SeatToken(token, _number_seats(held), describe_room(stored, Reader.of_seats(held)))
+    return SeatToken(token, _number_seats(stored.find_seats(token)), describe_room(stored, token))
 
 
 def _number_seats(held: Collection[int]) -> list[int]:

@@ -81,7 +81,7 @@ class PuzzleVerdict(Described):
 
 @router.get("")
 async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query()]) -> Puzzle:
-    """Show the puzzle of a day, the same for everyone and harder from Monday to Sunday, or a puzzle from a series."""
+    """Show a day's puzzle, the same for everyone and harder from Monday to Sunday, or a puzzle from a series."""
     puzzle = await _find_puzzle(request, address)
     return Puzzle(
         game=puzzle.game,
