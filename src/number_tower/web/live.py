@@ -6,19 +6,18 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import aclosing, suppress
 from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
-from starlette.responses import AsyncContentStream, Content
 from starlette.types import Send
 
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
-from number_tower.store.rooms import Credentials
+from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.schema import classrooms, rooms
 from number_tower.web.state import encode_event
 from number_tower.web.view import mark_presence
@@ -265,40 +264,29 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def make_stream(events: AsyncGenerator[bytes, None]) -> EventStream:
-    """Return events as a response that no proxy holds back."""
+async def follow_room(
+    lobby: Lobby,
+    address: str,
+    credentials: Credentials,
+    seen: int,
+    limit: float = inf,
+) -> EventStream:
+    """Answer with a room's states, and an event whenever its players come or go, until `limit` states were sent.
+
+    No state is older than `seen`. A player who follows the room counts as here.
+    """
+    stored = await lobby.find_room(address, seen)  # refused before the stream begins
+    events = _encode_events(lobby, stored, credentials, seen, limit)
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
-def attend_stream(
-    stream: EventStream, attendance: AbstractAsyncContextManager[None]
-) -> EventStream:
-    """Return a stream that is in a context as long as it lasts."""
-
-    async def attend(events: AsyncContentStream) -> AsyncGenerator[Content, None]:
-        async with attendance:
-            async for event in events:
-                yield event
-                del event
-
-    stream.body_iterator = attend(stream.body_iterator)
-    return stream
-
-
-async def encode_events(
-    lobby: Lobby,
-    address: str,
-    seen: int,
-    credentials: Credentials | None = None,
-    limit: float = inf,
+async def _encode_events(
+    lobby: Lobby, stored: StoredRoom, credentials: Credentials, seen: int, limit: float
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a room's states, and an event whenever its players come or go, until `limit` states were sent.
-
-    No state is older than `seen`. Without credentials they are for spectators, and encoded once for all followers.
-    """
     yield RECONNECT_HINT
     sent, players = 0, ""
-    async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
+    states = lobby.follow(stored.address, HEARTBEAT, seen)
+    async with lobby.attend(stored, credentials), aclosing(states):
         async for room, wakeup in states:
             events = []
             if room.revision != sent:

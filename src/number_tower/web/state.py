@@ -119,7 +119,7 @@ class State(Described):
     refused: dict[int, Refusal] | None
     """Why each of the other blocks cannot be placed."""
     result: Result | None
-    said: tuple[str, ...]
+    said: list[str]
     """What was said of the last change and of the turn or the end, in words for the reader."""
     remark: str
     """What a computer says about its last move."""
@@ -130,7 +130,7 @@ class State(Described):
     """Whether a seat is still free."""
     hints: bool
     """Whether players may ask for hints."""
-    hints_taken: tuple[HintState, ...]
+    hints_taken: list[HintState]
     """The hints of this game; none at one table or against a computer."""
     series: SeriesState
     hint: GivenHint | None = None
@@ -158,6 +158,9 @@ def describe_room(
     reader = Reader.of_seats(stored.find_seats(credentials))
     room, table = stored.room, stored.room.table
     game, outcome, voice = table.game, table.outcome, get_voice(table.book)
+    told = get_voice(table.book, reader).tell(table)
+    if table.log and table.log[-1].kind == "undo":
+        told = narrate(table, table.version, reader=reader)
     lists_blocks = not table.hidden and len(game.rules.blocks) <= MOST_LISTED_BLOCKS
     return State(
         game=room.number,
@@ -177,29 +180,18 @@ def describe_room(
         refused=_list_refusals(table) if lists_blocks else None,
         result=outcome
         and Result(None if outcome.winner is None else outcome.winner + 1, outcome.reason),
-        said=tuple(tell_last_change(table, reader)),
+        said=[message.text.strip("\n") for message in told],
         remark=room.remark,
         offer=_describe_offer(room.offer),
         declined=_describe_offer(room.declined),
         waiting=room.waiting,
         hints=room.hints_allowed,
-        hints_taken=tuple(
+        hints_taken=[
             HintState(taken.version, taken.seat + 1, taken.step) for taken in room.hints_taken
-        ),
+        ],
         series=SeriesState(len(room.winners) + 1, room.best_of, room.score, room.series_over),
         hint=hint and GivenHint(hint.texts, hint.more, hint.block),
     )
-
-
-def tell_last_change(table: Table, reader: Reader) -> list[str]:
-    """Return what is said of the last change at a table and of the turn or the end, in words for a reader."""
-    was_undone = table.log and table.log[-1].kind == "undo"
-    told = (
-        narrate(table, table.version, reader=reader)
-        if was_undone
-        else get_voice(table.book, reader).tell(table)
-    )
-    return [message.text.strip("\n") for message in told]
 
 
 def _describe_offer(offer: Offer | None) -> OfferState | None:

@@ -17,12 +17,7 @@ from number_tower.voice import Reader, narrate
 from number_tower.web.actions import parse_json, perform
 from number_tower.web.api import deps
 from number_tower.web.api.new_game import NewGame, RequestModel, read_new_room
-from number_tower.web.live import (
-    attend_stream,
-    encode_events,
-    find_newest_revision,
-    make_stream,
-)
+from number_tower.web.live import find_newest_revision, follow_room
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, price
 from number_tower.web.state import Described, SeatNumber, State, describe_room
@@ -214,10 +209,7 @@ async def follow_game(
     `presence` says that players have come or gone.
     """
     seen = max(seen, find_newest_revision(last_event_id))
-    # A game that does not exist is refused before the stream begins.
-    stored = await lobby.find_room(address, seen)
-    stream = make_stream(encode_events(lobby, address, seen, credentials, limit))
-    return attend_stream(stream, lobby.attend(stored, credentials))
+    return await follow_room(lobby, address, credentials, seen, limit)
 
 
 @router.get("/{address}/log")

@@ -20,12 +20,7 @@ from number_tower.text import make_sentence
 from number_tower.web.actions import InvalidAnswerError, parse_form, perform
 from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.errors import describe_error
-from number_tower.web.live import (
-    attend_stream,
-    encode_events,
-    find_newest_revision,
-    make_stream,
-)
+from number_tower.web.live import find_newest_revision, follow_room
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import (
@@ -79,11 +74,8 @@ async def watch_room(request: Request, watch: str) -> Response:
 @router.get("/w/{address}/events")
 async def stream_events(request: Request, address: str) -> Response:
     """Send the page an event whenever something happens in the room."""
-    stored, lobby = await _find_room(request, address), _get_lobby(request)
-    stream = make_stream(encode_events(lobby, address, _parse_seen(request)))
-    if stored.address != address:
-        return stream
-    return attend_stream(stream, lobby.attend(stored, get_credentials(request)))
+    lobby, credentials = _get_lobby(request), get_credentials(request)
+    return await follow_room(lobby, address, credentials, _parse_seen(request))
 
 
 @router.get("/g/{address}/games/{number}")
