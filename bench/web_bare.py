@@ -63,7 +63,7 @@ def app_with(file: str) -> FastAPI:
                 insert(changes).values(game=game, version=move.version, block=move.block)
             )
 
-    @app.post("/api/games/{game}/moves")
+    @app.post("/api/games/{game}/actions")
     async def place(game: int, move: Move) -> dict[str, int]:
         await run_in_threadpool(keep, game, move)
         news = f'event: state\nid: {move.version + 1}\ndata: {{"version":{move.version + 1},"block":{move.block}}}\n\n'

@@ -204,7 +204,7 @@ async def open_bare(task: Task) -> tuple[list[Game], Wall]:
         def move(version: int, wire: Wire = wire, number: int = number) -> Any:
             body = b'{"block":1,"version":%d}' % version
             return asyncio.wait_for(
-                wire.ask(request("POST", f"/api/games/{number}/moves", body=body)), PATIENT
+                wire.ask(request("POST", f"/api/games/{number}/actions", body=body)), PATIENT
             )
 
         games.append(Game(seen, move))

@@ -140,8 +140,8 @@ class Game(NamedTuple):
 
     def move(self, version: int) -> asyncio.Future[tuple[int, bytes]]:
         """Send the next move."""
-        body = b'{"block":%d,"version":%d}' % (1 + version % 3 // 2, version)
-        return self.wire.ask(request("POST", f"{self.path}/moves", self.tokens[version % 2], body))
+        body = b'{"do":"move","block":%d,"version":%d}' % (1 + version % 3 // 2, version)
+        return self.wire.ask(request("POST", self.path, self.tokens[version % 2], body))
 
 
 def request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes:
@@ -170,13 +170,11 @@ async def opened(task: Task, number: int) -> Game:
     if task.bare:
         path = f"/api/games/{number}"
     else:
-        made = await asked(
-            wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent={"kind": "link"}
-        )
+        made = await asked(wire, "POST", "/api/games", rules=RULES, names=["Ann"], opponent="link")
         path = f"/api/games/{made['address']}"
         joined = await asked(wire, "POST", f"{path}/join", name="Ben")
         tokens = (made["token"], joined["token"])
-    game = Game(path, tokens, wire, Seen())
+    game = Game(f"{path}/actions", tokens, wire, Seen())
     for seat in (0, 1):
         following = request("GET", f"{path}/events", tokens[seat])
         await loop.create_connection(

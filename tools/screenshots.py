@@ -358,7 +358,6 @@ SIGHTS = (
     Sight("lab-setting", "one setting of a game", at("/lab/draft/setting")),
     Sight("lesson", "a first lesson", at("/learn/draft")),
     Sight("lesson-end", "the end of the lesson", at("/learn/draft?at=4")),
-    Sight("docs", "the API's description", at("/docs")),
     Sight("error", "an address without a game", at("/g/nowhere")),
 )
 

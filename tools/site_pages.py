@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import wrap
-from typing import Any
 
 import griffe
 
 from number_tower import catalogue
 from number_tower.sheet import draw_sheet
-from number_tower.store import locate_file
 from number_tower.store.schema import NEWEST, metadata
-from number_tower.web.app import make_app
-from number_tower.web.pages.docs import render_reference
-from number_tower.web.settings import Settings
 
 DECISIONS = Path(__file__).parent.parent / "docs/decisions"
 FOLDED = '<details markdown="1"><summary>The same as a table</summary>\n\n{}\n</details>\n'
@@ -28,14 +21,10 @@ WALK = re.compile(r"^A (?:typed|posted) move \(`[^`]*`\):\n\n(?P<table>(?:\|.*\n
 
 def make_pages() -> dict[str, str]:
     """Return all pages and files that are made, by their paths."""
-    with TemporaryDirectory() as folder:
-        schema = make_app(Settings(locate_file(str(Path(folder, "games.db"))))).openapi()
     return {
         **draw_sheets(),
         "decisions/all.md": list_decisions(),
         "reference/database.md": describe_database(),
-        "reference/http.md": describe_requests(schema),
-        "reference/openapi.json": json.dumps(schema, indent=1),
     }
 
 
@@ -59,11 +48,6 @@ def show_sheets(name: str) -> str:
     )
     caption = f"<figcaption markdown>[{name}]({sheet}), or {presets}</figcaption>"
     return f"<figure markdown>\n[![A sheet for {name}]({sheet})]({sheet})\n{caption}\n</figure>\n"
-
-
-def describe_requests(schema: dict[str, Any]) -> str:
-    """Write the page of the HTTP API, with the content of the page that a server shows."""
-    return f"# HTTP, every request\n\n{render_reference(schema, 'openapi.json')}\n"
 
 
 def list_decisions() -> str:

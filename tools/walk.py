@@ -96,7 +96,7 @@ def walk_post(walk: Walk, folder: Path) -> None:
         players = apps.linked(client, game="climb")[:2]
         for version in range(TIMES + WARM):
             with walk.count():
-                players[version % 2].post("moves", {"block": version + 1, "version": version})
+                players[version % 2].act("move", block=version + 1, version=version)
 
 
 def walk_solve(walk: Walk, _: Path) -> None:

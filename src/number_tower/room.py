@@ -47,65 +47,82 @@ class HintTaken(NamedTuple):
     step: int
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True)
+class Move:
     """Place a block at a version of the table. In all actions, `game` is its number in the room (None: the last)."""
 
     version: int
     block: int
     game: int | None = None
+    do: Literal["move"] = "move"
 
 
-class Undo(NamedTuple):
+@dataclass(frozen=True)
+class Undo:
     """Take a move back without asking, which needs all seats of people."""
 
     version: int
     game: int | None = None
+    do: Literal["undo"] = "undo"
 
 
-class Resign(NamedTuple):
+@dataclass(frozen=True)
+class Resign:
     """Resign the game."""
 
     game: int | None = None
+    do: Literal["resign"] = "resign"
 
 
-class MakeOffer(NamedTuple):
+@dataclass(frozen=True)
+class MakeOffer:
     """Offer something to the other player."""
 
     kind: OfferKind
     game: int | None = None
+    do: Literal["offer"] = "offer"
 
 
-class Accept(NamedTuple):
+@dataclass(frozen=True)
+class Accept:
     """Accept what the other player offers."""
 
     game: int | None = None
+    do: Literal["accept"] = "accept"
 
 
-class Decline(NamedTuple):
+@dataclass(frozen=True)
+class Decline:
     """Decline the other player's offer, or withdraw your own."""
 
     game: int | None = None
+    do: Literal["decline"] = "decline"
 
 
-class Rematch(NamedTuple):
+@dataclass(frozen=True)
+class Rematch:
     """Begin the next game without asking, which needs all seats of people, or a match that goes on."""
 
     game: int | None = None
+    do: Literal["rematch"] = "rematch"
 
 
-class TakeHint(NamedTuple):
-    """Take a hint at a version of the table, which the other player sees."""
+@dataclass(frozen=True)
+class TakeHint:
+    """Take a hint at a version of the table, which the other player sees: what to look for, the move, or why."""
 
     version: int
-    step: int
+    step: Literal[1, 2, 3] = 1
     game: int | None = None
+    do: Literal["hint"] = "hint"
 
 
-class Claim(NamedTuple):
-    """Claim the game, since the player to move has been gone for some seconds, as the server of the room knows."""
+@dataclass(frozen=True)
+class Claim:
+    """Claim the game, since the player to move has been gone for long."""
 
-    gone_for: float = 0.0
     game: int | None = None
+    do: Literal["claim"] = "claim"
 
 
 CLAIM_AFTER = 300
@@ -337,39 +354,37 @@ class Room:
             self, table=table, seats=(person, other) if place == 0 else (other, person)
         ), place
 
-    def apply(self, held: Collection[int], action: Action) -> Room:
-        """Return the room after an action of the client that holds these seats; a repeated action counts once."""
+    def apply(  # noqa: C901, PLR0911 - a line for each action
+        self, held: Collection[int], action: Action, gone_for: float = 0.0
+    ) -> Room:
+        """Return the room after an action of the client that holds these seats; a repeated action counts once.
+
+        `gone_for` are the seconds for which the player to move has been gone.
+        """
         if not held:
             raise RoomError("not_yours", "you are watching this game, so you cannot do that")
         if self._check_game(action):
             return self
-        if isinstance(action, Move | Undo | Resign | Claim):
-            return self._change_table(held, action)
-        room = self
         match action:
-            case MakeOffer(kind, _):
-                room = self._make_offer(held, kind)
+            case MakeOffer():
+                return self._make_offer(held, action.kind)
             case Accept():
-                room = self._accept(held)
+                return self._accept(held)
             case Decline():
-                room = self._decline(held)
+                return self._decline(held)
+            case TakeHint():
+                return self._take_hint(held, action)
             case Rematch():
                 self._check_game_count()
                 self._check(self.may_rematch(held), self._explain_rematch())
-                room = self._start_next_game()
-            case TakeHint():
-                room = self._take_hint(held, action)
-        return room
-
-    def _change_table(self, held: Collection[int], action: Move | Undo | Resign | Claim) -> Room:
-        match action:
+                return self._start_next_game()
             case Move():
                 return self._move(held, action)
             case Undo():
                 return self._undo(held, action)
             case Resign():
                 return self._resign(held)
-            case Claim(gone_for, _):
+            case Claim():
                 return self._claim(held, gone_for)
 
     def _check_game(self, action: Action) -> bool:

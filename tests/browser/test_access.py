@@ -65,12 +65,9 @@ BROKEN = """
 """Lists the words on buttons that are broken in two."""
 
 REPEATED = """
-() => document.querySelectorAll(
-    "main tbody tr:nth-child(n + 3), .reference > nav li:nth-child(n + 3), "
-    + ".operation ~ .operation > :not(h3, .scroll), .operation ~ .operation > .scroll > *"
-  ).forEach((each) => each.remove())
+() => document.querySelectorAll("main tbody tr:nth-child(n + 3)").forEach((each) => each.remove())
 """
-"""Removes what is like what stands before it: further rows of tables, and what further operations say."""
+"""Removes what is like what stands before it: further rows of tables."""
 
 HEIGHT = "() => document.documentElement.scrollHeight"
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"

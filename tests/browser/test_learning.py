@@ -11,7 +11,7 @@ from number_tower import catalogue
 from number_tower.coach import quiz
 from support.browsers import Visitor, forgive
 from support.sizes import size
-from visits import begin, board, game_on, my_turn, status
+from visits import begin, board, game_on, my_turn
 
 pytest_plugins = ["support.browsers"]
 
@@ -139,10 +139,3 @@ def test_the_games_are_all_on_the_shelf(visitor: Visitor) -> None:
     expect(
         page.get_by_role("heading", level=2, name=catalogue.load_named("race").title)
     ).to_be_visible()
-
-
-def test_the_api_is_described_without_asking_anybody_else(visitor: Visitor) -> None:
-    page = visitor("/docs")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.get_by_role("main")).to_contain_text("/api/games")
-    expect(status(page)).to_have_count(0)

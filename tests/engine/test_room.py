@@ -403,11 +403,11 @@ def test_a_game_is_claimed_from_a_player_to_move_who_is_gone_for_long() -> None:
     assert not start.may_claim(BEN, CLAIM_AFTER), "it is their own turn"
     assert not start.may_claim(BOTH, CLAIM_AFTER)
     assert not start.may_claim(NOBODY, CLAIM_AFTER)
-    claimed = start.apply(ANN, Claim(CLAIM_AFTER))
+    claimed = start.apply(ANN, Claim(), CLAIM_AFTER)
     assert claimed.table.outcome == (0, "forfeit")
-    assert claimed.apply(ANN, Claim(0.0)) is claimed, "sent twice, it counts once"
+    assert claimed.apply(ANN, Claim()) is claimed, "sent twice, it counts once"
     with pytest.raises(RoomError, match="only if the player to move is gone for long"):
-        start.apply(ANN, Claim(10.0))
+        start.apply(ANN, Claim(), 10.0)
 
 
 def test_a_room_can_have_its_own_time_until_a_claim_or_none() -> None:
@@ -434,8 +434,8 @@ SIMPLE: list[Action] = [
     Accept(),
     Decline(),
     Rematch(),
+    Claim(),
 ]
-SIMPLE += [Claim(CLAIM_AFTER), Claim(CLAIM_AFTER - 1)]
 
 
 @given(any_rules(), st.data())
@@ -445,18 +445,21 @@ def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(
     start = room(rules, best_of=data.draw(st.sampled_from([None, 3])))
     for _ in range(12):
         held = data.draw(HANDS)
+        gone_for = data.draw(st.sampled_from([CLAIM_AFTER, CLAIM_AFTER - 1]))
         action = data.draw(
             st.sampled_from(SIMPLE)
             | st.builds(
                 Move, st.integers(0, start.table.version), st.sampled_from(rules.blocks), st.none()
             )
             | st.builds(Undo, st.integers(0, start.table.version), st.none())
-            | st.builds(TakeHint, st.integers(0, start.table.version), st.integers(1, 3), st.none())
+            | st.builds(
+                TakeHint, st.integers(0, start.table.version), st.sampled_from([1, 2, 3]), st.none()
+            )
         )
         try:
-            after = start.apply(held, action)
+            after = start.apply(held, action, gone_for)
         except (RoomError, StaleError, IllegalMoveError, TableError):
-            assert not _allowed(start, held, action)
+            assert not _allowed(start, held, action, gone_for)
             continue
         assert held
         assert after.number in {start.number, start.number + 1}
@@ -468,20 +471,20 @@ def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(
         start = after
 
 
-def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
+def _allowed(start: Room, held: frozenset[int], action: Action, gone_for: float) -> bool:
     """Say what the room itself says of something that was refused."""
     table = start.table
     allowed = False
     match action:
-        case Move(version, block, _):
+        case Move(version, block):
             allowed = (
                 version == table.version and start.may_move(held) and block in table.game.legal
             )
-        case Undo(version, _):
+        case Undo(version):
             allowed = version == table.version and start.may_undo(held)
         case Resign():
             allowed = start.may_resign(held)
-        case MakeOffer(kind, _):
+        case MakeOffer(kind):
             allowed = start.may_offer(held, kind)
         case Accept():
             allowed = start.may_answer(held)
@@ -489,9 +492,9 @@ def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
             allowed = start.may_answer(held) or start.may_withdraw(held)
         case Rematch():
             allowed = start.may_rematch(held)
-        case TakeHint(version, _, _):
+        case TakeHint(version):
             allowed = version == table.version and start.may_hint(held)
-        case Claim(gone_for, _):
+        case Claim():
             allowed = start.may_claim(held, gone_for)
     return allowed
 

@@ -114,7 +114,7 @@ class Scenario:
         await self._act(room, 0, token, Rematch(), lambda known: known.room.number == 2)
 
     async def _play_the_computer(self) -> None:
-        room, token = await self._begin(NewRoom(START, "computer", "gentle"))
+        room, token = await self._begin(NewRoom(START, "gentle"))
         await self._move(room, 1, token, 5)
         await self._until(room, lambda known: len(known.room.table.game.moves) == 2)
 

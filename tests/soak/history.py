@@ -115,7 +115,9 @@ class Player:
         operation = self._history.invoke(self._name, path, Append(ply, block), 0)
         token = self._game.seats.tokens[ply % 2]
         async with asyncio.timeout(SLOW):
-            answer = await client.post(f"{path}/moves", token, {"block": block, "version": ply})
+            answer = await client.post(
+                f"{path}/actions", token, {"do": "move", "block": block, "version": ply}
+            )
         assert answer.status in {200, 409, 503}, answer
         if answer.status != 503:
             self._see(answer.content if answer.status == 200 else answer.content["state"])

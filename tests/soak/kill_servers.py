@@ -124,7 +124,7 @@ class Players:
             return (await client.ask("GET", path)).content
         block = game.sent.setdefault(version, self._chance.randint(1, 3))
         status, said = await client.post(
-            f"{path}/moves", token, {"block": block, "version": version}
+            f"{path}/actions", token, {"do": "move", "block": block, "version": version}
         )
         assert status == 200, (status, said)
         return said

@@ -62,7 +62,7 @@ async def attack(port: int) -> None:
     requests += [
         "GET / HTTP/1.1",
         "GET /new HTTP/1.1",
-        "GET /docs HTTP/1.1",
+        "GET /openapi.json HTTP/1.1",
         "GET /health HTTP/1.1",
     ]
     for line in requests:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -202,9 +203,9 @@ def _later(action: Action, by: int) -> Action:
     """Return an action for a game that began with some moves."""
     match action:
         case Move():
-            return action._replace(version=by, block=1 if by else 9)
+            return replace(action, version=by, block=1 if by else 9)
         case Undo():
-            return action._replace(version=action.version + by)
+            return replace(action, version=action.version + by)
         case _:
             return action
 

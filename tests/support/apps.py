@@ -57,6 +57,10 @@ class Player:
             return self.client.post(f"{self.path}/{what}", headers=headers)
         return self.client.post(f"{self.path}/{what}", json=content, headers=headers)
 
+    def act(self, do: str, **fields: object) -> Any:
+        """Send an action; return the answer."""
+        return self.post("actions", {"do": do, **fields})
+
     def get(self, what: str = "", **query: str) -> Any:
         """Look at something; return the answer."""
         headers = {} if self.token is None else bearing(self.token)
@@ -67,7 +71,7 @@ class Player:
         answer = None
         for block in blocks:
             version = self.get().json()["version"]
-            answer = self.post("moves", {"block": block, "version": version})
+            answer = self.act("move", block=block, version=version)
             assert answer.status_code == 200, answer.text
         return answer
 
@@ -85,9 +89,7 @@ def cookie_of(player: Player) -> dict[str, str]:
 
 def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
     """Begin a game; return whoever did, and what the server answered."""
-    answer = client.post(
-        "/api/games", json={"game": "draft", "opponent": {"kind": "table"}, **wanted}
-    )
+    answer = client.post("/api/games", json={"game": "draft", "opponent": "table", **wanted})
     assert answer.status_code == 201, answer.text
     made = answer.json()
     return Player(client, made["address"], made["token"]), made
@@ -95,7 +97,7 @@ def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]
 
 def linked(client: TestClient, **wanted: object) -> tuple[Player, Player, dict[str, Any]]:
     """Let two play over a link; return both, and what the server answered to the first."""
-    first, made = begun(client, **{"opponent": {"kind": "link"}, **wanted})
+    first, made = begun(client, **{"opponent": "link", **wanted})
     joined = client.post(f"{first.path}/join", json={})
     assert joined.status_code == 200, joined.text
     return first, Player(client, first.address, joined.json()["token"]), made

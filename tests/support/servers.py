@@ -217,19 +217,22 @@ class Seats(NamedTuple):
     def path(self) -> str:
         return f"/api/games/{self.address}"
 
+    async def act(self, client: Client, seat: int, do: str, **fields: object) -> Any:
+        """Let a player do something; return the state after it."""
+        action = {"do": do, **fields}
+        return await client.granted(f"{self.path}/actions", self.tokens[seat], action)
+
 
 async def game_between(first: Client, second: Client) -> Seats:
     """Let two play a game over a link: the first opens it, the second joins."""
-    made = await first.granted("/api/games", content={"rules": LONG, "opponent": {"kind": "link"}})
+    made = await first.granted("/api/games", content={"rules": LONG, "opponent": "link"})
     joined = await second.granted(f"/api/games/{made['address']}/join")
     return Seats(made["address"], made["watch"], (made["token"], joined["token"]))
 
 
 async def game_at_one_table(client: Client) -> Seats:
     """Let two play a game at one table: one token is for both seats."""
-    made = await client.granted(
-        "/api/games", content={"rules": LONG, "opponent": {"kind": "table"}}
-    )
+    made = await client.granted("/api/games", content={"rules": LONG, "opponent": "table"})
     return Seats(made["address"], made["watch"], (made["token"], made["token"]))
 
 

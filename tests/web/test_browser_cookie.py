@@ -63,7 +63,7 @@ def test_over_https_only_this_host_can_set_the_cookie(browser: Browser) -> None:
 def test_nothing_is_set_for_a_visitor_who_holds_no_seat(
     client: TestClient, browser: Browser
 ) -> None:
-    player, made = begun(client, opponent={"kind": "link"})
+    player, made = begun(client, opponent="link")
     for path in ("/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/games", "/nowhere"):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
     assert (
@@ -76,14 +76,10 @@ def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser
     path = f"/api/games/{browser.begin().removeprefix('/g/')}"
     stranger, _ = begun(client)
     assert browser.ask("GET", f"{path}/seat").json()["seats"] == [1, 2]
-    assert browser.ask("POST", f"{path}/moves", json={"block": 9, "version": 0}).json()[
-        "moves"
-    ] == [9]
+    move = {"do": "move", "block": 9, "version": 0}
+    assert browser.ask("POST", f"{path}/actions", json=move).json()["moves"] == [9]
     assert browser.ask("GET", f"{stranger.path}/seat").json()["seats"] == []
-    assert (
-        browser.ask("POST", f"{stranger.path}/moves", json={"block": 9, "version": 0}).status_code
-        == 401
-    )
+    assert browser.ask("POST", f"{stranger.path}/actions", json=move).status_code == 403
 
 
 def test_the_database_holds_only_the_digest_of_the_secret(tmp_path: Path) -> None:
@@ -128,9 +124,7 @@ def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(
     taken = third.ask("POST", f"{path}/take", json={"code": code_for(other, room)}).json()
     assert taken["seats"] == [1, 2]
     assert not other.holds(room)
-    assert (
-        Player(client, room.removeprefix("/g/"), taken["token"]).post("resign").status_code == 200
-    )
+    assert Player(client, room.removeprefix("/g/"), taken["token"]).act("resign").status_code == 200
 
 
 def test_a_token_is_void_once_a_browser_has_taken_its_seat(
@@ -139,7 +133,7 @@ def test_a_token_is_void_once_a_browser_has_taken_its_seat(
     player, _ = begun(client)
     code = player.post("handover").json()["code"]
     room = room_of(browser.ask("POST", f"/g/{player.address}/take/{code}"))
-    assert player.post("resign").status_code == 403
+    assert player.act("resign").status_code == 403
     assert browser.ask("POST", f"{room}/resign").status_code == 303
 
 

@@ -72,7 +72,7 @@ class Inputs(NamedTuple):
 
 
 _RULE_FORMS = ("title", "blocks", "fit", "target", "opening", "saved_blocks", "rules_text")
-_ROOM_FORMS = ("block", "version", "game", "kind")
+_ROOM_FORMS = ("block", "version", "game", "kind", "step")
 _CLASS_FORMS = (
     "games",
     "mode",
@@ -87,19 +87,10 @@ _CLASS_FORMS = (
 )
 ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/openapi.json"): Inputs(),
-    ("GET", "/docs"): Inputs(),
     ("GET", "/health"): Inputs(),
     ("GET", "/health/live"): Inputs(),
     ("GET", "/static/{path}"): Inputs(),
-    ("POST", "/api/games/{address}/moves"): Inputs(json=("block", "version", "game")),
-    ("POST", "/api/games/{address}/undo"): Inputs(json=("version", "game")),
-    ("POST", "/api/games/{address}/resign"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/offers"): Inputs(json=("kind", "game")),
-    ("POST", "/api/games/{address}/offers/accept"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/offers/decline"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/rematch"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/claim"): Inputs(json=("game",)),
-    ("POST", "/api/games/{address}/hint"): Inputs(json=("step",)),
+    ("POST", "/api/games/{address}/actions"): Inputs(json=("do", "block", "version", "game", "kind", "step")),
     ("GET", "/api/games/{address}"): Inputs(),
     ("GET", "/api/games/{address}/seat"): Inputs(),
     ("GET", "/api/games/{address}/presence"): Inputs(),
@@ -120,9 +111,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/api/levels"): Inputs(),
     ("POST", "/api/analyse"): Inputs(json=("record",)),
     ("POST", "/api/review"): Inputs(json=("record",)),
-    ("GET", "/api/puzzles/daily"): Inputs(query=("day",)),
-    ("GET", "/api/puzzles"): Inputs(query=("seed", "number", "grade", "game")),
-    ("POST", "/api/puzzles/answer"): Inputs(json=("block", "day", "seed", "number", "grade", "game")),
+    ("GET", "/api/puzzles"): Inputs(query=("day", "seed", "number", "grade", "game")),
+    ("GET", "/api/puzzles/answer"): Inputs(query=("block", "day", "seed", "number", "grade", "game")),
     ("GET", "/"): Inputs(),
     ("GET", "/join"): Inputs(query=("code",)),
     ("POST", "/join"): Inputs(form=("code",)),
@@ -153,7 +143,6 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/g/{address}/record.{form}"): Inputs(),
     ("GET", "/w/{address}/record.{form}"): Inputs(),
     ("POST", "/g/{address}/sit"): Inputs(form=("name", "remember")),
-    ("POST", "/g/{address}/hint"): Inputs(form=("step",)),
     ("POST", "/g/{address}/handover"): Inputs(),
     ("GET", "/g/{address}/take/{code}"): Inputs(),
     ("POST", "/g/{address}/take/{code}"): Inputs(),
@@ -400,7 +389,7 @@ def test_no_text_is_expensive_wherever_it_is_sent(
     complaints: Callable[[Measuring], list[str]],
 ) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
-        room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
+        room = await _begin(meter, {"game": "draft", "opponent": "table"})
         unit = await meter.unit()
         found = [case for route in ROUTES for case in cases(*route, room)] + [*header_cases()]
         for number, case in enumerate(found):
@@ -528,7 +517,7 @@ def test_no_game_is_expensive_to_look_at_or_to_play(
     game: str, complaints: Callable[[Measuring], list[str]]
 ) -> None:
     async def measure(meter: Meter) -> AsyncIterator[str]:
-        room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
+        room = await _begin(meter, {**LONG_GAMES[game], "opponent": "table"})
         for call in (await _visits(meter, room))[list(LONG_GAMES).index(game) % SHARE :: SHARE]:
             async for said in _dear(meter, call):
                 yield said
@@ -542,10 +531,11 @@ async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
     state = json.loads((await meter.ask(Call("GET", api))).body)
     for turn in range(size(12, 90)):
         version, block = state["version"], state["legal"][-1] if state["legal"] else 1000 - turn
-        what = "undo" if turn % 3 == 2 else "moves"
-        content = {"version": version} if what == "undo" else {"version": version, "block": block}
+        content = {"do": "undo", "version": version}
+        if turn % 3 < 2:
+            content = {"do": "move", "version": version, "block": block}
         answer = await meter.ask(
-            Call("POST", f"{api}/{what}", "", (JSON, token), json.dumps(content).encode())
+            Call("POST", f"{api}/actions", "", (JSON, token), json.dumps(content).encode())
         )
         found = json.loads(answer.body)
         state = found if answer.status == 200 else found["state"]

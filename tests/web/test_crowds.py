@@ -74,8 +74,9 @@ def test_players_at_different_servers_see_each_others_moves(two: list[Server]) -
             moves: list[int] = []
             for version in range(8):
                 mover = version % 2
-                move = {"block": version + 1, "version": version}
-                said = await players[mover].granted(f"{game.path}/moves", game.tokens[mover], move)
+                said = await game.act(
+                    players[mover], mover, "move", block=version + 1, version=version
+                )
                 moves.append(version + 1)
                 assert said["moves"] == moves
                 for follower in (first, second, watching):
@@ -93,17 +94,17 @@ def test_what_else_happens_in_a_room_is_seen_at_the_other_server(two: list[Serve
         ann, ben = players = [Client(port) for port in ports]
         game = await game_between(*players)
         async with following(ports[1], game.path) as seen, following(ports[0], game.path) as also:
-            await ann.granted(f"{game.path}/moves", game.tokens[0], {"block": 5, "version": 0})
+            await game.act(ann, 0, "move", block=5, version=0)
             await seen.until([5])
-            await ann.granted(f"{game.path}/offers", game.tokens[0], {"kind": "takeback"})
+            await game.act(ann, 0, "offer", kind="takeback")
             await seen.when(lambda state: state["offer"] == {"kind": "takeback", "seat": 1})
-            await ben.granted(f"{game.path}/offers/accept", game.tokens[1])
+            await game.act(ben, 1, "accept")
             await also.until([])
-            await ann.granted(f"{game.path}/resign", game.tokens[0])
+            await game.act(ann, 0, "resign")
             await seen.when(lambda state: state["result"] == {"winner": 2, "reason": "resigned"})
-            await ben.granted(f"{game.path}/offers", game.tokens[1], {"kind": "rematch"})
+            await game.act(ben, 1, "offer", kind="rematch")
             await also.when(lambda state: state["offer"] == {"kind": "rematch", "seat": 2})
-            await ann.granted(f"{game.path}/offers/accept", game.tokens[0])
+            await game.act(ann, 0, "accept")
             await seen.when(lambda state: state["game"] == 2 and state["first"] == 2)
         for player in players:
             player.close()
@@ -122,13 +123,13 @@ def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str)
             following(two[0].port, game.path) as one,
             following(two[1].port, game.path) as other,
         ):
-            await client.granted(f"{game.path}/moves", game.tokens[0], {"block": 5, "version": 0})
+            await game.act(client, 0, "move", block=5, version=0)
             await one.until([5])
             await other.until([5])
             await asyncio.to_thread(_played_on, store, 1, Change("place", 7))
             await one.until([5, 7])
             await other.until([5, 7])
-            await client.granted(f"{game.path}/moves", game.tokens[0], {"block": 9, "version": 2})
+            await game.act(client, 0, "move", block=9, version=2)
             await other.until([5, 7, 9])
         client.close()
 
@@ -148,7 +149,7 @@ async def all_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]
     for client in clients:
         await client.ask("GET", game.path)
     sent = [
-        client.post(f"{game.path}/moves", game.tokens[0], move)
+        client.post(f"{game.path}/actions", game.tokens[0], {"do": "move", **move})
         for client, move in zip(clients, moves, strict=True)
     ]
     answers = await asyncio.gather(*sent)
@@ -202,7 +203,7 @@ def test_a_move_that_many_send_counts_once(two: list[Server], number: int) -> No
 def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
     async def script() -> None:
         clients = [Client(two[place % 2].port) for place in range(CROWD)]
-        wish = {"game": "draft", "opponent": {"kind": "link"}}
+        wish = {"game": "draft", "opponent": "link"}
         for _ in range(3):
             made = await clients[0].granted("/api/games", content=wish)
             path = f"/api/games/{made['address']}"
@@ -238,9 +239,9 @@ def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server
             version = 0
             while version < moves:
                 block = 1 + (number + version + seat) % 30
-                status, content = await players[seat].post(
-                    f"{game.path}/moves", game.tokens[seat], {"block": block, "version": version}
-                )
+                move = {"do": "move", "block": block, "version": version}
+                path, token = f"{game.path}/actions", game.tokens[seat]
+                status, content = await players[seat].post(path, token, move)
                 if status == 503:
                     continue
                 if status == 200:

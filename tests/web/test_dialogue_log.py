@@ -75,15 +75,15 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
         "fit": "descending",
         "stuck": "skips",
     }
-    first, made = begun(client, game=None, rules=rules, opponent={"kind": "link"})
+    first, made = begun(client, game=None, rules=rules, opponent="link")
     second = Player(
         client, first.address, client.post(f"{first.path}/join", json={}).json()["token"]
     )
     assert made["state"]["to_move"] == 1
     first.place(1)
     second.place(*range(60, 20, -1))
-    assert first.post("offers", {"kind": "takeback"}).status_code == 200
-    state = second.post("offers/accept").json()
+    assert first.act("offer", kind="takeback").status_code == 200
+    state = second.act("accept").json()
     assert state["moves"] == []
     assert len(state["said"]) == MOST_UNDONE + 1
     undone = [
@@ -98,7 +98,7 @@ def test_what_is_told_of_a_takeback_follows_the_game_as_it_was(client: TestClien
     player, _ = begun(client)
     player.place(9, 8)
     version = player.get().json()["version"]
-    assert player.post("undo", {"version": version}).status_code == 200
+    assert player.act("undo", version=version).status_code == 200
     player.place(7)
     told = [(line["version"], line["moment"]) for line in player.get("/log").json()["said"]]
     assert told[-4:] == [(3, "undone"), (3, "turn_empty"), (4, "placed"), (4, "turn")]

@@ -219,7 +219,7 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
     """A limit on the size of files is set and lifted in the running server: to it, that is a full disk."""
     file = tmp_path / "games.db"
     server = Server(file)
-    start = {"game": "draft", "opponent": {"kind": "table"}}
+    start = {"game": "draft", "opponent": "table"}
 
     async def play() -> None:
         found = await until_status(server, "/health", 200)

@@ -18,7 +18,7 @@ from number_tower.web.settings import SettingError, Settings, parse_host_names
 PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
 
-def status(host: str, **settings: Any) -> int:
+def ask(host: str, path: str = "/", **settings: Any) -> Any:
     app = FastAPI()
 
     @app.get("/")
@@ -26,7 +26,11 @@ def status(host: str, **settings: Any) -> int:
         return PlainTextResponse("home")
 
     app_module.install_middleware(app, Settings(PLACE, **settings))
-    return TestClient(app).get("/", headers=[(b"host", host.encode())]).status_code
+    return TestClient(app).get(path, headers=[(b"host", host.encode())])
+
+
+def status(host: str, **settings: Any) -> int:
+    return int(ask(host, **settings).status_code)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +53,19 @@ def test_localhost_and_every_address_are_accepted(host: str) -> None:
     ],
 )  # fmt: skip
 def test_any_other_name_is_refused(host: str) -> None:
-    assert status(host) == 400
+    assert status(host) == 421
+
+
+def test_a_refusal_says_which_option_takes_the_name() -> None:
+    assert "--host-name" in ask("tower.lan").text
+    assert ask("tower.lan", "/api/levels").json()["reason"] == "unknown_host"
 
 
 def test_names_of_the_server_and_of_the_machine_are_accepted() -> None:
     named = {"host_names": ("tower.lan", "games")}
     for host in ("tower.lan", "TOWER.LAN:8000", "games", "localhost", "10.0.0.5:80"):
         assert status(host, **named) == 200
-    assert status("x.tower.lan", **named) == 400
+    assert status("x.tower.lan", **named) == 421
     assert status("tower.example:1234", public_url="https://tower.example:8443") == 200
     assert status("laptop.local:8000", machine_names=("laptop.local",)) == 200
 
@@ -64,7 +73,7 @@ def test_names_of_the_server_and_of_the_machine_are_accepted() -> None:
 def test_a_proxy_may_rename_the_host_unless_the_names_are_given() -> None:
     assert status("tower.school.example", proxy=("10.0.0.5",)) == 200
     strict = {"proxy": ("10.0.0.5",), "host_names": ("other.example",)}
-    assert status("tower.school.example", **strict) == 400
+    assert status("tower.school.example", **strict) == 421
     assert status("other.example", **strict) == 200
 
 

@@ -330,7 +330,7 @@ def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> N
         assert f"={browser};" in answer.headers["set-cookie"]
         assert "HttpOnly" in answer.headers["set-cookie"]
         wish = wishes(client)[-1]
-        assert (wish.opponent, wish.level) == ("computer", "fair")
+        assert wish.opponent == "fair"
         assert wish.table.game.moves == (9, 8)
         assert wish.table.game.first == first
         assert wish.table.names is None

@@ -19,7 +19,7 @@ from number_tower.web.limits import TooLargeError
 from number_tower.web.live import Topic, Wakeup
 from number_tower.web.lobby import Lobby
 from number_tower.web.new_room import NewRoom
-from number_tower.web.view import encode_state
+from number_tower.web.state import encode_event
 from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in
@@ -149,7 +149,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
 
 
 def against(level: str, table: Table = START) -> NewRoom:
-    return NewRoom(table, "computer", level)
+    return NewRoom(table, level)
 
 
 def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
         known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
         assert known.room.remark.startswith("Perfect had no time to think")
-        assert known.room.remark.encode() in encode_state(known)
+        assert known.room.remark.encode() in encode_event(known)
 
     workers = Instantly(gives_up=True)
     at(tmp_path, do, workers)
@@ -345,7 +345,7 @@ def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
         table = replace(Table(Game(book.rules), book.name), hidden=True)
         known, token = await lobby.open_room(NewRoom(table))
         known = await lobby.act(known.address, token, Move(0, 9))
-        told = encode_state(known).decode()
+        told = encode_event(known).decode()
         assert '"left":null' in told
         assert '"legal":null' in told
         assert '"refused":null' in told
@@ -360,7 +360,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
         await lobby.act(address, ann, MakeOffer("takeback"))
         known = await lobby.act(address, ben, Accept())
         assert known.room.table.game.moves == ()
-        assert b"Ann's 9 is taken back." in encode_state(known)
+        assert b"Ann's 9 is taken back." in encode_event(known)
 
     at(tmp_path, do)
 

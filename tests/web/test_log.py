@@ -41,7 +41,7 @@ def test_a_request_is_one_line_without_what_opens_a_seat(
     [
         ("/", "/"),
         ("/new", "/new"),
-        ("/api/games/aBc-9/moves", "/api/games/.../moves"),
+        ("/api/games/aBc-9/actions", "/api/games/.../actions"),
         ("/w/abc/events", "/w/.../events"),
         ("/class/cdfgh/join", "/class/.../join"),
         ("/class/CDFGH/teach/abc", "/class/.../teach/..."),

@@ -50,8 +50,7 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
     async def play() -> tuple[str, dict[str, Metric]]:
         first, second = Client(running.port), Client(running.port)
         seats = await game_between(first, second)
-        moved = await first.post(f"{seats.path}/moves", seats.tokens[0], {"block": 3, "version": 0})
-        assert moved.status == 200
+        await seats.act(first, 0, "move", block=3, version=0)
         assert (await first.ask("GET", f"/api/{seats.tokens[0]}")).status == 404
         async with following(running.port, seats.path) as follower:
             await follower.until([3])
@@ -68,7 +67,7 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
         text, found = asyncio.run(play())
     finally:
         running.stop()
-    route = "/api/games/{address}/moves"
+    route = "/api/games/{address}/actions"
     answered = {"method": "POST", "route": route, "status": "200"}
     assert value(found, "tower_requests_total", **answered) == 1
     assert value(found, "tower_requests_total", route="(none)", status="404") == 1

@@ -610,7 +610,7 @@ def test_an_address_without_a_game_is_told_kindly(client: TestClient) -> None:
     ):
         answer = client.get(path)
         assert answer.status_code == 404
-        assert "No game here" in answer.text
+        assert "There is no game at this address." in answer.text
     assert client.post("/g/nowhere/move", data={"block": "1"}).status_code == 404
 
 

@@ -17,7 +17,7 @@ PAGES = (
     "/learn/race?at=4", "/puzzle", "/puzzle?day=2026-01-05&answer=show", "/puzzle?day=1999-01-01", "/puzzles",
     "/puzzles?grade=9", "/analysis", "/analysis?game=draft:9,8,6", "/analysis?game=x", "/share?game=draft:9,8,6",
     "/share?game=draft:9", "/offline", "/join", "/join?code=x", "/class/new", "/class/BCDFG", "/rules",
-    "/rules?game=climb", "/rules?rules_text=x", "/rules/verdict", "/docs", "/nothing", "/g/nowhere",
+    "/rules?game=climb", "/rules?rules_text=x", "/rules/verdict", "/nothing", "/g/nowhere",
     "/lab", "/lab/draft", "/lab/draft?measure=nothing", "/lab/nothing", "/lab/draft/setting",
     "/lab/draft/setting?target=x",
 )  # fmt: skip

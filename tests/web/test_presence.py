@@ -133,7 +133,7 @@ def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path
                 await lobby.act(address, ben, Claim())
             await lobby.note_player(await lobby.find_room(address), ben)
             with pytest.raises(RoomError, match="gone for long"):
-                await lobby.act(address, ann, Claim(1e9))
+                await lobby.act(address, ann, Claim())
         with later(lobby, 2 * CLAIM_AFTER + 5):
             known = await lobby.act(address, ann, Claim())
         assert known.room.table.outcome == (0, "forfeit")
@@ -260,4 +260,4 @@ def test_programs_see_presence_and_claim_as_well(client: TestClient) -> None:
     with later(client.app.state.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]  # the app that the client asks
         assert Player(client, ann.address, None).get("/presence").json()["gone_for"] >= CLAIM_AFTER
         assert "claim" in ann.get("/seat").json()["may"]
-        assert ann.post("claim").json()["result"] == {"winner": 1, "reason": "forfeit"}
+        assert ann.act("claim").json()["result"] == {"winner": 1, "reason": "forfeit"}

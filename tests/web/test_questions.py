@@ -87,12 +87,13 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
         asked = [site.analyse("10.0.0.1", line) for line in lines(8)]
         await until(lambda: site.begun)
         send = partial(site.send, "10.0.0.2")
-        wanted = {"game": "draft", "opponent": {"kind": "computer", "level": "perfect"}}
+        wanted = {"game": "draft", "opponent": "perfect"}
         made = (await send("POST", "/api/games", json=wanted)).json()
         path, seat = f"/api/games/{made['address']}", apps.bearing(made["token"])
-        hint = await send("POST", f"{path}/hint", headers=seat)
+        wish, move = {"do": "hint", "version": 0}, {"do": "move", "block": 5, "version": 0}
+        hint = await send("POST", f"{path}/actions", json=wish, headers=seat)
         assert hint.status_code == 200, hint.text
-        moved = await send("POST", f"{path}/moves", json={"block": 5, "version": 0}, headers=seat)
+        moved = await send("POST", f"{path}/actions", json=move, headers=seat)
         assert moved.status_code == 200, moved.text
         state = moved.json()
         while len(state["moves"]) < 2:

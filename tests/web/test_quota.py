@@ -31,7 +31,7 @@ NEW = [
     ("/new", {"data": {"game": "draft", "opponent": "link"}}),
     ("/class/new", {"data": {"games": "draft"}}),
     ("/analysis/play", {"data": {"game": "draft:9,8", "level": "easy"}}),
-    ("/api/games", {"json": {"game": "draft", "opponent": {"kind": "table"}}}),
+    ("/api/games", {"json": {"game": "draft", "opponent": "table"}}),
 ]
 """Every way to a new room."""
 

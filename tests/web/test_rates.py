@@ -155,7 +155,7 @@ def test_browsers_at_one_address_have_their_own_tokens_up_to_a_ceiling(tmp_path:
 
 def test_wrong_codes_are_charged_to_the_address_and_right_ones_always_work(tmp_path: Path) -> None:
     with limited(tmp_path, Clock()) as client:
-        made = client.post("/api/games", json={"game": "draft", "opponent": {"kind": "link"}})
+        made = client.post("/api/games", json={"game": "draft", "opponent": "link"})
         codes = [
             client.post("/join", data={"code": "CCCCD"}, headers={"Cookie": COOKIE}).status_code
             for _ in range(21)

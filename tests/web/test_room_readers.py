@@ -96,7 +96,7 @@ def place(client: TestClient, room: str, block: int) -> None:
 def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(
     client: TestClient, name: str, level: str
 ) -> None:
-    page = Page(client, f"/g/{open_room(client, NewRoom(lose(name, level), 'computer', level))}")
+    page = Page(client, f"/g/{open_room(client, NewRoom(lose(name, level), level))}")
     winner = level.capitalize()
     assert f"{winner} wins" in page.headline
     assert page.headline.endswith("You lost this one.")
@@ -261,23 +261,26 @@ def test_an_invitation_tells_only_of_the_rules_that_hold(client: TestClient) -> 
 
 def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> None:
     made = client.post(
-        "/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}
+        "/api/games", json={"game": "race", "names": ["Ann"], "opponent": "link"}
     ).json()
     client.cookies.clear()
-    game = str(made["links"]["api"])
+    game = f"/api/games/{made['address']}"
     ben = client.post(f"{game}/join", json={"name": "Ben"}).json()["token"]
     headers = [{"Authorization": f"Bearer {token}"} for token in (made["token"], ben)]
-    move = {"block": 7, "version": 0}
+    move = {"do": "move", "block": 7, "version": 0}
     assert (
-        client.post(f"{game}/moves", json=move, headers=headers[0]).json()["said"][0]
+        client.post(f"{game}/actions", json=move, headers=headers[0]).json()["said"][0]
         == "You place 7."
     )
-    refused = client.post(f"{game}/moves", json={"block": 7, "version": 1}, headers=headers[0])
+    refused = client.post(f"{game}/actions", json={**move, "version": 1}, headers=headers[0])
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
     words = "You place 7.", "Ann places 7.", "Ann places 7."
     for header, told in zip((*headers, {}), words, strict=True):
         event = client.get(f"{game}/events?limit=1", headers=header).text
-        states = client.get(game, headers=header).json(), json.loads(event.partition("data: ")[2])
+        states = (
+            client.get(game, headers=header).json(),
+            json.loads(event.partition("data: ")[2].partition("\n")[0]),
+        )
         log = client.get(f"{game}/log?since=1", headers=header).json()["said"]
         assert [each["said"][0] for each in states] == [told] * 2
         assert [each["text"] for each in log if each["moment"] == "placed"] == [told]
@@ -285,14 +288,13 @@ def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> 
 
 def test_the_api_tells_two_at_one_table_the_rulebooks_words(client: TestClient) -> None:
     made = client.post(
-        "/api/games", json={"game": "draft", "names": ["Ann", "Ben"], "opponent": {"kind": "table"}}
+        "/api/games", json={"game": "draft", "names": ["Ann", "Ben"], "opponent": "table"}
     ).json()
     client.cookies.clear()
     header = {"Authorization": f"Bearer {made['token']}"}
-    client.post(f"{made['links']['api']}/moves", json={"block": 9, "version": 0}, headers=header)
-    both, spectator = (
-        client.get(made["links"]["api"], headers=each).json()["said"] for each in (header, {})
-    )
+    game = f"/api/games/{made['address']}"
+    client.post(f"{game}/actions", json={"do": "move", "block": 9, "version": 0}, headers=header)
+    both, spectator = (client.get(game, headers=each).json()["said"] for each in (header, {}))
     table = Table(Game(catalogue.load_named("draft").rules).play(9), "draft", ("Ann", "Ben"))
     assert both == [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
     assert spectator[0] == "Ann places 9."

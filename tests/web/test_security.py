@@ -147,7 +147,8 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(
                 assert eve.ask("GET", path).status_code == 200
             eve.ask("GET", f"/api/games/{watch}/export?as=json")
             eve.ask("POST", f"/g/{watch}/move", data=form)
-            eve.ask("POST", f"/api/games/{watch}/moves", json={"block": 1, "version": turn})
+            move = {"do": "move", "block": 1, "version": turn}
+            eve.ask("POST", f"/api/games/{watch}/actions", json=move)
         for person in people:
             person.wait_for('"reason":"exact"')
             person.ask("GET", "/")
@@ -179,6 +180,8 @@ def _cookie(person: Person) -> str:
     return str(browser.value)
 
 
+RESIGN = {"do": "resign"}
+
 # Who may do what ------------------------------------------------------------------------------------------------------
 
 
@@ -186,9 +189,10 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
     first, second, _ = linked(client)
     stranger, _, _ = linked(client)
     deeds: list[tuple[str, dict[str, Any] | None]] = [
-        ("moves", {"block": 9, "version": 0}), ("undo", {"version": 0}), ("resign", None), ("handover", None),
-        ("offers", {"kind": "takeback"}), ("offers/accept", None), ("offers/decline", None), ("rematch", None),
-        ("hint", {}),
+        ("handover", None),
+        *(("actions", {"do": do}) for do in ("resign", "accept", "decline", "rematch", "claim")),
+        *(("actions", {"do": do, "version": 0}) for do in ("undo", "hint")),
+        ("actions", {"do": "move", "block": 9, "version": 0}), ("actions", {"do": "offer", "kind": "takeback"}),
     ]  # fmt: skip
     assert stranger.token is not None
     before = first.get().json()
@@ -196,12 +200,12 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
         for token in (stranger.token, stranger.token[:-1], "x" * 43):
             assert Player(client, first.address, token).post(deed, content).status_code == 403
         assert Player(client, first.address, None).post(deed, content).status_code == 401
-    assert second.post("moves", {"block": 9, "version": 0}).status_code == 409
+    assert second.act("move", block=9, version=0).status_code == 409
     assert first.get().json() == before
 
 
 def test_a_watch_address_gives_nobody_a_seat(client: TestClient) -> None:
-    first, made = begun(client, opponent={"kind": "link"})
+    first, made = begun(client, opponent="link")
     assert client.post(f"/api/games/{made['watch']}/join", json={}).status_code in {403, 404, 409}
     assert client.post(f"/g/{made['watch']}/sit", data={"name": "Eve"}).status_code >= 400
     code = first.post("handover").json()["code"]
@@ -224,7 +228,7 @@ def test_the_code_of_a_seat_works_once_in_its_own_game_and_not_for_long(tmp_path
         taken = client.post(f"{player.path}/take", json={"code": code})
         assert taken.status_code == 200
         assert client.post(f"{player.path}/take", json={"code": code}).status_code == 409
-        assert player.post("resign").status_code == 403
+        assert player.act("resign").status_code == 403
         holder = Player(client, player.address, taken.json()["token"])
         late = holder.post("handover").json()["code"]
         engine = create_engine(f"sqlite:///{tmp_path / 'games.db'}")
@@ -234,7 +238,7 @@ def test_the_code_of_a_seat_works_once_in_its_own_game_and_not_for_long(tmp_path
             )
         engine.dispose()
         assert client.post(f"{player.path}/take", json={"code": late}).status_code == 409
-        assert holder.post("resign").status_code == 200
+        assert holder.act("resign").status_code == 200
 
 
 def test_only_the_digests_of_secrets_are_kept(tmp_path: Path) -> None:
@@ -261,7 +265,7 @@ def test_what_another_site_lets_a_browser_send_is_refused(
 ) -> None:
     player, _ = begun(client)
     cookie = {**apps.cookie_of(player), **headers}
-    assert client.post(f"{player.path}/resign", headers=cookie).status_code == 403
+    assert client.post(f"{player.path}/actions", json=RESIGN, headers=cookie).status_code == 403
     assert client.post(f"/g/{player.address}/resign", headers=cookie).status_code == 403
     assert client.post("/new", data={"game": "draft"}, headers=headers).status_code == 403
     assert player.get().json()["result"] is None
@@ -270,14 +274,10 @@ def test_what_another_site_lets_a_browser_send_is_refused(
 def test_a_form_of_another_site_could_not_speak_to_the_api_at_all(client: TestClient) -> None:
     player, _ = begun(client)
     cookie = apps.cookie_of(player)
-    assert client.post(f"{player.path}/resign", data={"a": "b"}, headers=cookie).status_code == 415
-    assert (
-        client.options(
-            f"{player.path}/resign", headers={"Origin": "https://evil.example"}
-        ).status_code
-        == 405
-    )
-    allowed = client.get(player.path, headers={"Origin": "https://evil.example"}).headers
+    evil = {"Origin": "https://evil.example"}
+    assert client.post(f"{player.path}/actions", data=RESIGN, headers=cookie).status_code == 400
+    assert client.options(f"{player.path}/actions", headers=evil).status_code == 405
+    allowed = client.get(player.path, headers=evil).headers
     assert "access-control-allow-origin" not in allowed
 
 
@@ -324,18 +324,18 @@ def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(
             sent.append(page.text)
 
     look()
-    sent.append(first.post("moves", {"block": 3, "version": 0}).text)
+    sent.append(first.act("move", block=3, version=0).text)
     look()
-    sent.append(first.post("offers", {"kind": "takeback"}).text)
-    sent.append(second.post("offers/accept").text)
+    sent.append(first.act("offer", kind="takeback").text)
+    sent.append(second.act("accept").text)
     look()
     sent.append(first.place(3).text)
     sent.append(second.place(4).text)
-    sent.append(first.post("moves", {"block": 3, "version": 4}).text)
+    sent.append(first.act("move", block=3, version=4).text)
     form = {"block": "3", "version": "4", "game": "1"}
     sent.append(client.post(f"/g/{first.address}/move", data=form, headers=holding).text)
     look()
-    sent.append(second.post("resign").text)
+    sent.append(second.act("resign").text)
     look()
     assert "3 is not available" in "".join(sent) or "@hidden hidden@" in "".join(sent)
     assert sum('"legal":null' in each for each in sent) > 10
@@ -361,7 +361,7 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
     player, made = begun(client, game=None, rulefile=RULES, names=names)
     holding = apps.cookie_of(player)
     player.place(5)
-    player.post("undo", {"version": 1})
+    player.act("undo", version=1)
     player.place(5, 1)
     pages: list[str] = []
 
@@ -390,7 +390,7 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
     pages.extend(
         client.get(path).text for path in (f"/games/{BAD}", f"/learn/{BAD}", f"/g/{BAD}", f"/{BAD}")
     )
-    player.post("resign")
+    player.act("resign")
     look()
     assert sum("&lt;" in page for page in pages) > 5
     for page in pages:
@@ -403,7 +403,7 @@ def test_every_page_has_a_policy_that_lets_nothing_else_in(client: TestClient) -
     holding = apps.cookie_of(player)
     for path in (
         "/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/analysis?game=draft:9,8", "/puzzle", "/puzzles",
-        "/games", "/games/draft", "/learn/draft", "/docs", "/nowhere", "/api/games/nowhere", "/openapi.json", "/health",
+        "/games", "/games/draft", "/learn/draft", "/nowhere", "/api/games/nowhere", "/openapi.json", "/health",
     ):  # fmt: skip
         answer = client.get(path, headers=holding)
         assert (
@@ -431,10 +431,10 @@ def test_nothing_of_a_seat_is_kept_by_caches(client: TestClient) -> None:
 
 def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> None:
     player, made = begun(client)
-    assert client.post(f"{player.path}/resign?token={made['token']}").status_code == 401
-    basic = {"Authorization": f"Basic {made['token']}"}
-    assert client.post(f"{player.path}/resign", headers=basic).status_code == 401
-    assert client.post(f"{player.path}/resign", headers=bearing(made["token"])).status_code == 200
+    path, basic = f"{player.path}/actions", {"Authorization": f"Basic {made['token']}"}
+    assert client.post(f"{path}?token={made['token']}", json=RESIGN).status_code == 401
+    assert client.post(path, json=RESIGN, headers=basic).status_code == 401
+    assert player.act("resign").status_code == 200
 
 
 def test_what_goes_wrong_here_is_told_without_details(
@@ -467,7 +467,7 @@ def test_what_goes_wrong_here_is_told_without_details(
 def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
     client: TestClient, seats: str
 ) -> None:
-    first, made = begun(client, opponent={"kind": "link"})
+    first, made = begun(client, opponent="link")
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
     watch = made["watch"]
@@ -491,11 +491,8 @@ def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
         client.post(f"/g/{watch}/take/code"),
         client.post(f"/api/games/{watch}/join", json={}),
     ]
-    answers += [
-        client.post(
-            f"/api/games/{watch}/moves", json={"block": 9, "version": 0}, headers=bearing("A" * 43)
-        )
-    ]
+    move = {"do": "move", "block": 9, "version": 0}
+    answers.append(client.post(f"/api/games/{watch}/actions", json=move, headers=bearing("A" * 43)))
     answers += [
         client.get(f"/{kind}/{watch}{more}")
         for kind in "gw"

@@ -29,7 +29,6 @@ from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamReg
 from number_tower.web.pages import (
     analysis,
     classes,
-    docs,
     games,
     home,
     join,
@@ -86,10 +85,9 @@ def make_app(settings: Settings) -> FastAPI:
             store.close()
 
     app = FastAPI(
-        title=docs.TITLE,
+        title="Number Tower",
         version=__version__,
-        description=docs.ABOUT,
-        openapi_tags=docs.TAGS,
+        description=api.ABOUT,
         docs_url=None,
         redoc_url=None,
         lifespan=run_parts,
@@ -111,14 +109,12 @@ def make_app(settings: Settings) -> FastAPI:
         lab,
         share,
         offline,
-        docs,
     )
     for part in parts:
         app.include_router(part.router, dependencies=[price(REQUEST)])
     app.include_router(health.router)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install_error_handlers(app)
-    docs.install_openapi(app)
     app.add_middleware(BrowserCookieMiddleware)
     install_middleware(app, settings)
     if settings.metrics is not None:
@@ -136,7 +132,7 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     app.state.limiter = RateLimiter() if settings.limits else None
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
-    app.add_middleware(KnownHostMiddleware, names=settings.known_hosts)
+    app.add_middleware(KnownHostMiddleware, names=settings.known_hosts, refuse=errors.handle_error)
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     app.add_middleware(SecurityHeadersMiddleware)
     if settings.proxy:

@@ -5,15 +5,15 @@ Programs get problem details (RFC 9457), people get a page.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -30,15 +30,14 @@ from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
-from number_tower.voice import Reader
+from number_tower.web.actions import InvalidAnswerError
 from number_tower.web.drawing import explain_block
 from number_tower.web.limits import TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.middleware.security_headers import SECURITY_HEADERS
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
-from number_tower.web.quota import FULL
-from number_tower.web.view import encode_state
+from number_tower.web.state import Described, State, describe_room
 from number_tower.web.workers import BUSY, BusyError, GaveUpError
 
 MEDIA_TYPE = "application/problem+json"
@@ -46,125 +45,60 @@ _MAX_ERRORS = 20  # mistakes of one request that are listed
 
 _log = logging.getLogger(__name__)
 
-
-class StatusText(NamedTuple):
-    """The words for an HTTP status."""
-
-    title: str
-    reason: str = "error"
-    detail: str = ""
-    """What is said if the error itself says nothing."""
-    description: str = ""
-    """What the reference of the API says."""
-
-
-STATUSES = {
-    400: StatusText(
-        "The request cannot be read",
-        "bad_json",
-        "The body of the request is not valid JSON.",
-        "The body is not valid JSON.",
-    ),
-    401: StatusText(
-        "No token",
-        "no_token",
-        "Send the token of your seat in the header Authorization: Bearer …",
-        "A token is needed, and none was sent.",
-    ),
-    403: StatusText(
-        "Not allowed",
-        "not_yours",
-        "You have no seat in this game, so you can only watch.",
-        "The token has no seat in this game.",
-    ),
-    404: StatusText(
-        "Not found",
-        "not_found",
-        "Nothing was found at this address.",
-        "There is no such game, rulebook or puzzle.",
-    ),
-    405: StatusText("Not possible here", "bad_method", "This address does not accept that method."),
-    408: StatusText("Too slow", "too_slow"),
-    409: StatusText(
-        "Not possible now",
-        "stale",
-        "The game has changed. The state shows how it is now.",
-        "Not possible now: stale, behind, not legal or not this player's turn. The state is included.",
-    ),
-    413: StatusText(
-        "Too large",
-        "too_large",
-        "The request is larger than the server allows.",
-        "The request is too large.",
-    ),
-    415: StatusText(
-        "Not JSON",
-        "not_json",
-        "Send the body as JSON, with the header Content-Type: application/json.",
-        "The body was not sent as JSON.",
-    ),
-    422: StatusText(
-        "Not valid",
-        "bad_request",
-        "/block: Input should be a valid integer.",
-        "The request is not as described, or does not make a game.",
-    ),
-    429: StatusText(
-        "Too many requests",
-        "too_many",
-        "Too many requests. Please try again in a few seconds.",
-        "Too many requests; `Retry-After` says when to try again.",
-    ),
-    500: StatusText(
-        "Something went wrong",
-        detail="Something went wrong on the server. Your game is saved. Please try again.",
-    ),
-    503: StatusText(
-        "Not available right now",
-        "busy",
-        BUSY,
-        "The server cannot do it right now; `Retry-After` says when to try again.",
-    ),
-    507: StatusText(
-        "No space for new games",
-        "full",
-        FULL,
-        "The database is full; games that have started can continue.",
-    ),
-}
-
-_REASON_TEXTS = {
-    "no_such_game": "There is no game at this address. Perhaps part of it is missing.",
-    "no_such_class": "There is no class with this code. Perhaps a letter is wrong, or the class is over.",
-    "stale": STATUSES[409].detail,
-    "too_hard": "This takes more time or memory than the server allows for one request.",
-    "store": "The games cannot be reached right now. Nothing is lost. Please try again in a moment.",
-    "behind": "This server does not have the newest move yet. Nothing is lost. Please try again in a moment.",
-    "busy": BUSY,
-}
-
-_ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
-    (RoomNotFoundError, 404, "no_such_game"),
-    (ClassroomNotFoundError, 404, "no_such_class"),
-    (ClassroomError, 409, ""),
-    (StaleError, 409, "stale"),
-    (MoveError, 409, ""),
-    (RoomError, 409, ""),
-    (TableError, 422, "bad_name"),
-    (UnknownGameError, 422, "no_such_rulebook"),
-    (CatalogueError, 422, "bad_rules"),
-    (RulesError, 422, "bad_rules"),
-    (TooLargeError, 422, "too_large"),
-    (RecordError, 422, "bad_record"),
-    (MatchError, 422, "bad_match"),
-    (GaveUpError, 422, "too_hard"),
-    (NotSolvedError, 422, "too_hard"),
-    (ClientDisconnect, 400, "bad_request"),
-    (BusyError, 503, "busy"),
-    (StoreError, 503, "store"),
-    (BehindError, 409, "behind"),
+_NO_GAME = "There is no game at this address. Perhaps part of the link is missing."
+_NO_CLASS = "There is no class with this code. Perhaps a letter is wrong, or the class is over."
+_STALE = "The game has changed. This is how it is now."
+_TOO_HARD = "This takes more time or memory than the server allows for one request."
+_STORE = "The games cannot be reached right now. Nothing is lost. Please try again in a moment."
+_BEHIND = (
+    "This server does not have the newest move yet. Nothing is lost. Please try again in a moment."
 )
-"""Status and reason of each error; the first that fits counts. Without a reason here, the error has its own."""
+_FAULT = "Something went wrong on the server. Your game is saved. Please try again."
+
+ERRORS: dict[type[Exception], tuple[int, str, str]] = {
+    RoomNotFoundError: (404, "no_such_game", _NO_GAME),
+    ClassroomNotFoundError: (404, "no_such_class", _NO_CLASS),
+    ClassroomError: (409, "", ""),
+    RoomError: (409, "", ""),
+    StaleError: (409, "stale", _STALE),
+    BehindError: (409, "behind", _BEHIND),
+    MoveError: (422, "", ""),
+    InvalidAnswerError: (422, "bad_request", ""),
+    TableError: (422, "bad_name", ""),
+    UnknownGameError: (404, "no_such_rulebook", ""),
+    CatalogueError: (422, "bad_rules", ""),
+    RulesError: (422, "bad_rules", ""),
+    TooLargeError: (422, "too_large", ""),
+    RecordError: (422, "bad_record", ""),
+    MatchError: (422, "bad_match", ""),
+    GaveUpError: (422, "too_hard", _TOO_HARD),
+    NotSolvedError: (422, "too_hard", _TOO_HARD),
+    ClientDisconnect: (400, "bad_request", ""),
+    BusyError: (503, "busy", BUSY),
+    StoreError: (503, "store", _STORE),
+    Exception: (500, "error", _FAULT),
+}
+"""Status, reason and text of each error and of those derived from it; what is empty, the error says itself."""
+
+REASONS = {
+    400: "bad_json",
+    404: "not_found",
+    405: "bad_method",
+    408: "too_slow",
+    413: "too_large",
+    421: "unknown_host",
+    429: "too_many",
+    507: "full",
+}
+"""The reason of a refusal that has no more than a status."""
+
+_TEXTS = {
+    404: "Nothing was found at this address.",
+    405: "This address does not accept that method.",
+}
+
+_REASON_STATUSES = {"not_yours": 403, "not_found": 404, "busy": 503}
+"""Reasons of rooms and classes with a status of their own."""
 
 _HEADERS: dict[int | str, dict[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
@@ -174,147 +108,120 @@ _HEADERS: dict[int | str, dict[str, str]] = {
 """Headers of a response by its status or reason."""
 
 
-class Problem(NamedTuple):
-    """Why a request is refused."""
+class ProblemError(HTTPException):
+    """Refuses a request, with a reason for programs and words for people."""
+
+    def __init__(self, status: int, reason: str, detail: str) -> None:
+        super().__init__(status, detail)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class FieldProblem(Described):
+    """Where in a request something is wrong, and what was expected there."""
+
+    pointer: str
+    """A JSON pointer into the body, or the name of a parameter."""
+    detail: str
+
+
+@dataclass(frozen=True)
+class Problem(Described):
+    """Why a request was refused (RFC 9457)."""
 
     status: int
+    title: str
     reason: str
-    """For programs."""
+    """For programs, such as fit, target, used, opening, over, stale, not_yours or no_such_game."""
     detail: str
-    """For people: what is wrong, and what would be right."""
-    errors: Sequence[Mapping[str, str]] = ()
-    """Where in the request something is wrong (`pointer`), and what was expected there (`detail`)."""
-    state: bytes | None = None
-    """The current state of the game, if the request was made for an earlier one."""
-    headers: Mapping[str, str] = {}
-
-    @property
-    def title(self) -> str:
-        """What kind of problem it is, in a few words."""
-        return (
-            STATUSES[self.status].title
-            if self.status in STATUSES
-            else HTTPStatus(self.status).phrase
-        )
-
-    @property
-    def content(self) -> dict[str, object]:
-        """The problem as programs read it, without the state."""
-        errors = {"errors": self.errors} if self.errors else {}
-        about = {"type": "about:blank", "title": self.title, "status": self.status}
-        return {**about, "reason": self.reason, "detail": self.detail, **errors}
-
-    def to_json(self) -> bytes:
-        """Encode the problem in ASCII, since a request may contain lone surrogates."""
-        text = json.dumps(self.content).encode()
-        return text if self.state is None else b'%s, "state": %s}' % (text[:-1], self.state)
+    """What was wrong and what would be right; for a move, in the game's own words."""
+    errors: Sequence[FieldProblem] = ()
+    """Every field that was not as expected."""
+    state: State | None = None
+    """How the game is now, if something was not possible there."""
+    type: str = "about:blank"
 
 
-class ProblemError(Exception):
-    """Refuses a request for what it says, not for what it would do."""
-
-    def __init__(self, status: int, reason: str, detail: str = "") -> None:
-        self.problem = Problem(status, reason, detail or STATUSES[status].detail)
-        super().__init__(*self.problem[:3])
+PROBLEM = TypeAdapter(Problem)
 
 
 def install_error_handlers(app: FastAPI) -> None:
     """Let an app answer every error with a problem."""
-    others = (ProblemError, RequestValidationError, HTTPException, Exception)
-    for kind in (*(kind for kind, _, _ in _ERROR_TYPES), *others):
+    for kind in (*ERRORS, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle_error)
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Answer a request that failed."""
     try:
-        room = await _find_room(request, error)
+        stored = await _find_room(request, error)
     except StoreError as failure:  # a refusal without the state, which it promises, would mislead
-        room, error = None, failure
-    problem = describe_error(error, room)
-    if problem is not None and room is not None and problem.status == 409:
-        held = room.find_seats(getattr(request.state, "credentials", None))
-        problem = problem._replace(state=encode_state(room, Reader.of_seats(held)))
+        stored, error = None, failure
+    problem = describe_error(error, stored)
+    if stored is not None:
+        credentials = getattr(request.state, "credentials", None)
+        problem = replace(problem, state=describe_room(stored, credentials))
     if isinstance(error, StoreError):
         _log.error("%s", error)
     headers = {**(getattr(error, "headers", None) or {})}
-    if problem is None:
-        problem = _make_status_problem(500, "")
+    if problem.status == 500:
         headers |= SECURITY_HEADERS  # Starlette answers this outside of all middleware, and uvicorn logs it
     for key in (problem.status, problem.reason):
         headers |= _HEADERS.get(key, {})
-    return render_problem(request, problem._replace(headers=headers))
-
-
-def render_problem(request: Request, problem: Problem) -> Response:
-    """Render a problem as JSON or as a page."""
     path = request.scope["path"]
     if path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}:
-        return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
-    heading, text = problem.title, problem.detail
-    if problem.reason == "no_such_game":
-        heading, text = (
-            "No game here",
-            "There is no game at this address. Perhaps part of the link is missing?",
-        )
-    page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
-    page.headers.update(problem.headers)
+        return Response(PROBLEM.dump_json(problem), problem.status, headers, MEDIA_TYPE)
+    heading = "Not found" if problem.status == 404 else "That did not work"
+    page = render_page(
+        request, "error.html", status=problem.status, heading=heading, text=problem.detail
+    )
+    page.headers.update(headers)
     return page
 
 
-def describe_error(error: Exception, room: StoredRoom | None = None) -> Problem | None:
-    """Return the problem that an error means to the client; None if it is a fault of the server.
-
-    The room is the one that the request was about, if the answer shows its current state.
-    """
-    match error:
-        case ProblemError():
-            return error.problem
-        case RequestValidationError():
-            return _describe_invalid_request(error)
-        case HTTPException():
-            return _make_status_problem(error.status_code, error.detail)
-        case MoveError() if room is not None:
-            reason = room.room.table.refusal(error.block) or error.reason
-            return Problem(409, reason, explain_block(room.room.table, error.block, reason))
-        case _:
-            return _describe_by_type(error)
-
-
-def _describe_by_type(error: Exception) -> Problem | None:
-    for kind, usual_status, usual_reason in _ERROR_TYPES:
-        if isinstance(error, kind):
-            reason = usual_reason or str(getattr(error, "reason", "bad_request"))
-            status = {"not_yours": 403, "not_found": 404, "busy": 503}.get(reason, usual_status)
-            return Problem(status, reason, _REASON_TEXTS.get(reason) or _format_detail(str(error)))
-    return None
-
-
-def describe_status(status: int) -> Problem:
-    """Return an example of a problem with this status, for the reference of the API."""
-    reason = "no_such_game" if status == 404 else STATUSES[status].reason
-    return Problem(status, reason, _REASON_TEXTS.get(reason, STATUSES[status].detail))
+def describe_error(error: Exception, stored: StoredRoom | None = None) -> Problem:
+    """Return what an error means to the client; a room that it was about refuses a block in its own words."""
+    if isinstance(error, RequestValidationError):
+        return _describe_invalid_request(error)
+    if isinstance(error, HTTPException):
+        status, detail = error.status_code, error.detail
+        reason = getattr(error, "reason", REASONS.get(status, "error"))
+        if detail == HTTPStatus(status).phrase:
+            detail = _TEXTS.get(status, detail)
+    else:
+        kind = next(kind for kind in type(error).__mro__ if kind in ERRORS)
+        status, reason, detail = ERRORS[kind]
+        reason = reason or str(getattr(error, "reason", "bad_request"))
+        status = _REASON_STATUSES.get(reason, status)
+    text = _format_detail(detail or str(error))
+    if isinstance(error, MoveError) and stored is not None:
+        table = stored.room.table
+        reason = table.refusal(error.block) or error.reason
+        text = explain_block(table, error.block, reason)
+    return _make_problem(status, reason, text)
 
 
 def _describe_invalid_request(error: RequestValidationError) -> Problem:
     found = error.errors()
-    if any(wrong["loc"][:2] == ("path", "address") for wrong in found):
-        return describe_status(404)
     if any(wrong["type"] == "json_invalid" for wrong in found):
-        return _make_status_problem(400, "")
+        return _make_problem(400, "bad_json", "The body of the request is not valid JSON.")
+    if isinstance(error.body, bytes):
+        text = "Send the body as JSON, with the header Content-Type: application/json."
+        return _make_problem(415, "not_json", text)
     fields = [
-        {"pointer": _format_pointer(wrong["loc"]), "detail": format_text(str(wrong["msg"]))}
+        FieldProblem(_format_pointer(wrong["loc"]), format_text(str(wrong["msg"])))
         for wrong in found[:_MAX_ERRORS]
     ]
-    text = "; ".join(f"{field['pointer'] or 'the body'}: {field['detail']}" for field in fields[:3])
-    return Problem(422, "bad_request", _format_detail(text), fields)
+    text = "; ".join(f"{field.pointer or 'the body'}: {field.detail}" for field in fields[:3])
+    return replace(_make_problem(422, "bad_request", _format_detail(text)), errors=fields)
 
 
-def _make_status_problem(status: int, detail: str) -> Problem:
-    known = STATUSES.get(status, StatusText(HTTPStatus(status).phrase))
-    if not detail or detail == HTTPStatus(status).phrase or status == 400:
-        detail = known.detail or known.title
-    return Problem(status, known.reason, _format_detail(detail))
+def _make_problem(status: int, reason: str, detail: str) -> Problem:
+    return Problem(status, HTTPStatus(status).phrase, reason, detail)
+
+
+def _format_detail(text: str) -> str:
+    return make_sentence(format_text(text.strip(), 1000))
 
 
 async def _find_room(request: Request, error: Exception) -> StoredRoom | None:
@@ -336,7 +243,3 @@ def _format_pointer(loc: Sequence[str | int]) -> str:
         return format_text(".".join(map(str, loc)), 80)
     parts = (format_text(str(part), 40).replace("~", "~0").replace("/", "~1") for part in path)
     return "".join(f"/{part}" for part in parts)
-
-
-def _format_detail(text: str) -> str:
-    return make_sentence(format_text(text.strip(), 1000))

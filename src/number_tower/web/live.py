@@ -6,21 +6,21 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import aclosing, suppress
+from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
-from starlette.responses import AsyncContentStream, Content
 from starlette.types import Send
 
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
-from number_tower.store.rooms import Credentials
+from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.schema import classrooms, rooms
-from number_tower.voice import Reader
-from number_tower.web.view import encode_event, mark_presence
+from number_tower.web.state import encode_event
+from number_tower.web.view import mark_presence
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Lobby
@@ -264,63 +264,43 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def make_stream(events: AsyncGenerator[bytes, None]) -> EventStream:
-    """Return events as a response that no proxy holds back."""
+async def follow_room(
+    lobby: Lobby,
+    address: str,
+    credentials: Credentials,
+    seen: int,
+    limit: float = inf,
+) -> EventStream:
+    """Answer with a room's states, and an event whenever its players come or go, until `limit` states were sent.
+
+    No state is older than `seen`. A player who follows the room counts as here.
+    """
+    stored = await lobby.find_room(address, seen)  # refused before the stream begins
+    events = _encode_events(lobby, stored, credentials, seen, limit)
     return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
-def attend_stream(
-    stream: EventStream, attendance: AbstractAsyncContextManager[None]
-) -> EventStream:
-    """Return a stream that is in a context as long as it lasts."""
-
-    async def attend(events: AsyncContentStream) -> AsyncGenerator[Content, None]:
-        async with attendance:
-            async for event in events:
-                yield event
-                del event
-
-    stream.body_iterator = attend(stream.body_iterator)
-    return stream
-
-
-async def encode_events(
-    lobby: Lobby, address: str, credentials: Credentials | None, limit: int, seen: int
+async def _encode_events(
+    lobby: Lobby, stored: StoredRoom, credentials: Credentials, seen: int, limit: float
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a room's states until `limit` events were sent; none is older than `seen`."""
-    sent = 0
-    async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
-        async for room, wakeup in states:
-            if room.revision == sent:
-                if wakeup == "heartbeat":
-                    yield KEEPALIVE
-                continue
-            sent = room.revision
-            yield encode_event(room, Reader.of_seats(room.find_seats(credentials)))
-            del room
-            limit -= 1
-            if limit == 0:
-                return
-
-
-async def encode_page_events(
-    lobby: Lobby,
-    address: str,
-    seen: int,
-) -> AsyncGenerator[bytes, None]:
-    """Yield a room's states for a page, and an event whenever its players come or go."""
     yield RECONNECT_HINT
     sent, players = 0, ""
-    async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
+    states = lobby.follow(stored.address, HEARTBEAT, seen)
+    async with lobby.attend(stored, credentials), aclosing(states):
         async for room, wakeup in states:
-            events = [] if room.revision == sent else [encode_event(room)]
-            sent = room.revision
+            events = []
+            if room.revision != sent:
+                sent = room.revision
+                events.append(encode_event(room, credentials))
+                limit -= 1
             mark = mark_presence(room.room, lobby.describe_presence(room))
             if wakeup != "stored" and mark != players:
                 players = mark
                 events.append(b"event: presence\ndata: %s\n\n" % mark.encode())
             del room
             yield b"".join(events) or KEEPALIVE
+            if limit == 0:
+                return
 
 
 def find_newest_revision(*seen: str | None) -> int:

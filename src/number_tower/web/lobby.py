@@ -15,7 +15,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from number_tower.presence import SEEN_EVERY, RoomPresence, judge_presence
-from number_tower.room import Action, Claim, Room, TakeHint
+from number_tower.room import Action, Claim, Room
 from number_tower.store import StoreError, maintenance, rooms, seats
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import (
@@ -160,26 +160,14 @@ class Lobby:
         """Do something in a room, by the seats that the credentials hold."""
 
         def decide(now: StoredRoom) -> Room:
-            act = action
-            if isinstance(act, Claim):
-                # This server knows for how long the other player has been gone, and the client does not.
-                presence = self.describe_presence(now)
-                act = act._replace(gone_for=0.0 if presence is None else presence.gone_for)
-            return now.room.apply(now.find_seats(credentials), act)
+            # This server knows for how long the other player has been gone, and the client does not.
+            presence = self.describe_presence(now) if isinstance(action, Claim) else None
+            gone_for = 0.0 if presence is None else presence.gone_for
+            return now.room.apply(now.find_seats(credentials), action, gone_for)
 
         room = await self._change(address, decide)
         await self.note_player(room, credentials)
         return room
-
-    async def take_hint(
-        self, room: StoredRoom, credentials: Credentials | None, step: int
-    ) -> StoredRoom:
-        """Store that a player takes a hint, if another person plays there, who sees it."""
-        if not room.room.is_watched(room.find_seats(credentials)):
-            return room
-        return await self.act(
-            room.address, credentials, TakeHint(room.room.table.version, step, room.room.number)
-        )
 
     async def wait_for_computer(
         self,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from number_tower.players import LEVELS
 from number_tower.room import Room, Seat
 from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
 from number_tower.voice import get_voice
-from number_tower.web.tasks import FALLBACK_LEVEL
 
 
 class NewRoom(NamedTuple):
-    """A game to be played, and with whom: a person at the same table, the computer, or the first who has the link."""
+    """A game to be played, and with whom: a person at the same table, the first who has the link, or a computer."""
 
     table: Table
-    opponent: Literal["table", "computer", "link"] = "table"
-    level: str | None = None
+    opponent: str = "table"
+    """`table`, `link`, or the level of a computer."""
     names: tuple[str | None, str | None] = (None, None)
     best_of: int | None = None
     hints: bool = True
@@ -25,26 +25,20 @@ class NewRoom(NamedTuple):
     @property
     def players(self) -> Seats:
         """Who chooses the moves in each seat."""
-        return (
-            Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
-        )
+        return Seats((None, self.opponent)) if self.opponent in LEVELS else Seats()
 
     def make_room(self) -> Room:
         """Return the room, with its creator in the first seat."""
         book = self.table.book
         usual = get_voice(book).players
-        level = self.players.players[1]
-        names = (
-            self.names[0] or usual[0],
-            self.names[1] or (usual[1] if level is None else level.capitalize()),
-        )
+        computer = self.opponent.capitalize() if self.opponent in LEVELS else None
+        names = self.names[0] or usual[0], self.names[1] or computer or usual[1]
         chosen = self.table.names or (check_player_names(names) if names != usual else None)
         automatic = self.players.automatic
         table = replace(
             self.table, book=book, rulebook=book.name, names=chosen, automatic=automatic
         )
-        kinds: dict[str, Literal["person", "computer", "free"]]
-        kinds = {"table": "person", "computer": "computer", "link": "free"}
         first, second = chosen or usual
-        seats = Seat("person", first), Seat(kinds[self.opponent], second)
+        kind: Literal["person", "computer", "free"] = "computer" if computer else "person"
+        seats = Seat("person", first), Seat("free" if self.opponent == "link" else kind, second)
         return Room(table, seats, best_of=self.best_of, hints=self.hints)

@@ -76,13 +76,18 @@ def price(tokens: int) -> Any:
     """Return a dependency of a route, by which its requests cost tokens: of the browser, or else of the address."""
 
     async def spend_tokens(request: Request) -> None:
-        client, address = identify_client(request.scope), identify_address(request.scope)
-        shares = {client: 1}
-        if client != address:
-            shares[f"browsers at {address}"] = BROWSERS_PER_ADDRESS
-        _spend(request, tokens, shares, "Too many requests at once.")
+        charge(request, tokens)
 
     return Depends(spend_tokens)
+
+
+def charge(request: HTTPConnection, tokens: int) -> None:
+    """Let the browser pay for a request, or else the address; refuse it if they have too little."""
+    client, address = identify_client(request.scope), identify_address(request.scope)
+    shares = {client: 1}
+    if client != address:
+        shares[f"browsers at {address}"] = BROWSERS_PER_ADDRESS
+    _spend(request, tokens, shares, "Too many requests at once.")
 
 
 def charge_wrong_code(request: HTTPConnection) -> None:

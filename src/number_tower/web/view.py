@@ -1,8 +1,7 @@
-"""A room as others see it: one visitor's page of it, its log in words, and its public state for programs."""
+"""A room as one visitor of its page sees it, and its log in words."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING
 from number_tower import record
 from number_tower.brief import summarize_rules
 from number_tower.presence import Presence, RoomPresence
-from number_tower.room import HintTaken, Offer, Room
-from number_tower.store.rows import Seats
+from number_tower.room import HintTaken, Room
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
 from number_tower.voice import BOTH, SPECTATOR, MatchStanding, Message, Reader, get_voice, narrate
@@ -30,9 +28,6 @@ MOST_TEXT = 64 * 1024
 
 HINT_STEPS = ("", "what to look for", "the move", "the reason")
 """What each step of a hint shows."""
-
-MOST_LISTED_BLOCKS = 200
-"""Blocks of a game up to which the public state lists them."""
 
 
 class RoomView:
@@ -327,116 +322,3 @@ def mark_presence(room: Room, presence: RoomPresence | None) -> str:
         return ""
     claim = room.may_claim({1 - room.table.game.to_move}, presence.gone_for)
     return " ".join((*presence.seats, *(["claim"] if claim else [])))
-
-
-# The public state -----------------------------------------------------------------------------------------------------
-
-
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-
-
-def encode_state(stored: StoredRoom, reader: Reader = SPECTATOR) -> bytes:
-    """Return the public state of a room as JSON, in words for a reader."""
-    return encode_event(stored, reader).partition(b"data: ")[2].removesuffix(b"\n\n")
-
-
-def encode_event(stored: StoredRoom, reader: Reader = SPECTATOR) -> bytes:
-    """Return the public state of a room as a server-sent event, in words for a reader.
-
-    It is made once for all clients that read the same; only `said` differs between readers.
-    """
-    encoded = stored.encoded
-    if None not in encoded:
-        state = describe_room(stored.room, stored.game.seats, stored.revision)
-        shared = _encoder.encode(state).encode().removesuffix(b"}")
-        encoded[None] = b"event: state\nid: %d\ndata: %s" % (stored.revision, shared)
-    if reader not in encoded:
-        said = _encoder.encode(tell_last_change(stored.room.table, reader)).encode()
-        encoded[reader] = b'%s,"said":%s}\n\n' % (encoded[None], said)
-    return encoded[reader]
-
-
-def describe_room(room: Room, players: Seats, revision: int) -> dict[str, object]:
-    """Return what players and spectators alike may see of a room, and what a computer remarked on its last move."""
-    table = room.table
-    voice = get_voice(table.book)
-    game, outcome = table.game, table.outcome
-    return {
-        "game": room.number,
-        "version": table.version,
-        "revision": revision,
-        "rulebook": {"name": table.rulebook, "title": voice.title, "noun": voice.noun},
-        "rules": game.rules.written(),
-        "record": record.to_line(table),
-        "hidden": table.hidden,
-        "first": game.first + 1,
-        "players": [_describe_player(room, players, place) for place in (0, 1)],
-        "moves": game.moves,
-        "to_move": None if outcome is not None else game.to_move + 1,
-        "legal": table.legal if _lists_blocks(table) else None,
-        "refused": _list_refusals(table),
-        "result": outcome
-        and {
-            "winner": None if outcome.winner is None else outcome.winner + 1,
-            "reason": outcome.reason,
-        },
-        "remark": room.remark,
-        "offer": _describe_offer(room.offer),
-        "declined": _describe_offer(room.declined),
-        "waiting": room.waiting,
-        "hints": room.hints_allowed,
-        "hints_taken": [{**taken._asdict(), "seat": taken.seat + 1} for taken in room.hints_taken],
-        "series": {
-            "number": len(room.winners) + 1,
-            "best_of": room.best_of,
-            "score": room.score,
-            "over": room.series_over,
-        },
-    }
-
-
-def tell_last_change(table: Table, reader: Reader) -> list[str]:
-    """Return what is said of the last change at a table and of the turn or the end, in words for a reader."""
-    was_undone = table.log and table.log[-1].kind == "undo"
-    told = (
-        narrate(table, table.version, reader=reader)
-        if was_undone
-        else get_voice(table.book, reader).tell(table)
-    )
-    return [message.text.strip("\n") for message in told]
-
-
-def _describe_offer(offer: Offer | None) -> dict[str, object] | None:
-    return offer and {"kind": offer.kind, "seat": offer.seat + 1}
-
-
-def _describe_player(room: Room, players: Seats, place: int) -> dict[str, object]:
-    table, seat = room.table, room.seats[place]
-    return {
-        "seat": place + 1,
-        "name": seat.name,
-        "kind": seat.kind,
-        "level": players.players[place],
-        "height": table.game.heights[place],
-        "top": table.game.position.tops[place] or None,
-        "tower": table.game.towers[place],
-        "left": table.left(place) if _lists_blocks(table) else None,
-    }
-
-
-def _lists_blocks(table: Table) -> bool:
-    return not table.hidden and len(table.game.rules.blocks) <= MOST_LISTED_BLOCKS
-
-
-def _list_refusals(table: Table) -> dict[str, str] | None:
-    """Return for each block that cannot be placed why not, as far as players may know."""
-    if not _lists_blocks(table):
-        return None
-    if table.outcome is not None:
-        return dict.fromkeys(map(str, table.game.rules.blocks), "over")
-    numbers = table.game.rules.numbers
-    return {
-        str(block): reason
-        for reason, mask in table.game.position.refusals()
-        for block in numbers(mask)
-    }

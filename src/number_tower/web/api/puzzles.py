@@ -1,184 +1,125 @@
-"""Puzzles: the one of the day, endless ones by number and grade, and answers to them."""
+"""Puzzles: the one of a day, those of endless series, and answers to them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from number_tower import catalogue
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
-from number_tower.web.api.deps import JsonRoute, describe_refusals
-from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text, expect_one_of
+from number_tower.web.api.new_game import GameName
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY, get_today
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 from number_tower.web.rates import THINKING, price
+from number_tower.web.state import Described
 
-router = APIRouter(route_class=JsonRoute, tags=["puzzles"], prefix="/puzzles")
-
-
-def _check_day(text: str) -> str:
-    """Reject a date that does not exist, such as the 31st of February."""
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        raise ValueError("expected a day such as 2026-01-31") from None
-    return text
+router = APIRouter(prefix="/puzzles", tags=["puzzles"], dependencies=[price(THINKING)])
 
 
-Day = Annotated[
-    str,
-    Field(
-        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-        json_schema_extra={"format": "date"},
-        description="A day such as 2026-01-31; today, in UTC, if left out.",
-    ),
-    AfterValidator(_check_day),
-]
-Seed = Annotated[
-    Text,
-    Field(
-        max_length=40,
-        description="The random seed of a series of puzzles; the same seed gives the same puzzles.",
-    ),
-]
-PuzzleNumber = Annotated[
-    int, Field(ge=1, le=1_000_000, description="The number of the puzzle in the series.")
-]
-Grade = Annotated[
-    int,
-    Field(
-        ge=GRADES[0],
-        le=GRADES[-1],
-        description="How hard the puzzle is; without it, the grades take turns.",
-    ),
-]
-GameName = Annotated[
-    str,
-    Field(
-        json_schema_extra={"enum": list(catalogue.list_names())},
-        description="Only puzzles of this game.",
-    ),
-    expect_one_of(catalogue.list_names()),
-]
+class PuzzleAddress(BaseModel):
+    """Which puzzle: that of a day, or one of the series of a seed."""
 
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-class PuzzleResponse(ResponseModel):
-    """A position in which exactly one move wins."""
-
-    game: str
-    record: str = Field(description="The game up to this position, on one line.")
-    grade: int | None
-    plies: int | None = Field(
-        description="The number of blocks until the end if both play their best."
-    )
-    nudge: str = Field(description="What kind of move to look for.")
-    choices: list[int]
-    day: str | None = None
-    seed: str | None = None
-    number: int | None = None
-
-
-class PuzzleAnswer(RequestModel):
-    """An answer to a puzzle of the day or of a series; without a block, the answer is shown."""
-
-    block: Number | None = Field(None, examples=[7])
-    day: Day | None = Field(None, examples=["2026-01-31"])
-    seed: Seed | None = None
-    number: PuzzleNumber | None = None
-    grade: Grade | None = None
+    day: date | None = None
+    """Today, in UTC, if neither a day nor a seed is given."""
+    seed: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")] | None = None
+    """The same seed gives the same series of puzzles."""
+    number: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """The number of the puzzle in the series."""
+    grade: Annotated[int, Field(ge=GRADES[0], le=GRADES[-1])] | None = None
+    """How hard the puzzles of the series are; without it, the grades take turns."""
     game: GameName | None = None
+    """The game of all puzzles of the series."""
 
     @model_validator(mode="after")
-    def _check_puzzle(self) -> PuzzleAnswer:
-        row = (self.seed, self.number, self.grade, self.game)
-        if self.day is not None and any(part is not None for part in row):
-            raise ValueError("expected either a day, or a seed and a number")
-        if self.day is None and (self.seed is None) != (self.number is None):
-            raise ValueError("expected both a seed and a number")
+    def _check_seed(self) -> PuzzleAddress:
+        of_series = {"seed", "number", "grade", "game"} & self.model_fields_set
+        if of_series and (self.seed is None or self.day is not None):
+            raise ValueError("expected either a day, or a seed with number, grade and game")
         return self
 
 
-class PuzzleVerdict(ResponseModel):
+class PuzzleAttempt(PuzzleAddress):
+    """An answer to a puzzle."""
+
+    block: int | None = None
+    """The move that wins, as you think; without it, the answer is shown."""
+
+
+@dataclass(frozen=True)
+class Puzzle(Described):
+    """A position in which exactly one move wins."""
+
+    game: str
+    record: str
+    """The game up to this position, on one line."""
+    grade: int | None
+    plies: int | None
+    """The number of blocks until the end if both play their best."""
+    nudge: str
+    """What kind of move to look for."""
+    choices: list[int]
+    day: date | None
+    """The day whose puzzle it is."""
+
+
+@dataclass(frozen=True)
+class PuzzleVerdict(Described):
     """Whether an answer is right, and why."""
 
     right: bool
     said: str
-    answer: int | None = Field(description="The winning move, once it was found or shown.")
+    answer: int | None
+    """The winning move, once it was found or shown."""
 
 
-@router.get("/daily", dependencies=[price(THINKING)], responses=describe_refusals(404, 422, 503))
-async def puzzle_of_the_day(
-    request: Request, day: Annotated[Day | None, Query()] = None
-) -> PuzzleResponse:
-    """Show a day's puzzle, the same for everyone; the grade rises from Monday to Sunday."""
-    day = day or get_today().isoformat()
-    return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
-
-
-@router.get("", dependencies=[price(THINKING)], responses=describe_refusals(404, 422, 503))
-async def endless_puzzle(
-    request: Request,
-    seed: Annotated[Seed, Query()] = "1",
-    number: Annotated[PuzzleNumber, Query()] = 1,
-    grade: Annotated[Grade | None, Query()] = None,
-    game: Annotated[GameName | None, Query()] = None,
-) -> PuzzleResponse:
-    """Show a puzzle of an endless series by its number."""
-    puzzle = await _find_numbered_puzzle(request, seed, number, grade, game)
-    return _format_puzzle(puzzle, seed=seed, number=number)
-
-
-@router.post(
-    "/answer", dependencies=[price(THINKING)], responses=describe_refusals(404, 503, body=True)
-)
-async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
-    """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
-    if attempt.seed is None or attempt.number is None:
-        puzzle = await _find_daily_puzzle(request, attempt.day or get_today().isoformat())
-    else:
-        puzzle = await _find_numbered_puzzle(
-            request, attempt.seed, attempt.number, attempt.grade, attempt.game
-        )
-    if attempt.block is None:
-        return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
-    choice = next((choice for choice in puzzle.choices if choice.block == attempt.block), None)
-    if choice is None:
-        return PuzzleVerdict(
-            right=False, said=f"{attempt.block} cannot be placed here.", answer=None
-        )
-    return PuzzleVerdict(
-        right=choice.is_right,
-        said=choice.feedback,
-        answer=puzzle.answer if choice.is_right else None,
+@router.get("")
+async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query()]) -> Puzzle:
+    """Show a day's puzzle, the same for everyone and harder from Monday to Sunday, or a puzzle from a series."""
+    puzzle = await _find_puzzle(request, address)
+    return Puzzle(
+        game=puzzle.game,
+        record=puzzle.line,
+        grade=puzzle.grade,
+        plies=puzzle.plies,
+        nudge=puzzle.nudge,
+        choices=[choice.block for choice in puzzle.choices],
+        day=(address.day or get_today()) if address.seed is None else None,
     )
 
 
-async def _find_daily_puzzle(request: Request, day: str) -> PuzzleQuestion:
-    if not FIRST_DAY.isoformat() <= day <= get_today().isoformat():
-        words = f"Choose a day from {FIRST_DAY} to today (UTC)."
-        raise ProblemError(404, "no_such_puzzle", words)
-    return await ask_daily_puzzle(request, day)
+@router.get("/answer")
+async def answer_puzzle(
+    request: Request, attempt: Annotated[PuzzleAttempt, Query()]
+) -> PuzzleVerdict:
+    """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
+    puzzle = await _find_puzzle(request, attempt)
+    if attempt.block is None:
+        return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
+    for choice in puzzle.choices:
+        if choice.block == attempt.block:
+            answer = puzzle.answer if choice.is_right else None
+            return PuzzleVerdict(choice.is_right, choice.feedback, answer)
+    return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
 
 
-async def _find_numbered_puzzle(
-    request: Request, seed: str, number: int, grade: int | None, game: str | None
-) -> PuzzleQuestion:
+async def _find_puzzle(request: Request, address: PuzzleAddress) -> PuzzleQuestion:
+    if address.seed is None:
+        day = address.day or get_today()
+        if FIRST_DAY <= day <= get_today():
+            return await ask_daily_puzzle(request, day.isoformat())
+        text = f"Choose a day from {FIRST_DAY} to today (UTC)."
+        raise ProblemError(404, "no_such_puzzle", text)
     try:
-        return await ask_numbered_puzzle(request, seed, number, grade, game)
-    except LookupError as error:
-        words = (
-            f"There is no such puzzle: {error.args[0]}."
-            if error.args
-            else "There is no such puzzle. Try another grade."
+        return await ask_numbered_puzzle(
+            request, address.seed, address.number, address.grade, address.game
         )
-        raise ProblemError(404, "no_such_puzzle", words) from None
-
-
-def _format_puzzle(puzzle: PuzzleQuestion, **place: str | int) -> PuzzleResponse:
-    choices = [choice.block for choice in puzzle.choices]
-    return PuzzleResponse(**puzzle._asdict() | {"record": puzzle.line, "choices": choices} | place)
+    except LookupError as error:
+        text = f"There is no such puzzle: {str(error) or 'try another grade'}."
+        raise ProblemError(404, "no_such_puzzle", text) from None

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from starlette.datastructures import Headers
-from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from number_tower.web.middleware import HttpMiddleware, parse_address
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::[0-9]+)?", re.IGNORECASE | re.ASCII)
+_REFUSED = (
+    "This server does not know the name by which you opened it."
+    " Start it with --host-name and that name, or open it by its IP address."
+)
 
 
 class KnownHostMiddleware(HttpMiddleware):
@@ -22,13 +28,24 @@ class KnownHostMiddleware(HttpMiddleware):
     since a name is needed for the attack: so a class can open whatever address the teacher's computer has.
     """
 
-    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        names: Collection[str],
+        refuse: Callable[[Request, Exception], Awaitable[Response]],
+    ) -> None:
         super().__init__(app)
-        self._checked_app = TrustedHostMiddleware(app, tuple(names), www_redirect=False)
+        self._names = names
+        self._refuse = refuse
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_address = _is_address(Headers(scope=scope).get("host", ""))
-        await (self._app if is_address else self._checked_app)(scope, receive, send)
+        host = Headers(scope=scope).get("host", "")
+        name = host.partition(":")[0].lower()
+        if "*" in self._names or name in self._names or _is_address(host):
+            await self._app(scope, receive, send)
+        else:
+            response = await self._refuse(Request(scope), HTTPException(421, _REFUSED))
+            await response(scope, receive, send)
 
 
 def _is_address(host: str) -> bool:

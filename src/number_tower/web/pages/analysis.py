@@ -121,9 +121,7 @@ async def play_on(request: Request) -> Response:
         return _render_form(request, game, over, 400)
     if level not in LEVELS:
         return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
-    return await open_room(
-        request, NewRoom(arrange_seats(table, second=seat == "2"), "computer", level)
-    )
+    return await open_room(request, NewRoom(arrange_seats(table, second=seat == "2"), level))
 
 
 def build_analysis_url(line: str, ply: int | None = None, room: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
@@ -228,8 +228,7 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
         raise FormError("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
     return NewRoom(
         table=table,
-        opponent=cast("Literal['table', 'computer', 'link']", opponent),
-        level=level if opponent == "computer" else None,
+        opponent=level if opponent == "computer" else opponent,
         names=_read_names(given, opponent),
         best_of=_read_best_of(given),
         hints=given.get("hints") == "yes" or (given.get("hints") != "no" and opponent != "link"),

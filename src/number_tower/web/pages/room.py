@@ -8,37 +8,19 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import FormData
 
 from number_tower import record
-from number_tower.blocks import classify_misread, parse_number
+from number_tower.blocks import parse_number
 from number_tower.coach.analysis import AnalysedMove
 from number_tower.position import MoveError
-from number_tower.room import (
-    Accept,
-    Action,
-    Claim,
-    Decline,
-    MakeOffer,
-    Move,
-    Rematch,
-    Resign,
-    Room,
-    RoomError,
-    Undo,
-)
+from number_tower.room import Room, RoomError
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
-from number_tower.text import format_text, make_sentence
-from number_tower.voice import get_voice
+from number_tower.text import make_sentence
+from number_tower.web.actions import InvalidAnswerError, parse_form, perform
 from number_tower.web.choices import read_choices, remember_choices
-from number_tower.web.drawing import explain_block, join_messages
-from number_tower.web.live import (
-    attend_stream,
-    encode_page_events,
-    find_newest_revision,
-    make_stream,
-)
+from number_tower.web.errors import describe_error
+from number_tower.web.live import find_newest_revision, follow_room
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import (
@@ -49,26 +31,17 @@ from number_tower.web.pages import (
     render_page,
 )
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.questions import ask_analysis, ask_for_hint
-from number_tower.web.rates import THINKING, price
+from number_tower.web.questions import ask_analysis
 from number_tower.web.view import RoomView
 from number_tower.web.workers import BusyError, GaveUpError
 
 VALUES_TIMEOUT = 4.0
 """Seconds that a page waits for the values of its moves."""
 
-LONGEST_ANSWER = 40
-"""Characters of an answer that is no number, where the page repeats it."""
-
-_CHANGED = "The game has changed. This is how it is now."
-
-_SIMPLE_ACTIONS = {kind.__name__.lower(): kind for kind in (Resign, Accept, Decline, Rematch)}
+_REFUSALS = (RoomError, MoveError, StaleError, InvalidAnswerError, BusyError, GaveUpError)
+"""What is said above the room, which stays on its page."""
 
 router = APIRouter(include_in_schema=False)
-
-
-class InvalidAnswerError(ValueError):
-    """An answer that is no move, and what would be one."""
 
 
 # Seeing a room --------------------------------------------------------------------------------------------------------
@@ -101,11 +74,8 @@ async def watch_room(request: Request, watch: str) -> Response:
 @router.get("/w/{address}/events")
 async def stream_events(request: Request, address: str) -> Response:
     """Send the page an event whenever something happens in the room."""
-    stored, lobby = await _find_room(request, address), _get_lobby(request)
-    stream = make_stream(encode_page_events(lobby, address, _parse_seen(request)))
-    if stored.address != address:
-        return stream
-    return attend_stream(stream, lobby.attend(stored, get_credentials(request)))
+    lobby, credentials = _get_lobby(request), get_credentials(request)
+    return await follow_room(lobby, address, credentials, _parse_seen(request))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -162,28 +132,6 @@ async def join_room(request: Request, address: str) -> Response:
     return response
 
 
-@router.post("/g/{address}/hint", dependencies=[price(THINKING)])
-async def give_hint(request: Request, address: str) -> Response:
-    """Help the player to move, a step at a time."""
-    stored, held = await _find_room_and_seats(request, address)
-    if not stored.room.may_hint(held):
-        return await _render_room(request, stored, held, "No hint is available now.", 409)
-    step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
-    credentials = get_credentials(request)
-    try:
-        hint = await ask_for_hint(request, stored, step)
-        stored = await _get_lobby(request).take_hint(stored, credentials, step)
-    except BusyError as busy:
-        return await _render_room(request, stored, held, str(busy), 503)
-    except GaveUpError:
-        return await _render_room(
-            request, stored, held, "This position is too hard to work out here."
-        )
-    except (StaleError, RoomError):
-        return await _render_again(request, address, _CHANGED, 409)
-    return await _render_room(request, stored, held, hint=hint, step=step)
-
-
 @router.post("/g/{address}/handover")
 async def hand_over_seat(request: Request, address: str) -> Response:
     """Show the private link that moves a seat to another device."""
@@ -229,61 +177,18 @@ async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG0
 async def perform_action(request: Request, address: str, action: str) -> Response:
     """Perform an action; if it is refused, say why above the room as it is now."""
     stored, _ = await _find_room_and_seats(request, address)
-    credentials, lobby = get_credentials(request), _get_lobby(request)
+    credentials = get_credentials(request)
     try:
-        parsed = parse_action(action, await read_form(request), stored)
-        stored = await lobby.act(address, credentials, parsed)
-    except InvalidAnswerError as error:
-        notice, status = f"{error}", 422
-    except MoveError as error:
-        notice, status = explain_block(stored.room.table, error.block, error.reason), 422
-    except StaleError:
-        notice, status = _CHANGED, 409
-    except RoomError as error:
-        notice, status = make_sentence(f"{error}"), 409
-    else:
-        if is_fragment(request):
-            return await _render_room(request, stored, stored.find_seats(credentials))
-        # A page without a script does not hear of the computer's answer, so wait for it.
-        await lobby.wait_for_computer(stored)
-        return RedirectResponse(f"/g/{address}", 303)
-    return await _render_again(request, address, notice, status)
-
-
-def parse_action(name: str, form: FormData, stored: StoredRoom) -> Action:
-    """Return the action that a form asks for, by the last part of its address."""
-    game = parse_number(str(form.get("game", ""))) or stored.room.number
-    version = parse_number(str(form.get("version", "")))
-    if version is None:
-        version = stored.room.table.version
-    match name:
-        case "move":
-            return Move(version, _parse_block(form, stored), game)
-        case "undo":
-            return Undo(version, game)
-        case "claim":
-            return Claim(game=game)
-        case "offer":
-            return MakeOffer("rematch" if form.get("kind") == "rematch" else "takeback", game)
-        case _ if name in _SIMPLE_ACTIONS:
-            return _SIMPLE_ACTIONS[name](game)
-        case _:
-            raise InvalidAnswerError(
-                "That is not possible here. Please use the buttons on this page."
-            )
-
-
-def _parse_block(form: FormData, stored: StoredRoom) -> int:
-    """Read the number that was typed or pressed, or say in the game's words why it is none."""
-    given = str(form.get("block", "")).strip()
-    number = parse_number(given)
-    if number is not None:
-        return number
-    answer = format_text(given, LONGEST_ANSWER)
-    message = get_voice(stored.game.table.book).refuse(
-        stored.room.table, classify_misread(given), answer
-    )
-    raise InvalidAnswerError(join_messages(message).replace(", or help", ""))
+        parsed = parse_form(action, await read_form(request), stored)
+        after, hint = await perform(request, address, credentials, parsed)
+    except _REFUSALS as error:
+        problem = describe_error(error, stored)
+        return await _render_again(request, address, problem.detail, problem.status)
+    if hint is not None or is_fragment(request):
+        return await _render_room(request, after, after.find_seats(credentials), hint=hint)
+    # A page without a script does not hear of the computer's answer, so wait for it.
+    await _get_lobby(request).wait_for_computer(after)
+    return RedirectResponse(f"/g/{address}", 303)
 
 
 # Finding and rendering a room -----------------------------------------------------------------------------------------
