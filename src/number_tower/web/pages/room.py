@@ -30,9 +30,9 @@ from number_tower.room import (
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
-from number_tower.voice import get_voice
+from number_tower.voice import get_voice, join_messages
 from number_tower.web.choices import read_choices, remember_choices
-from number_tower.web.drawing import explain_block, join_messages
+from number_tower.web.drawing import explain_block
 from number_tower.web.live import (
     attend_stream,
     encode_page_events,
