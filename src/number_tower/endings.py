@@ -62,12 +62,12 @@ def label_ending(outcome: Outcome, names: Sequence[str]) -> str:
 
     Examples:
         >>> label_ending(nt.Game(nt.Rules(target=15), moves=(9, 6)).outcome, ("Ann", "Ben"))
-        'Ben won (target reached)'
+        'Ben wins (target reached)'
     """
     label = ENDINGS[outcome.reason].label
     if outcome.winner is None:
         return label if outcome.reason == "abandoned" else f"drawn ({label})"
-    return f"{names[outcome.winner]} won ({label})"
+    return f"{names[outcome.winner]} wins ({label})"
 
 
 def tell_ending(table: Table, reader: Reader = SPECTATOR) -> list[str]:
