@@ -58,7 +58,7 @@ def find_code(folder: Path) -> dict[Path, list[str]]:
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".py":
             code[path] = find_python_code(path.read_text(encoding="utf-8"))
-        elif path.suffix in {".html", ".css", ".js"} and "vendor" not in path.parts:
+        elif path.suffix in {".html", ".css", ".js", ".svg"} and "vendor" not in path.parts:
             code[path] = find_other_code(path.read_text(encoding="utf-8"))
     return code
 

@@ -265,7 +265,7 @@ def replace_part(path: Path, part: ast.stmt | ast.expr, new: str) -> None:
 
 
 def run_pytest(*arguments: str, limit: int = LIMIT) -> tuple[int, str]:
-    """Run tests in the copy; return the exit code, 124 after the time limit, and what was printed or which file hangs."""
+    """Run tests in the copy; return the exit code (124: too late) and what was printed or hangs."""
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
     }

@@ -10,7 +10,7 @@ from textwrap import wrap
 import griffe
 
 from number_tower import catalogue
-from number_tower.sheet import draw_sheet
+from number_tower.drawing.sheet import draw_sheet
 from number_tower.store.schema import NEWEST, metadata
 
 DECISIONS = Path(__file__).parent.parent / "docs/decisions"
@@ -33,21 +33,20 @@ def draw_sheets() -> dict[str, str]:
     sheets = {}
     for name in catalogue.list_names():
         book = catalogue.load(name)
-        sheets[f"teach/sheets/{name}.svg"] = draw_sheet(book)
+        sheets[f"teach/sheet-{name}.html"] = draw_sheet(book)
         for preset in book.presets:
             choice = catalogue.choose(name, preset=preset)
-            sheets[f"teach/sheets/{name}-{preset}.svg"] = draw_sheet(choice.book, choice.rules)
+            sheets[f"teach/sheet-{name}-{preset}.html"] = draw_sheet(choice.book, choice.rules)
     return sheets
 
 
 def show_sheets(name: str) -> str:
-    """Write the picture of a game's sheet, and links to those of its presets."""
-    sheet = f"sheets/{name}.svg"
+    """Write links to the sheets of a game and of its presets."""
     presets = ", ".join(
-        f"[{preset}](sheets/{name}-{preset}.svg)" for preset in catalogue.load(name).presets
+        f'<a href="sheet-{name}-{preset}.html">{preset}</a>'
+        for preset in catalogue.load(name).presets
     )
-    caption = f"<figcaption markdown>[{name}]({sheet}), or {presets}</figcaption>"
-    return f"<figure markdown>\n[![A sheet for {name}]({sheet})]({sheet})\n{caption}\n</figure>\n"
+    return f'- <a href="sheet-{name}.html">{name}</a>, or {presets}'
 
 
 def list_decisions() -> str:

@@ -26,6 +26,8 @@ DATA = (
     "py.typed",
     "catalogue/draft.toml",
     "coach/words.toml",
+    "drawing/fonts/nunito-bold.ttf",
+    "drawing/templates/sheet.html",
     "store/migrations/env.py",
     "web/lab_maps/draft.json",
     "web/static/tower.css",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from number_tower.catalogue import Rulebook
 from number_tower.game import Game
-from number_tower.position import Refusal
+from number_tower.position import Position, Refusal
 from number_tower.rules import EMPTY, Fit, Rules
 from number_tower.table import Unplaceable
 from number_tower.text import summarize_numbers
@@ -167,12 +167,12 @@ def has_height(rules: Rules) -> bool:
     return rules.target is not None or (rules.stuck == "skips" and rules.towers == "own")
 
 
-def describe_tower(game: Game, player: int) -> str:
+def describe_tower(position: Position, player: int) -> str:
     """Return a caption for a player's tower: its height if that matters in this game, or its top."""
-    height, top = game.heights[player], game.position.tops[player]
-    if game.rules.target is not None:
-        return f"height {height} of {game.rules.target}"
-    if game.rules.stuck == "skips":
+    height, top = position.heights[player], position.tops[player]
+    if position.rules.target is not None:
+        return f"height {height} of {position.rules.target}"
+    if position.rules.stuck == "skips":
         return f"height {height}"
     return f"top {top}" if top else "empty"
 

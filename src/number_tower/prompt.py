@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.brief import describe_rules, explain_refusal
+from number_tower.endings import describe_ending
 from number_tower.game import Game
-from number_tower.position import Ending, Refusal
+from number_tower.position import Refusal
 from number_tower.table import Table, Unplaceable
 from number_tower.text import format_runs, format_value, make_sentence
 from number_tower.voice import get_voice
@@ -145,23 +146,12 @@ def _list_situation(table: Table, *, legal: bool) -> Iterator[str]:
         yield f"{whose}, from the ground up: {stands}"
     yield from _describe_left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
     if table.outcome is not None:
-        winner, reason = table.outcome
-        yield f"The game is over: {'nobody' if winner is None else names[winner]} has won, {_ENDINGS[reason]}."
+        ending = describe_ending(table.game, table.outcome, names, voice.noun.lower())
+        yield f"The game is over. {ending}"
         return
     yield f"You are {names[game.to_move]}, and it is your turn."
     if legal and table.legal is not None:
         yield f"You may place: {format_blocks(table.legal)}"
-
-
-_ENDINGS: dict[Ending, str] = {
-    "exact": "by bringing the tower to exactly the target",
-    "stuck": "because the other player could not place anything",
-    "higher": "with the higher tower when neither could place anything",
-    "level": "because the towers were level when neither could place anything",
-    "resigned": "because the other player resigned",
-    "forfeit": "because the other player gave no move that could be placed",
-    "abandoned": "because the game was abandoned",
-}
 
 
 def _describe_moves(game: Game, names: list[str]) -> str:

@@ -463,6 +463,12 @@ def get_voice(book: Rulebook, reader: Reader = BOTH) -> Voice:
     return voices[reader]
 
 
+def join_messages(*messages: Message) -> str:
+    """Return the text of messages without the empty lines that a terminal needs around them."""
+    lines = "\n".join(message.text for message in messages).splitlines()
+    return "\n".join(filter(str.strip, lines))
+
+
 def narrate(
     table: Table,
     since: int = 0,

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from number_tower import catalogue
-from number_tower.sheet import PAPERS, draw_sheet
+from number_tower.drawing.sheet import PAPERS, draw_sheet
 
 pytest_plugins = ["support.browsers"]
 
@@ -20,28 +20,29 @@ POINTS = 72 / 25.4
 """Points of a PDF in a millimetre."""
 
 FIND_OUTSIDE = """
-(edge) => {
-  const paper = document.querySelector(".paper").getBoundingClientRect(), pixels = edge * paper.width / __WIDTH__;
-  return [...document.querySelectorAll("text, path, rect:not(.paper)")].filter((each) => {
+() => {
+  const paper = document.body.getBoundingClientRect();
+  return [...document.querySelectorAll("body *")].filter((each) => {
     const box = each.getBoundingClientRect();
-    return box.left < paper.left + pixels || box.top < paper.top + pixels
-      || box.right > paper.right - pixels || box.bottom > paper.bottom - pixels;
+    return box.left < paper.left - 1 || box.right > paper.right + 1 || each.scrollWidth > each.clientWidth + 2;
   }).map((each) => each.outerHTML);
 }
 """
-"""What comes closer to an edge of the paper than so many millimetres."""
+"""What is wider than the paper or than the box that it is in."""
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_sheet_is_one_printed_page(
+def test_a_sheet_of_a_game_and_of_its_presets_is_one_printed_page(
     open_file: Callable[..., Page], name: str, paper: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / f"{name}.svg"
-    file.write_text(draw_sheet(catalogue.load(name), paper=paper))
-    page, (width, height) = open_file(file), PAPERS[paper]
-    assert page.evaluate(FIND_OUTSIDE.replace("__WIDTH__", str(width)), 5) == []
-    printed = page.pdf(prefer_css_page_size=True)
-    assert len(PAGE.findall(printed)) == 1
-    sizes = [tuple(map(float, size)) for size in SIZE.findall(printed)]
-    assert sizes == [pytest.approx((width * POINTS, height * POINTS), abs=1)]
+    book, (width, height) = catalogue.load(name), PAPERS[paper]
+    for preset in (None, *book.presets):
+        file = tmp_path / f"{name}-{preset}.html"
+        file.write_text(draw_sheet(book, catalogue.choose(book, preset=preset).rules, paper=paper))
+        page = open_file(file)
+        assert page.evaluate(FIND_OUTSIDE) == []
+        printed = page.pdf(prefer_css_page_size=True)
+        assert len(PAGE.findall(printed)) == 1
+        sizes = [tuple(map(float, size)) for size in SIZE.findall(printed)]
+        assert sizes == [pytest.approx((width * POINTS, height * POINTS), abs=1)]

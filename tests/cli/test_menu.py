@@ -200,7 +200,7 @@ def test_the_move_that_lost_against_the_computer_can_be_taken_back(
 def test_after_a_game_another_one_another_level_or_a_review_follows(
     lost: Terminal, tmp_path: Path
 ) -> None:
-    assert "Perfect won with the higher tower, 2 to 1." in answer(lost, "review", "undo) ")
+    assert "Perfect wins: Perfect's tower is higher, 2 to 1." in answer(lost, "review", "undo) ")
     assert "Did you mean review?" in answer(lost, "reviw", "undo) ")
     answer(lost, "other level", "Which level? (")
     assert "Did you mean gentle?" in answer(lost, "gentel", "Which level? (")

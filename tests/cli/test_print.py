@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from number_tower import catalogue
-from number_tower.sheet import draw_sheet
+from number_tower.drawing.sheet import draw_sheet
 from support.command import limited, tower
 
 RULE_FILE = '[rules]\nblocks = "2-7"\nsupply = "endless"\ntarget = 30\n'
@@ -22,10 +22,10 @@ def print_sheet(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_the_sheet_of_a_game_is_a_file_with_its_name(name: str, tmp_path: Path) -> None:
-    said = f"The sheet is in {name}.svg. Open it in a browser and print it.\n"
+    said = f"The sheet is in {name}.html. Open it in a browser and print it.\n"
     assert print_sheet(tmp_path, name) == (0, said, "")
-    assert (tmp_path / f"{name}.svg").read_text() == draw_sheet(catalogue.load(name))
-    assert os.listdir(tmp_path) == [f"{name}.svg"]
+    assert (tmp_path / f"{name}.html").read_text() == draw_sheet(catalogue.load(name))
+    assert os.listdir(tmp_path) == [f"{name}.html"]
 
 
 def test_a_dash_prints_the_sheet_itself(tmp_path: Path) -> None:
@@ -57,20 +57,20 @@ def test_a_rule_file_has_a_sheet_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules/stairs.toml").write_text(RULE_FILE)
     code, said, _ = print_sheet(tmp_path, "rules/stairs.toml")
-    assert (code, said) == (0, "The sheet is in stairs.svg. Open it in a browser and print it.\n")
-    assert (tmp_path / "stairs.svg").read_text() == draw_sheet(
+    assert (code, said) == (0, "The sheet is in stairs.html. Open it in a browser and print it.\n")
+    assert (tmp_path / "stairs.html").read_text() == draw_sheet(
         catalogue.load(tmp_path / "rules/stairs.toml")
     )
 
 
 def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
-    file = tmp_path / "draft.svg"
+    file = tmp_path / "draft.html"
     file.write_text("mine")
     code, _, problem = print_sheet(tmp_path, "draft")
     assert (code, file.read_text()) == (2, "mine")
     assert (
         problem
-        == "tower: draft.svg exists already; choose another file, or add --force to replace it\n"
+        == "tower: draft.html exists already; choose another file, or add --force to replace it\n"
     )
     assert print_sheet(tmp_path, "draft", "--force")[0] == 0
     assert file.read_text() == draw_sheet(catalogue.load("draft"))
@@ -88,7 +88,7 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
         (("draft", "--paper", "a5"), "--paper: expected one of a4, letter; got 'a5' (see: tower print --help)"),
         (("draft", "--out", ""), "--out: expected a file name, or - to print the sheet"),
         (("draft", "--out", "-", "--force"), "--force is only for a file; --out - prints the sheet"),
-        (("draft", "--out", "x.pdf"), ("--out: expected a name that ends with .svg; got x.pdf; for a PDF, open the"
+        (("draft", "--out", "x.pdf"), ("--out: expected a name that ends with .html; got x.pdf; for a PDF, open the"
          " sheet in a browser and print it to a file")),
         (("draft", "--out", "folder"), "folder is not a file that a sheet can be saved to (--out - prints it)"),
     ],
@@ -102,16 +102,16 @@ def test_what_cannot_be_printed_is_said(
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    code, _, problem = print_sheet(tmp_path, "draft", "--out", "nowhere/draft.svg")
+    code, _, problem = print_sheet(tmp_path, "draft", "--out", "nowhere/draft.html")
     assert (code, problem) == (
-        2, f"tower: the sheet cannot be saved to nowhere/draft.svg: there is no folder {tmp_path.resolve()}/nowhere\n"
+        2, f"tower: the sheet cannot be saved to nowhere/draft.html: there is no folder {tmp_path.resolve()}/nowhere\n"
     )  # fmt: skip
 
 
 def test_too_many_blocks_are_refused_with_how_many_fit(tmp_path: Path) -> None:
     code, _, problem = print_sheet(tmp_path, "race", "--blocks", "1-500")
     start, end = (
-        "tower: one page has room for ",
+        "tower: a sheet has room for ",
         " blocks for each player; this game has 500; choose fewer with --blocks\n",
     )
     assert code == 2
@@ -122,7 +122,7 @@ def test_too_many_blocks_are_refused_with_how_many_fit(tmp_path: Path) -> None:
 
 
 def test_a_sheet_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path) -> None:
-    done = limited(1, "print", "draft", "--out", "sheet.svg", cwd=tmp_path)
+    done = limited(1, "print", "draft", "--out", "sheet.html", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "tower: the sheet cannot be saved to sheet.svg: File too large\n"
+    assert done.stderr == "tower: the sheet cannot be saved to sheet.html: File too large\n"
     assert os.listdir(tmp_path) == []

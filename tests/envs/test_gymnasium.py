@@ -318,7 +318,7 @@ def test_the_picture_shows_the_game() -> None:
     env.step(8)
     after = env.render()
     assert isinstance(before, np.ndarray)
-    assert before.shape == (480, 640, 3)
+    assert before.shape == (336, 640, 3)
     assert (before != after).any()
 
 

@@ -327,7 +327,7 @@ def test_a_lost_game_is_told_and_drawn() -> None:
     before = drawn.render()
     drawn.step(8)
     after = drawn.render()
-    assert before.shape == after.shape == (480, 640, 3)
+    assert before.shape == after.shape == (336, 640, 3)
     assert (before != after).any()
 
 

@@ -63,16 +63,9 @@ def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: P
     assert file.exists()
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        "import number_tower as nt; nt.Game(nt.rules('draft')).play(9)",
-        "from number_tower import catalogue, sheet; sheet.draw_sheet(catalogue.load('draft'))",
-    ],
-    ids=["game", "sheet"],
-)
-def test_the_engine_needs_nothing_but_the_standard_library(script: str) -> None:
-    script = f"{script}; import sys; print(*sys.modules)"
+def test_the_engine_needs_nothing_but_the_standard_library() -> None:
+    game = "import number_tower as nt; nt.Game(nt.rules('draft')).play(9)"
+    script = f"{game}; import sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
     )

@@ -49,8 +49,8 @@ def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
     page = (site / "teach/index.html").read_text()
     for name in catalogue.list_names():
         for sheet in (name, *(f"{name}-{preset}" for preset in catalogue.load(name).presets)):
-            assert f'href="sheets/{sheet}.svg"' in page
-            assert (site / f"teach/sheets/{sheet}.svg").read_text().startswith("<svg")
+            assert f'href="sheet-{sheet}.html"' in page
+            assert "How to play" in (site / f"teach/sheet-{sheet}.html").read_text()
 
 
 def test_both_walks_of_a_move_are_drawn(site: Path) -> None:

@@ -85,10 +85,10 @@ def test_the_last_played_comes_first(database: str) -> None:
     assert history(database) == (
         "id  last move         game    players              result\n"
         " 5  2027-02-04 10:00  draft   Zoë - Ann            unfinished, 3 moves\n"
-        " 4  2027-02-03 10:00  climb   Player 1 - Player 2  Player 1 won (placed last)\n"
-        " 3  2027-02-02 10:00  summit  Ben - ANN            Ben won (exactly 20)\n"
+        " 4  2027-02-03 10:00  climb   Player 1 - Player 2  Player 1 wins (opponent stuck)\n"
+        " 3  2027-02-02 10:00  summit  Ben - ANN            Ben wins (target reached)\n"
         " 2  2027-02-01 10:00  draft   Ann - Cleo           unfinished, 2 moves\n"
-        " 1  2027-01-31 10:00  draft   Ann - Ben            Ann won (exactly 15)\n"
+        " 1  2027-01-31 10:00  draft   Ann - Ben            Ann wins (target reached)\n"
     )
 
 
@@ -193,7 +193,7 @@ def test_a_game_with_values_says_so(database: str) -> None:
     store.close()
     lines = history(database).splitlines()
     assert [line.rsplit("  ")[-1] for line in lines if "values" in line] == [
-        "Ann won (exactly 15), with values"
+        "Ann wins (target reached), with values"
     ]
     assert [game["with_values"] for game in json.loads(history(database, "--json"))["games"]] == [
         False

@@ -275,7 +275,7 @@ def test_the_history_resumes_an_unfinished_game_and_reviews_a_finished_one(tmp_p
     async def look(at: Visit) -> None:
         await at.press("h")
         assert "Cid - Dan" in at.seen
-        assert "Ann won (exactly 15)" in at.seen
+        assert "Ann wins (target reached)" in at.seen
         await at.press("enter")
         assert at.board.table.game.moves == (5, 6)
         await at.press("q")

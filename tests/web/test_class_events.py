@@ -99,7 +99,7 @@ def test_the_wall_gets_each_board_that_changes(tmp_path: Path) -> None:
             while "event: state" not in said:
                 said = await wall.next()
             assert "id: 5." in said
-            assert "wins" in said
+            assert "wins (target reached)" in said
 
     in_class(tmp_path, script)
 

@@ -188,7 +188,7 @@ def test_a_review_is_the_coachs(game: Game) -> None:
 def test_a_result_by_word_and_names_are_told() -> None:
     table = read("draft(names=Ann,Ben,resigned=1):9,8")
     found, words = tasks.review_table(table), ReviewText.for_table(table)
-    assert words.format_headline(found) == "Ben won: Ann resigned."
+    assert words.format_headline(found) == "Ben wins: Ann resigned."
     assert "Ann was winning when Ann resigned" in (words.format_turning_point(found) or "")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from number_tower import catalogue, record
-from number_tower.cli.console import format_table, measure_width
+from number_tower.cli.console import format_table
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
@@ -28,7 +27,6 @@ from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time
 from number_tower.voice import format_points, get_voice
 
-_MAX_WIDTH = 80
 _MAX_WIDTHS = {"game": 28, "players": 31}
 
 
@@ -99,24 +97,14 @@ def _format_entries(
     found: Sequence[ListedMatch | StoredGame | DamagedEntry],
     terminal: Terminal,
 ) -> str:
-    """Return the table of games or matches; where it would be too wide, results name only the winner."""
-
-    def format_entries(*, short: bool, colour: bool, width: int = sys.maxsize) -> str:
-        rows = [
-            _format_match_row(each)
-            if isinstance(each, ListedMatch)
-            else _format_row(each, short=short)
-            for each in found
-        ]
-        alignment = ">" + "<" * (len(heads) - 1)
-        return format_table(
-            heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width
-        )
-
-    short = measure_width(format_entries(short=False, colour=False)) > min(
-        _MAX_WIDTH, terminal.columns
-    )
-    return format_entries(short=short, colour=terminal.colour, width=terminal.columns)
+    """Return the table of games or matches."""
+    rows = [
+        _format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each)
+        for each in found
+    ]
+    alignment = ">" + "<" * (len(heads) - 1)
+    colour, width = terminal.colour, terminal.columns
+    return format_table(heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width)
 
 
 def _load_page(
@@ -175,7 +163,7 @@ def list_ids(
     """Return the ids of the last games, and perhaps of the last matches, each with a description."""
     with store.read() as connection:
         rows = [
-            _format_row(each, short=False)
+            _format_row(each)
             for each in list_games(connection, GameFilter(result=result), count)[0]
         ]
         if with_matches:
@@ -202,7 +190,7 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
     return format_time(start)
 
 
-def _format_row(game: StoredGame | DamagedEntry, *, short: bool) -> tuple[str, ...]:
+def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
     names = " - ".join(get_player_names(game))
@@ -211,7 +199,7 @@ def _format_row(game: StoredGame | DamagedEntry, *, short: bool) -> tuple[str, .
         format_local_time(game.changed),
         label_game(game),
         names,
-        format_result(game, short=short),
+        format_result(game),
     )
 
 

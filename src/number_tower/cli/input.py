@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import classify_misread, parse_number
-from number_tower.brief import describe_tower
-from number_tower.cli.terminal import SEAT_COLOURS, Terminal, count_cells, paint
-from number_tower.game import Game
+from number_tower.cli.terminal import BOLD, SEAT_COLOURS, Terminal
 from number_tower.table import Table
 from number_tower.text import format_text
 from number_tower.voice import BOTH, Reader, get_voice
@@ -33,16 +31,21 @@ GAME_COMMANDS = {
 CHANGED = "changed"
 """The command that is returned if the game was changed elsewhere."""
 
-MOST_ROWS = 12
-"""Blocks of a tower that are drawn."""
+MAX_WIDTH, MAX_ROWS = 80, 12
+"""Columns and rows of drawn towers."""
 
 _ALIASES = {"?": "help", "h": "help", "hints": "hint", "q": "quit", "exit": "quit"}
 _READ_ONLY = {"show", "moves", "hint", "why"}
 _CHANGING = {"undo", "save", "resign", "quit"}
 """Commands that a question mark only asks about."""
 
-_WIDEST = 8
-_EDGES = (("[", "]"), ("(", ")"))
+_COLOURS = {
+    "seat-1": SEAT_COLOURS[0],
+    "seat-2": SEAT_COLOURS[1],
+    "target": "33",
+    "bold": BOLD,
+    "dim": "2",
+}
 
 
 class PlayerInput(NamedTuple):
@@ -151,9 +154,17 @@ class MovePrompt:
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self.terminal.write(
-            draw_towers(table, self.terminal.columns, self.reader, colour=self.terminal.colour)
-        )
+        from number_tower.drawing.text import write_towers  # noqa: PLC0415 - not for the first prompt
+
+        voice, terminal = get_voice(table.book, self.reader), self.terminal
+        names = voice.address(table, 0), voice.address(table, 1)
+        width = min(terminal.columns, MAX_WIDTH)
+        terminal.write("\n")
+        for line in write_towers(table, names, width, MAX_ROWS):
+            parts = (
+                terminal.paint(text, _COLOURS[style]) if style else text for text, style in line
+            )
+            terminal.write(f"{''.join(parts).rstrip()}\n")
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
         """Run a command that changes nothing; say whether it was one."""
@@ -182,65 +193,3 @@ class MovePrompt:
 
             self._hint_giver = HintGiver(self.terminal, self.introduced)
         self._hint_giver.give_hint(table, question)
-
-
-# Towers --------------------------------------------------------------------------------------------------------------
-
-
-def draw_towers(table: Table, columns: int, reader: Reader = BOTH, *, colour: bool = False) -> str:
-    """Draw the towers, a row for each block: side by side if there is room, else one below the other.
-
-    The edges of a row, and its colour, say whose block it is; its width, how large the block is.
-    """
-    game, voice = table.game, get_voice(table.book, reader)
-    names = voice.address(table, 0), voice.address(table, 1)
-    placed = list(zip(game.moves, game.movers, strict=True))
-    if game.rules.towers == "shared":
-        tower = _draw_column(game, placed, [describe_tower(game, 0)], colour=colour)
-        legend = [
-            f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)
-        ]
-        apart = "   " if count_cells("".join(legend)) + 5 <= columns else "\n  "
-        return _join_columns([tower]) + f"  {apart.join(legend)}\n"
-    towers = [
-        _draw_column(
-            game,
-            [(block, mover) for block, mover in placed if mover == player],
-            [names[player], describe_tower(game, player)],
-            colour=colour,
-        )
-        for player in (0, 1)
-    ]
-    if sum(count_cells(tower[-1]) + 2 for tower in towers) <= columns:
-        return _join_columns(towers)
-    return "".join(_join_columns([tower]) for tower in towers)
-
-
-def _draw_column(
-    game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
-) -> list[str]:
-    """Return the rows of one tower from the top down, all of the same width."""
-    largest = game.rules.blocks[-1]
-    rows: list[tuple[str, str | None]] = []
-    for block, mover in reversed(placed[-MOST_ROWS:]):
-        left, right = _EDGES[mover]
-        side = " " * (1 + _WIDEST * block // largest)
-        rows.append((f"{left}{side}{block}{side}{right}", SEAT_COLOURS[mover] if colour else None))
-    if len(placed) > MOST_ROWS:
-        rows.append((f"({len(placed) - MOST_ROWS:,} more below)", None))
-    rows += [(text, None) for text in ("=" * (len(str(largest)) + 4 + 2 * _WIDEST), *captions)]
-    width = max(count_cells(row) for row, _ in rows)
-    return [_centre(row, width, code) for row, code in rows]
-
-
-def _centre(text: str, width: int, code: str | None) -> str:
-    room = width - count_cells(text)
-    return " " * (room // 2) + (paint(text, code) if code else text) + " " * (room - room // 2)
-
-
-def _join_columns(columns: list[list[str]]) -> str:
-    """Draw columns side by side on a common ground."""
-    height = max(map(len, columns))
-    full = [[" " * count_cells(column[-1])] * (height - len(column)) + column for column in columns]
-    lines = ("".join(f"  {row}" for row in rows).rstrip() for rows in zip(*full, strict=True))
-    return "\n" + "\n".join(lines) + "\n"

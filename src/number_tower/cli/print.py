@@ -10,8 +10,8 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game
 from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import Terminal
+from number_tower.drawing.sheet import PAPERS, SheetError, draw_sheet
 from number_tower.files import open_replacing
-from number_tower.sheet import PAPERS, SheetError, draw_sheet
 from number_tower.text import format_path
 
 _STDOUT = "-"
@@ -20,9 +20,9 @@ _STDOUT = "-"
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower print`."""
     parser.add_examples(
-        ("tower print draft", "a sheet for draft, in the file draft.svg"),
+        ("tower print draft", "a sheet for draft, in the file draft.html"),
         (
-            "tower print race --target 21 --paper letter --out race-21.svg",
+            "tower print race --target 21 --paper letter --out race-21.html",
             "race to 21, on paper of the size letter",
         ),
     )
@@ -35,7 +35,7 @@ def add_arguments(parser: CommandParser) -> None:
         help="the size of the paper (a4)",
     )
     parser.add_value(
-        "--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)"
+        "--out", "FILE", "the file to write, or - to print the page itself (default: GAME.html)"
     )
     parser.add_force_option()
 
@@ -52,19 +52,17 @@ def run(args: Namespace, terminal: Terminal) -> None:
     try:
         sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
     except SheetError as error:
-        advice = (
-            "; choose fewer with --blocks" if error.room and "blocks" in choice.book.options else ""
-        )
+        advice = "; choose fewer with --blocks" if "blocks" in choice.book.options else ""
         raise CommandError(f"{error}{advice}") from None
     if args.out == _STDOUT:
         terminal.write(sheet)
         return
-    path = args.out or f"{choice.book.name}.svg"
+    path = args.out or f"{choice.book.name}.html"
     file = find_output_file(path, "sheet", " (--out - prints it)", force=args.force)
-    if file.suffix.lower() != ".svg":
+    if file.suffix.lower() != ".html":
         advice = "for a PDF, open the sheet in a browser and print it to a file"
         raise CommandError(
-            f"--out: expected a name that ends with .svg; got {format_path(path)}; {advice}"
+            f"--out: expected a name that ends with .html; got {format_path(path)}; {advice}"
         )
     with report_writing("sheet", path), open_replacing(file) as stream:
         stream.write(sheet)

@@ -14,7 +14,7 @@ from number_tower.cli.options import CommandParser, parse_seconds
 from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
-from number_tower.coach.review_svg import draw_review
+from number_tower.drawing.review import draw_review
 from number_tower.files import open_replacing
 from number_tower.solve.worth import Worth
 from number_tower.table import Table
@@ -29,11 +29,11 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
     parser.add_examples(
         ("tower review", "review your last game"),
-        ("tower review 12 --svg game.svg", "review game 12, and draw it as a picture"),
+        ("tower review 12 --html game.html", "review game 12, and write it as a page to print"),
     )
     parser.add_ref_argument("your last game")
     parser.add_flag("--json", "print one JSON document instead of text")
-    parser.add_value("--svg", "FILE", "also draw the game as one picture")
+    parser.add_value("--html", "FILE", "also write the review as a page to print")
     parser.add_force_option()
     parser.add_value(
         "--seconds",
@@ -45,16 +45,16 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Review a game, and print the review as text, JSON or a picture."""
+    """Review a game, and print the review as text, JSON or a page."""
     table, _ = find_game(args, args.ref)
-    printed = args.svg == "-"
-    if args.force and (args.svg is None or printed):
-        raise CommandError("--force is only for --svg FILE")
+    printed = args.html == "-"
+    if args.force and (args.html is None or printed):
+        raise CommandError("--force is only for --html FILE")
     if printed and args.json:
         raise CommandError(
-            "--json and --svg - cannot both be printed; give --svg a file name, or leave one out"
+            "--json and --html - cannot both be printed; give --html a file name, or leave one out"
         )
-    file = None if args.svg is None or printed else _check_picture_file(args.svg, force=args.force)
+    file = None if args.html is None or printed else _check_page_file(args.html, force=args.force)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
         reviewed = review(
@@ -64,14 +64,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.write(draw_review(reviewed, words, table.book.title))
         return
     if file is not None:
-        with report_writing("picture", args.svg), open_replacing(file) as stream:
+        with report_writing("page", args.html), open_replacing(file) as stream:
             stream.write(draw_review(reviewed, words, table.book.title))
     if args.json:
         _print_json(reviewed, words, table)
         return
     _print_text(reviewed, words, terminal)
     if file is not None:
-        terminal.show(f"\nPicture saved to {format_path(args.svg)}.\n")
+        terminal.show(f"\nPage saved to {format_path(args.html)}.\n")
 
 
 # Text ------------------------------------------------------------------------------------------------------------
@@ -195,11 +195,11 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
     }
 
 
-# Pictures ------------------------------------------------------------------------------------------------------------
+# Pages ---------------------------------------------------------------------------------------------------------------
 
 
-def _check_picture_file(path: str, *, force: bool) -> Path:
-    """Return the file for a picture, or report why it cannot hold one, before any work is done."""
+def _check_page_file(path: str, *, force: bool) -> Path:
+    """Return the file for a page, or report why it cannot hold one, before any work is done."""
     if not path:
-        raise CommandError("--svg: expected a file name, or - to print the picture")
-    return find_output_file(path, "picture", " (--svg - prints it)", force=force)
+        raise CommandError("--html: expected a file name, or - to print the page")
+    return find_output_file(path, "page", " (--html - prints it)", force=force)

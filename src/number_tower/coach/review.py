@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from number_tower.coach.reasons import Reason, find_reason
 from number_tower.coach.sentences import format_reason, format_sentence, introduce_idea
+from number_tower.endings import describe_ending
 from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -313,7 +314,7 @@ class ReviewText(NamedTuple):
         >>> judged = review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1)))
         >>> text = ReviewText(("Ann", "Ben"))
         >>> print(text.format_headline(judged))
-        Ann won: the tower stands at exactly 15.
+        Ann wins: the tower is exactly 15.
         >>> next(text.format_mistake(judged.mistakes[1]))
         '6 would have won at once: it takes the tower to exactly 15. 3 would have kept the win too.'
         >>> print(text.format_turning_point(judged))
@@ -351,24 +352,7 @@ class ReviewText(NamedTuple):
         if outcome is None:
             so_far = f"Unfinished after {moves}" if game.moves else "No move has been made yet"
             return f"{so_far}: it is {self.names[game.to_move]}'s turn."
-        if outcome.winner is None:
-            shared = game.rules.towers == "shared"
-            level = "nobody is higher" if shared else f"both towers are {game.heights[0]} high"
-            return (
-                f"Abandoned after {moves}: nobody won."
-                if outcome.reason == "abandoned"
-                else f"A draw: {level}."
-            )
-        winner, loser = self.names[outcome.winner], self.names[1 - outcome.winner]
-        reached = ": the tower stands at" if game.rules.towers == "shared" else " with a tower of"
-        high, low = game.heights[outcome.winner], game.heights[1 - outcome.winner]
-        return {
-            "exact": f"{winner} won{reached} exactly {game.rules.target}.",
-            "stuck": f"{winner} won: {loser} could not place a {self.noun}.",
-            "higher": f"{winner} won with the higher tower, {high} to {low}.",
-            "resigned": f"{winner} won: {loser} resigned.",
-            "forfeit": f"{winner} won: {loser} forfeited.",
-        }[outcome.reason]
+        return describe_ending(game, outcome, self.names, self.noun)
 
     def format_standing(self, review: GameReview) -> str | None:
         """Write the value of the last position; None if that position ended the game."""

@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from number_tower.brief import format_label
+from number_tower.endings import label_ending
 from number_tower.store import matches
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.rows import StoredGame, is_timestamp
-from number_tower.text import pluralize
+from number_tower.text import format_count
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
@@ -65,27 +66,11 @@ def get_player_names(game: StoredGame) -> tuple[str, str]:
     return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
 
 
-def format_result(game: StoredGame, *, short: bool = False) -> str:
-    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves.
-
-    A `short` text names only the winner.
-    """
-    return f"{_describe_result(game, short=short)}{', with values' if game.with_values else ''}"
-
-
-def _describe_result(game: StoredGame, *, short: bool) -> str:
-    outcome, plies = game.table.outcome, len(game.table.game.moves)
+def format_result(game: StoredGame) -> str:
+    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves."""
+    outcome = game.table.outcome
     if outcome is None:
-        return f"unfinished, {plies} {pluralize('move', plies)}"
-    if outcome.winner is None:
-        return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
-    names, position = get_player_names(game), game.table.game.position
-    winner, loser = names[outcome.winner], names[1 - outcome.winner]
-    how = {
-        "exact": f"exactly {position.rules.target}",
-        "stuck": "placed last" if short else f"{loser} was stuck",
-        "higher": f"{position.heights[outcome.winner]} to {position.heights[1 - outcome.winner]}",
-        "resigned": "by resignation" if short else f"{loser} resigned",
-        "forfeit": "by forfeit" if short else f"{loser} forfeited",
-    }
-    return f"{winner} won ({how[outcome.reason]})"
+        result = f"unfinished, {format_count(len(game.table.game.moves), 'move')}"
+    else:
+        result = label_ending(outcome, get_player_names(game))
+    return f"{result}{', with values' if game.with_values else ''}"

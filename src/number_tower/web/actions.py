@@ -14,8 +14,7 @@ from number_tower.coach.hints import HintText
 from number_tower.room import Action, TakeHint
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.text import format_text
-from number_tower.voice import get_voice
-from number_tower.web.drawing import join_messages
+from number_tower.voice import get_voice, join_messages
 from number_tower.web.lobby import Lobby
 from number_tower.web.questions import ask_for_hint
 from number_tower.web.rates import THINKING, charge

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from number_tower import record
 from number_tower.class_actions import RIGHTS, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
+from number_tower.endings import label_ending
 from number_tower.pairing import Standing
 from number_tower.position import Outcome
 from number_tower.presence import Presence, judge_presence
@@ -70,10 +71,7 @@ class Board(NamedTuple):
     def _describe_end(self, outcome: Outcome) -> str:
         if self.pairing.cancelled:
             return "Does not count"
-        if outcome.winner is None:
-            return "Draw"
-        how = {"resigned": f": {self.names[1 - outcome.winner]} resigned", "forfeit": " by forfeit"}
-        return f"{self.names[outcome.winner]} wins{how.get(outcome.reason, '')}"
+        return "Draw" if outcome.winner is None else label_ending(outcome, self.names)
 
     @property
     def kind(self) -> str:

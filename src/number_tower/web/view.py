@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.brief import summarize_rules
+from number_tower.endings import tell_ending
 from number_tower.presence import Presence, RoomPresence
 from number_tower.room import HintTaken, Room
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
-from number_tower.voice import BOTH, SPECTATOR, MatchStanding, Message, Reader, get_voice, narrate
+from number_tower.voice import (
+    BOTH,
+    SPECTATOR,
+    MatchStanding,
+    Message,
+    Reader,
+    get_voice,
+    join_messages,
+    narrate,
+)
 from number_tower.web import drawing
-from number_tower.web.drawing import BlockMenu, NumberCell, join_messages
+from number_tower.web.drawing import BlockMenu, NumberCell
 
 if TYPE_CHECKING:
     from number_tower.classroom import Ruling
@@ -88,12 +97,13 @@ class RoomView:
     @cached_property
     def _status_lines(self) -> list[str]:
         """What the game says of the turn or the end, the most important line first."""
-        told = list(self.voice.tell(self.table))
         # At one screen both are named: the rulebook says "you" to the one who skips, and then to the one to move.
-        named = get_voice(self.table.book, SPECTATOR).tell(self.table) if self.holds_both else told
-        skips = [_join_lines(message) for message in named if message.kind == "skipped"]
+        reader = SPECTATOR if self.holds_both else self.reader
+        told = get_voice(self.table.book, reader).tell(self.table)
+        skips = [_join_lines(message) for message in told if message.kind == "skipped"]
         if self.room.over:
-            return _pick_headline([*skips, *_list_end_lines(told)])
+            winner, *others = tell_ending(self.table, self.reader)
+            return [winner, *skips, *others]
         first = (join_messages(self.voice.tell_turn(self.table)).splitlines() or [""])[0]
         # The page says in its own words what can be placed: some rulebooks call blocks available that do not fit.
         return [_get_turn(first, "Your" if self.is_my_turn else self.mover), *skips]
@@ -276,21 +286,6 @@ class RoomView:
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)
-
-
-def tell_end(table: Table, reader: Reader = SPECTATOR) -> list[str]:
-    """Return how a game ended, the most important line first."""
-    return _pick_headline(_list_end_lines(get_voice(table.book, reader).tell(table)))
-
-
-def _list_end_lines(told: Iterable[Message]) -> list[str]:
-    return join_messages(*(message for message in told if message.kind == "end")).splitlines()
-
-
-def _pick_headline(lines: list[str]) -> list[str]:
-    """Move the last line, which says who won, to the front."""
-    *others, winner = lines or [""]
-    return [winner, *others]
 
 
 def _join_lines(message: Message) -> str:

@@ -17,13 +17,14 @@ from starlette.templating import Jinja2Templates
 from number_tower import catalogue
 from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
 from number_tower.coach.daily import format_result, format_streak
+from number_tower.drawing import TEMPLATES
+from number_tower.drawing.towers import draw_sample, draw_towers
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.store.rooms import Credentials
 from number_tower.text import format_count, format_duration, format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
-from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.middleware.browser_cookie import get_browser_session, set_cookie
 from number_tower.web.qr_codes import draw_qr_code
@@ -49,7 +50,7 @@ PREFERENCES = {"theme": THEMES, "tour": ("done",), "values": ("on", "off")}
 """What visitors choose for all pages, each in a cookie: the colours, that the tour of the board has been seen, and
 whether values are shown beside the moves."""
 
-templates = Jinja2Templates(WEB_DIRECTORY / "templates")
+templates = Jinja2Templates([WEB_DIRECTORY / "templates", TEMPLATES])
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import record
+from number_tower.drawing import render_png
+from number_tower.drawing.picture import HEIGHT, WIDTH, draw_scenes, make_scene
+from number_tower.endings import tell_ending
 from number_tower.record import RecordError
 from number_tower.table import Table
 from number_tower.voice import SPECTATOR, get_voice
 from number_tower.web.limits import PICTURE_TIMEOUT
 from number_tower.web.middleware.security_headers import ANY_SITE
 from number_tower.web.pages import render_page, templates
-from number_tower.web.picture import (
-    HEIGHT,
-    MEDIA_TYPES,
-    WIDTH,
-    PictureForm,
-    describe_picture,
-    draw_picture,
-)
 from number_tower.web.questions import ask_cached, read_record
 from number_tower.web.rates import THINKING, price
-from number_tower.web.view import tell_end
 
 router = APIRouter(include_in_schema=False)
+
+PictureForm = Literal["svg", "png"]
+MEDIA_TYPES: dict[PictureForm, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 _HEADERS = {"Cache-Control": "public, max-age=86400", **ANY_SITE}
 
@@ -39,7 +38,7 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
         return table
     line, voice = record.to_line(table), get_voice(table.book, SPECTATOR)
     origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
-    headline, *details = tell_end(table)
+    headline, *details = tell_ending(table)
     return render_page(
         request,
         "share.html",
@@ -53,7 +52,7 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
         address=build_share_url(line),
         pictures={form: build_share_url(line, form) for form in MEDIA_TYPES},
         picture_size=(WIDTH, HEIGHT),
-        description=describe_picture(table),
+        description=make_scene(table).description,
     )
 
 
@@ -68,8 +67,18 @@ async def show_picture(request: Request, form: str, game: str = "") -> Response:
     if isinstance(table, Response):
         return table
     key = record.to_line(table), form
-    picture = await ask_cached(request, key, draw_picture, table, form, seconds=PICTURE_TIMEOUT)
+    picture = await ask_cached(request, key, _draw_picture, table, form, seconds=PICTURE_TIMEOUT)
     return Response(picture, media_type=MEDIA_TYPES[form], headers=_HEADERS)
+
+
+def _draw_picture(table: Table, form: PictureForm) -> bytes:
+    """Draw the picture; in a PNG, players whose names its font cannot write have the names of the rulebook."""
+    if form == "svg":
+        return draw_scenes([make_scene(table)]).encode()
+    letters = "".join(table.names or ())
+    is_latin = all(letter < "\u0250" or "\u1e00" <= letter <= "\u1eff" for letter in letters)
+    scene = make_scene(table if is_latin else replace(table, names=None))
+    return render_png(draw_scenes([scene]), WIDTH)
 
 
 def build_share_url(line: str, form: PictureForm | None = None) -> str:

@@ -264,7 +264,7 @@ function showPending(sent) {
   tower.append(sent.piece);
 }
 
-// The numbers are those of number_tower.web.drawing.
+// The numbers are those of number_tower.drawing.towers.
 function drawPiece(tower, block) {
   const [bottom, unit, row, left, width, widest, largest] = tower.dataset.grows.split(" ").map(Number);
   const number = Number(block.value);

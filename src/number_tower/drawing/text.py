@@ -1,0 +1,218 @@
+"""Towers written as text: upright to scale, lying on their side, or as a list where no height is to be reached.
+
+The edges of a block, and its style, say whose block it is. A line is a list of texts, each with the name of its style,
+which the terminal and the app put in their own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, zip_longest
+from textwrap import wrap
+
+from rich.cells import cell_len, set_cell_size
+
+from number_tower.brief import describe_fit, describe_tower, has_height
+from number_tower.game import Game
+from number_tower.table import Table
+from number_tower.text import summarize_numbers
+
+EDGES = (("[", "]"), ("(", ")"))
+
+Line = list[tuple[str, str]]
+"""Texts with their styles: "seat-1", "seat-2", "target", "bold", "dim", or none."""
+
+_RULER = 5
+"""Columns of the ruler beside upright towers."""
+
+_TICKS = 5
+"""Units between two numbers of a ruler."""
+
+_WIDEST = 15
+_MOST_UNIT_ROWS = 3
+_MOST_UNIT_COLUMNS = 4
+
+_Block = tuple[int, int]
+"""A block in a tower, and who placed it."""
+
+
+def write_towers(table: Table, names: tuple[str, str], width: int, height: int) -> list[Line]:
+    """Write a table into a space: upright towers if they fit to scale, else lying ones; or the list of numbers."""
+    game = table.game
+    if not has_height(game.rules):
+        lines = list(_write_lists(table, names, width, height))
+    else:
+        units = _count_units(game)
+        rows = (height - (3 if game.rules.towers == "shared" else 4)) // units
+        write = _write_upright if rows else _write_lying
+        lines = list(write(game, names, width, min(rows, _MOST_UNIT_ROWS)))
+    return lines[:height] if height else lines
+
+
+def write_sample(game: Game, width: int) -> list[Line]:
+    """Write the towers of a game in one line each, without names: a small picture."""
+    if has_height(game.rules):
+        return [_write_bar(_list_blocks(game, seat), game, width) for seat in _list_seats(game)]
+    blocks = [_write_block(*block) for block in _list_blocks(game, None)]
+    return [[part for block in blocks for part in (block, (" ", ""))]]
+
+
+def _count_units(game: Game) -> int:
+    return max(game.rules.target or 0, *game.heights, 10 if game.rules.target is None else 1)
+
+
+def _list_seats(game: Game) -> tuple[int | None, ...]:
+    return (None,) if game.rules.towers == "shared" else (0, 1)
+
+
+def _list_blocks(game: Game, seat: int | None) -> list[_Block]:
+    """Return the blocks of a player's tower from the ground up; None for the shared tower."""
+    pairs = zip(game.moves, game.movers, strict=True)
+    return [(number, mover) for number, mover in pairs if seat in {None, mover}]
+
+
+def _write_block(number: int, mover: int) -> tuple[str, str]:
+    left, right = EDGES[mover]
+    return f"{left}{number}{right}", f"seat-{mover + 1}"
+
+
+def _list_captions(game: Game, names: tuple[str, str], width: int) -> list[tuple[str, ...]]:
+    """Return the captions of each tower; whose blocks are which is more important than the height, which is seen."""
+    if game.rules.towers == "own":
+        return [(name, describe_tower(game.position, seat)) for seat, name in enumerate(names)]
+    edges = zip(EDGES, names, strict=True)
+    owners = "  ".join(f"{left}{right} {name}" for (left, right), name in edges)
+    full = f"{describe_tower(game.position, 0)}   {owners}"
+    return [(full if cell_len(full) <= width else owners,)]
+
+
+# Upright --------------------------------------------------------------------------------------------------------------
+
+
+def _write_upright(game: Game, names: tuple[str, str], width: int, scale: int) -> Iterator[Line]:
+    """Write towers side by side; `scale` is the rows of a unit."""
+    captions = _list_captions(game, names, width - _RULER - 2)
+    room = max((width - _RULER) // len(captions) - 2, 5)
+    longest = max(cell_len(caption) for lines in captions for caption in lines) + 2
+    column = min(room, max(_WIDEST, longest))
+    rows, target = _count_units(game) * scale, game.rules.target
+    towers = [
+        list(_stack_rows(_list_blocks(game, seat), column, scale)) for seat in _list_seats(game)
+    ]
+    whole = (column + 2) * len(towers)
+    if target is not None:
+        yield [(f"{target:>3} ╞{' target '.center(whole, '═')}"[:width], "target")]
+    for row in range(rows, 0, -1):
+        value, rest = divmod(row, scale)
+        is_tick = not rest and value % _TICKS == 0 and value != target
+        line = [(f"{value:>3} ┤" if is_tick else "    │", "")]
+        for tower in towers:
+            text, style = tower[row - 1] if row <= len(tower) else (" " * column, "")
+            line += [(" ", ""), (text, style), (" ", "")]
+        yield line
+    yield [(f"  0 └{'─' * whole}"[:width], "")]
+    for texts in zip_longest(*captions):
+        cells = "".join(f" {_centre(text, column)} " for text in texts)
+        yield [(" " * _RULER + cells, "")]
+
+
+def _stack_rows(blocks: Sequence[_Block], column: int, scale: int) -> Iterator[tuple[str, str]]:
+    """Yield the rows of one tower from the ground up; the lowest row of each block is underlined."""
+    wide = min(column, _WIDEST)
+    for number, mover in blocks:
+        left, right = EDGES[mover]
+        height = number * scale
+        middle = (height - 1) // 2 if height > 2 else 0
+        for row in range(height):
+            fill = "_" if row == 0 else " "
+            text = f"{number}".center(wide - 2, fill) if row == middle else fill * (wide - 2)
+            yield _centre(f"{left}{text}{right}", column), f"seat-{mover + 1}"
+
+
+def _centre(text: str, width: int) -> str:
+    """Cut or fill a text to a width, with the text in the middle."""
+    text = text if cell_len(text) <= width else set_cell_size(text, width)
+    return set_cell_size(" " * ((width - cell_len(text)) // 2) + text, width)
+
+
+# Lying ----------------------------------------------------------------------------------------------------------------
+
+
+def _write_lying(game: Game, names: tuple[str, str], width: int, _: int) -> Iterator[Line]:
+    """Write towers that lie on their side, one below the other, above a common ruler."""
+    for seat, captions in zip(_list_seats(game), _list_captions(game, names, width), strict=True):
+        yield [(", ".join(captions)[:width], "")]
+        yield _write_bar(_list_blocks(game, seat), game, width)
+    yield _write_ruler(_count_units(game), width, game.rules.target)
+
+
+def _scale_columns(units: int, width: int) -> list[int]:
+    """Return the column at which each unit ends."""
+    room = max(width - 2, 1)
+    scale = min(room // units, _MOST_UNIT_COLUMNS)
+    return [unit * scale if scale else unit * room // units for unit in range(units + 1)]
+
+
+def _write_bar(blocks: Sequence[_Block], game: Game, width: int) -> Line:
+    units = _count_units(game)
+    ends = _scale_columns(units, width)
+    line, column = [("|", "")], 0
+    heights = accumulate(number for number, _ in blocks)
+    for (number, mover), height in zip(blocks, heights, strict=True):
+        end = ends[min(height, units)]
+        line.append((_fit_label(number, mover, end - column), f"seat-{mover + 1}"))
+        column = end
+    return [*line, ("·" * (ends[-1] - column), "dim"), ("|", "target")]
+
+
+def _fit_label(number: int, mover: int, room: int) -> str:
+    """Write a block in `room` columns: with both edges, one, or none."""
+    left, right = EDGES[mover]
+    text = f"{number}"
+    if len(text) + 2 <= room:
+        return f"{left}{text.center(room - 2, '_')}{right}"
+    if len(text) + 1 <= room:
+        return f"{text}{right}"
+    return text if len(text) <= room else right * room
+
+
+def _write_ruler(units: int, width: int, target: int | None) -> Line:
+    ends, line = _scale_columns(units, width), ""
+    for unit in range(0, units + 1, _TICKS):
+        if ends[unit] + 1 > len(line) and unit != units:
+            line = f"{line.ljust(ends[unit] + 1)}{unit}"
+    last = f"{units}" if target is None else f"{target} target"
+    start = max(min(ends[units] + 1, width - len(last)), 0)
+    return [(line[: max(start - 1, 0)].ljust(start), ""), (last, "target")]
+
+
+# A list ---------------------------------------------------------------------------------------------------------------
+
+
+def _write_lists(table: Table, names: tuple[str, str], width: int, height: int) -> Iterator[Line]:
+    """Write the numbers that were placed, the last one on top, and above them what may follow."""
+    for line in wrap(_describe_next(table), width):
+        yield [(line, "bold")]
+    game = table.game
+    seats = _list_seats(game)
+    room = max(height // len(seats) - 5, 3)
+    for seat in seats:
+        blocks = list(enumerate(_list_blocks(game, seat), 1))
+        if blocks:
+            yield [("─" * min(width, 24), "")]
+        for turn, (number, mover) in reversed(blocks[-room:]):
+            name = set_cell_size(f"  {names[mover]}", max(width - 12, 0)).rstrip()
+            yield [(f"{turn:>3}. ", ""), _write_block(number, mover), (name, "")]
+        if len(blocks) > room:
+            yield [(f"     and {len(blocks) - room:,} below", "")]
+
+
+def _describe_next(table: Table) -> str:
+    """Say what may follow the top of the tower; nothing about blocks that are hidden."""
+    game = table.game
+    top = game.position.tops[game.to_move]
+    if table.outcome is not None:
+        return f"On top: {top}" if top else "The tower is empty"
+    if table.legal is None:
+        return f"Next: {describe_fit(game.rules, top)}"
+    return f"{'May follow' if top else 'May start it'}: {summarize_numbers(table.legal, ', ')}"
