@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
+from number_tower.lab.maps import Place, list_places
 from number_tower.lab.results import LabFileError, read_results
 from number_tower.lab.rows import LabRow, RuleValue
 from number_tower.rules import RulesError
-from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
+from number_tower.web.lab import MAP_DIRECTORY, write_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

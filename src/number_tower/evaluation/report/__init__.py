@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from number_tower.document import render_markdown, write_files
-from number_tower.document.page import render_html
+from number_tower.document import render_page, write_files
 from number_tower.evaluation.report.charts import label_players, make_charts
-from number_tower.evaluation.report.content import build_pieces
+from number_tower.evaluation.report.content import build_parts
 from number_tower.evaluation.scores import Scores
 
 __all__ = ["build_report", "write"]
@@ -28,9 +27,10 @@ def build_report(scores: Scores, command: str | None = None) -> dict[str, str]:
     """
     named = label_players(scores)
     charts = make_charts(scores, named)
-    pieces = tuple(build_pieces(scores, named, charts, command))
-    files = {f"{chart.name}.svg": f"{chart.render()}\n" for chart in charts}
-    return {TEXT: render_markdown(_TITLE, pieces), PAGE: render_html(_TITLE, pieces), **files}
+    parts = [f"# {_TITLE}", *build_parts(scores, named, charts, command)]
+    images = {chart.file: chart.svg for chart in charts.values()}
+    text = "\n\n".join(parts) + "\n"
+    return {TEXT: text, PAGE: render_page(_TITLE, parts, images), **images}
 
 
 def write(scores: Scores, folder: str | os.PathLike[str], command: str | None = None) -> Path:
