@@ -154,10 +154,12 @@ def draw_scatter(
     """Draw points; those on the front are filled, and joined by a line. `labels` name the two axes."""
     figure = Figure(figsize=(_WIDTH, 5.5))
     axes = figure.subplots()
-    others = [(point.x, point.y) for point in points if not point.on_front]
-    axes.plot(*zip(*others, strict=True), "o", ms=6, mfc="none", mec=SOFT, ls="none")
-    front = sorted((point.x, point.y) for point in points if point.on_front)
-    axes.plot(*zip(*front, strict=True), "o-" if joined else "o", ms=8, lw=1.5, color=MARK)
+    others = [point for point in points if not point.on_front]
+    xs, ys = [point.x for point in others], [point.y for point in others]
+    axes.plot(xs, ys, "o", ms=6, mfc="none", mec=SOFT)
+    front = sorted(point for point in points if point.on_front)
+    xs, ys = [point.x for point in front], [point.y for point in front]
+    axes.plot(xs, ys, "o-" if joined else "o", ms=8, lw=1.5, color=MARK)
     # Labels of neighbours alternate between above and below their points.
     labelled = sorted(point for point in points if point.label)
     for place, point in enumerate(labelled):
