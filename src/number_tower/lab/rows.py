@@ -54,6 +54,8 @@ class LabRow:
         >>> row = next(sweep(make_space(nt.Rules(), {"target": [15]}), jobs=1))
         >>> row.status, row.value, row.make_rules().target
         ('measured', 'win', 15)
+        >>> row.draws, row.decided
+        (0.0, 1.0)
         >>> LabRow.from_document(row.to_document()) == row
         True
         >>> import json

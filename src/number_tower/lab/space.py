@@ -129,18 +129,8 @@ class Space:
             yield from filter(self._is_valid, range(total))
             return
         rng = Random(f"{self.seed} settings")  # noqa: S311 - play, not secrets
-        if total <= 2 * self.sample:
-            places = rng.sample(range(total), total)
-            yield from islice(filter(self._is_valid, places), self.sample)
-            return
-        drawn = set[int]()
-        for _ in range(min(_TRIES_PER_SETTING * self.sample, _MAX_TRIES)):
-            place = rng.randrange(total)
-            if place not in drawn and self._is_valid(place):
-                drawn.add(place)
-                yield place
-                if len(drawn) == self.sample:
-                    return
+        places = rng.sample(range(total), min(total, _TRIES_PER_SETTING * self.sample, _MAX_TRIES))
+        yield from islice(filter(self._is_valid, places), self.sample)
 
     def _explain_invalid(self) -> str:
         """Say what is wrong with the first combination."""

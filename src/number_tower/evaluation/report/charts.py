@@ -13,7 +13,6 @@ from number_tower.charts import (
     draw_panels,
     draw_shares,
 )
-from number_tower.evaluation import BASELINES
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.scores import PlayerScore, Scores
 from number_tower.text import format_text
@@ -44,19 +43,6 @@ def label_players(scores: Scores) -> Named:
             name = f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
         found.append((name if name not in dict(found) else f"{name} ({place})", score))
     return found
-
-
-def sort_baselines_last(named: Named) -> Named:
-    """Return the players with the baselines at the end, otherwise in the same order."""
-    return sorted(named, key=lambda each: each[1].player in BASELINES)
-
-
-def label_games(scores: Scores) -> list[str]:
-    """Return the labels of the games; new games have their number in the list."""
-    games = scores.suite.games
-    return [
-        str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)
-    ]
 
 
 # Charts ---------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,16 +20,15 @@ from number_tower.document import (
     format_items,
     format_table,
 )
+from number_tower.evaluation import BASELINES
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.report.charts import (
     MAX_NAME,
     MAX_SPEC,
     Chart,
     Named,
-    label_games,
-    sort_baselines_last,
 )
-from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, Scores
+from number_tower.evaluation.scores import REASON_WORDS, REASONS, Blunder, PlayerScore, Scores
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
@@ -77,7 +76,7 @@ def build_parts(
 
     yield _summarize(named)
     yield "## The players"
-    yield _make_overview(named)
+    yield _make_table("All players, the best first", named, _OVERVIEW)
     yield from show("regret", "results")
     yield "## How to read it"
     yield _VALUE
@@ -85,15 +84,17 @@ def build_parts(
     yield "## Illegal answers"
     yield describe_illegal_answers(scores.suite)
     if any(score.overall.troubled.mean for _, score in named):
-        yield _make_illegal_table(named)
+        yield _make_table("Illegal answers and forfeits", named, _ILLEGAL)
         yield _make_reason_table(named)
         yield from _describe_failures(named)
     else:
         yield "Nobody gave an illegal answer."
     yield from show("illegal")
     yield "## In parts"
-    yield _make_kind_table(named)
-    yield _make_seat_table(named)
+    kinds = "Points lost per decision, in whole games and in single positions"
+    yield _make_table(kinds, named, _KINDS)
+    seats = "By seat; seat 1 starts: points lost per decision, and points per game"
+    yield _make_table(seats, named, _SEATS)
     yield from show("plies")
     if len(scores.suite.games) > 1:
         yield _make_game_table(scores, named)
@@ -176,7 +177,10 @@ def describe_blunder(suite: Suite, found: Blunder) -> str:
     task, decision = found
     table = suite.games_by_text[task.game].table
     game = Game(table.game.rules, moves=decision.moves)
-    where = f"as Player {game.to_move + 1} {_describe_moves(game)}, it "
+    cut = "... " if len(game.moves) > _MAX_MOVES else ""
+    moves = ", ".join(map(str, game.moves[-_MAX_MOVES:]))
+    when = f"after {cut}{moves}" if moves else "before any move"
+    where = f"as Player {game.to_move + 1} {when}, it "
     best = max((decision.values or {0: 0.0}).values())
     kept = [block for block, points in (decision.values or {}).items() if points == best]
     solution = get_knowledge(game.rules).solve(game.position)
@@ -185,13 +189,6 @@ def describe_blunder(suite: Suite, found: Blunder) -> str:
     line = to_line(replace(table, game=game), files=True)
     command = format_text(f"tower solve {shlex.quote(line)}", _MAX_BLUNDER_COMMAND)
     return f"{where}{_describe_answer(found, solution, best)}{right} {format_code(command)}"
-
-
-def _describe_moves(game: Game) -> str:
-    if not game.moves:
-        return "before any move"
-    some = game.moves[-_MAX_MOVES:]
-    return f"after {'... ' if len(some) < len(game.moves) else ''}{', '.join(map(str, some))}"
 
 
 def _describe_answer(found: Blunder, solution: Solution | None, best: float) -> str:
@@ -269,171 +266,115 @@ def describe_games(suite: Suite) -> Iterator[str]:
 def _describe_game(entry: GameEntry) -> str:
     name = format_code(format_text(entry.text, MAX_SPEC))
     rules = escape(" ".join(describe_rules(entry.table.game.rules)))
-    return f"{name}: {rules} **{_describe_start(entry)}**"
-
-
-def _describe_start(entry: GameEntry) -> str:
-    """Describe the value of a game before its first move."""
     position = entry.table.game.position
     solution = get_knowledge(position.rules).solve(position)
     if solution is None:
-        return "It is not known who wins."
+        return f"{name}: {rules} **It is not known who wins.**"
     worth = solution.worth
     if worth.value == "draw":
-        return "A draw, if both play their best."
-    plies = "" if not worth.plies else f" in {format_count(worth.plies, 'move')}"
-    return f"The player who starts {'wins' if worth.value == 'win' else 'loses'}{plies}."
+        return f"{name}: {rules} **A draw, if both play their best.**"
+    verb = "wins" if worth.value == "win" else "loses"
+    plies = f" in {format_count(worth.plies, 'move')}" if worth.plies else ""
+    return f"{name}: {rules} **The player who starts {verb}{plies}.**"
 
 
 def describe_limits(scores: Scores) -> Iterator[str]:
     """Describe how reliable the figures are, and what they do not show."""
     fresh = scores.suite.fresh
+    groups = "by the same rules" if fresh else "in two games with the same seed"
     yield (
-        f"{'Decisions by the same rules' if fresh else 'Decisions in two games with the same seed'} are not "
-        "independent. So the intervals are computed from how much such groups (clusters) differ from each other, with "
-        "Student's quantile because there are few of them. They are Wilson's intervals for the number of independent "
-        "decisions that would be just as uncertain, and never narrower than for all decisions; where the groups do not "
-        "differ at all, for the number of groups. They measure chance and nothing else: a weakness that shows in few "
-        "rules only is missed if none of those rules was played."
+        f"Decisions {groups} are not independent. So the intervals follow from how much such groups (clusters) differ, "
+        "with Student's quantile because there are few of them. They are Wilson's intervals for the number of "
+        "independent decisions that would be just as uncertain, and never narrower than for all decisions; where the "
+        "groups do not differ at all, for the number of groups. They measure chance and nothing else: a weakness that "
+        "shows in few rules is missed if none of those rules was played."
     )
     if unknown := sum(score.overall.unknown for score in scores.players):
-        yield f"{format_count(unknown, 'decision')} could not be judged within the solver's limits, and did not count."
+        decisions = format_count(unknown, "decision")
+        yield f"{decisions} could not be judged within the solver's limits, and did not count."
     yield (
-        "In a lost position nothing can be lost, so it never counts; and which decisions come up in a game depends on "
-        "the moves before. So a better player meets other decisions in games. Single positions are the same for all."
+        "In a lost position nothing can be lost, so it never counts. A better player meets other decisions in games; "
+        "single positions are the same for all."
     )
     yield (
         "Every decision weighs the same, and so does a mistake that the opponent did not punish. Points per game "
         "depend on the opponent; the value lost in single positions does not."
     )
-    yield (
-        "Do not compare this with evaluations that have another seed, other games, tries or prompts."
-        + (
-            " These games follow from the seed alone: choose another seed for a player that may have seen them."
-            if fresh
-            else ""
+    yield "Do not compare this with evaluations that have another seed, other games, tries or prompts."
+    if fresh:
+        yield (
+            "These games follow from the seed alone: choose another seed for a player that may have seen them."
         )
-    )
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-def _make_overview(named: Named) -> str:
-    """Return the main figures of every player."""
-    head = (
-        "player",
-        "points lost per decision (95%)",
-        "a blind guess",
-        "right decisions (95%)",
-        "decisions that count",
-    )
-    rows = []
-    for name, score in named:
-        found = score.overall
-        guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
-        row = (
-            format_code(name),
-            format_points(found.regret),
-            guess,
-            format_share(found.kept),
-            f"{found.regret.number:,}",
-        )
-        rows.append((*row, format_points(found.points), f"{found.games:,}"))
-    return format_table(
-        "All players, the best first", (*head, "points per game (95%)", "games"), rows
-    )
+Column = tuple[str, Callable[[PlayerScore], str]]
+"""A heading, and how the figure of a player is written below it."""
 
 
-def _make_illegal_table(named: Named) -> str:
-    """Return how often answers were illegal."""
-    head = (
-        "player",
-        "illegal answers (95%)",
-        "answers",
-        "decisions with one (95%)",
-        "decisions",
-        "forfeits (95%)",
-    )
-    rows = []
-    for name, score in named:
-        found = score.overall
-        row = (
-            format_code(name),
-            format_share(found.illegal),
-            f"{found.illegal.number:,}",
-            format_share(found.troubled),
-        )
-        rows.append(
-            (*row, f"{found.decisions:,}", format_share(found.forfeits), f"{found.tasks:,}")
-        )
-    return format_table("Illegal answers and forfeits", (*head, "games and positions"), rows)
+def _make_table(caption: str, named: Named, columns: Sequence[Column]) -> str:
+    """Return a table with a row for each player."""
+    heads = ["player", *(head for head, _ in columns)]
+    rows = [[format_code(name), *(write(score) for _, write in columns)] for name, score in named]
+    return format_table(caption, heads, rows)
+
+
+_OVERVIEW: Sequence[Column] = (
+    ("points lost per decision (95%)", lambda score: format_points(score.overall.regret)),
+    ("a blind guess", lambda score: _format_mean(score.overall.guessing)),
+    ("right decisions (95%)", lambda score: format_share(score.overall.kept)),
+    ("decisions that count", lambda score: f"{score.overall.regret.number:,}"),
+    ("points per game (95%)", lambda score: format_points(score.overall.points)),
+    ("games", lambda score: f"{score.overall.games:,}"),
+)
+
+_ILLEGAL: Sequence[Column] = (
+    ("illegal answers (95%)", lambda score: format_share(score.overall.illegal)),
+    ("answers", lambda score: f"{score.overall.illegal.number:,}"),
+    ("decisions with one (95%)", lambda score: format_share(score.overall.troubled)),
+    ("decisions", lambda score: f"{score.overall.decisions:,}"),
+    ("forfeits (95%)", lambda score: format_share(score.overall.forfeits)),
+    ("games and positions", lambda score: f"{score.overall.tasks:,}"),
+)
+
+_KINDS: Sequence[Column] = (
+    ("in games (95%)", lambda score: format_points(score.by_kind["game"].regret)),
+    ("decisions", lambda score: f"{score.by_kind['game'].regret.number:,}"),
+    ("in positions (95%)", lambda score: format_points(score.by_kind["position"].regret)),
+    ("decisions", lambda score: f"{score.by_kind['position'].regret.number:,}"),
+)
+
+_SEATS: Sequence[Column] = (
+    ("lost in seat 1 (95%)", lambda score: format_points(score.by_seat[0].regret)),
+    ("lost in seat 2 (95%)", lambda score: format_points(score.by_seat[1].regret)),
+    ("points in seat 1 (95%)", lambda score: format_points(score.by_seat[0].points)),
+    ("points in seat 2 (95%)", lambda score: format_points(score.by_seat[1].points)),
+)
 
 
 def _make_reason_table(named: Named) -> str:
     """Return why answers were illegal."""
-    found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
-    rows = [
-        (format_code(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found))
-        for name, score in named
-    ]
-    return format_table(
-        "Why answers were illegal", ("player", *map(REASON_WORDS.__getitem__, found)), rows
-    )
+    reasons = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
+    rows = []
+    for name, score in named:
+        counts = [score.reasons.get(reason, 0) for reason in reasons]
+        rows.append([format_code(name), *(f"{count:,}" for count in counts)])
+    heads = ["player", *(REASON_WORDS[reason] for reason in reasons)]
+    return format_table("Why answers were illegal", heads, rows)
 
 
 def _make_game_table(scores: Scores, named: Named) -> str:
     """Return the loss of every player in every game; baselines come last."""
-    shown = sort_baselines_last(named)
+    shown = sorted(named, key=lambda item: item[1].player in BASELINES)
     rows = []
-    for label, entry in zip(label_games(scores), scores.suite.games, strict=True):
-        means = (score.by_game[entry.text].regret.mean for _, score in shown)
-        rows.append(
-            (format_code(label), *("-" if mean is None else f"{mean:.3f}" for mean in means))
-        )
-    return format_table(
-        "Points lost per decision in every game",
-        ("game", *(escape(name) for name, _ in shown)),
-        rows,
-    )
-
-
-def _make_kind_table(named: Named) -> str:
-    """Compare whole games with single positions."""
-    head = ("player", "in games (95%)", "decisions", "in positions (95%)", "decisions")
-    rows = []
-    for name, score in named:
-        parts = [score.by_kind[kind].regret for kind in KINDS]
-        rows.append(
-            (
-                format_code(name),
-                *(cell for part in parts for cell in (format_points(part), f"{part.number:,}")),
-            )
-        )
-    return format_table(
-        "Points lost per decision, in whole games and in single positions", head, rows
-    )
-
-
-def _make_seat_table(named: Named) -> str:
-    """Compare the seats of each player."""
-    seats = ("seat 1 (95%)", "seat 2 (95%)")
-    head = (
-        "player",
-        *(f"lost in {seat}" for seat in seats),
-        *(f"points in {seat}" for seat in seats),
-    )
-    rows = [
-        (
-            format_code(name),
-            *(format_points(seat.regret) for seat in score.by_seat),
-            *(format_points(seat.points) for seat in score.by_seat),
-        )
-        for name, score in named
-    ]
-    return format_table(
-        "By seat; seat 1 starts: points lost per decision, and points per game", head, rows
-    )
+    for place, entry in enumerate(scores.suite.games, 1):
+        label = format_code(str(place) if scores.suite.fresh else entry.text)
+        means = [score.by_game[entry.text].regret.mean for _, score in shown]
+        rows.append([label, *map(_format_mean, means)])
+    heads = ["game", *(escape(name) for name, _ in shown)]
+    return format_table("Points lost per decision in every game", heads, rows)
 
 
 def _make_comparison(scores: Scores, named: Named) -> str:
@@ -441,14 +382,17 @@ def _make_comparison(scores: Scores, named: Named) -> str:
     rows = []
     for (name, one), (other, next_one) in pairwise(named):
         found = scores.pair(one.player, next_one.player).difference
-        more = (
-            "-"
-            if found.mean is None
-            else f"{_format_signed(-found.mean)} ({_format_signed(-found.high)} to {_format_signed(-found.low)})"
-        )
-        rows.append((format_code(name), format_code(other), more, f"{found.number:,}"))
-    head = ("player", "next player", "next player lost more by (95%)", "positions")
-    return format_table("Points lost per position, compared", head, rows)
+        more = "-"
+        if found.mean is not None:
+            mean, low, high = map(_format_signed, (-found.mean, -found.high, -found.low))
+            more = f"{mean} ({low} to {high})"
+        rows.append([format_code(name), format_code(other), more, f"{found.number:,}"])
+    heads = ("player", "next player", "next player lost more by (95%)", "positions")
+    return format_table("Points lost per position, compared", heads, rows)
+
+
+def _format_mean(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _format_signed(value: float) -> str:
