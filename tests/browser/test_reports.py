@@ -26,7 +26,7 @@ async () => (await axe.run({ preload: false, resultTypes: ["violations"] })).vio
   .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])
 """
 REPORTS = ("lab/index.html", "evaluation/report.html")
-INK = "rgb(27, 32, 39)"
+INK = "rgb(0, 0, 0)"
 """The colour of text on light pages, and on paper."""
 
 
