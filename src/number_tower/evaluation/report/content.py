@@ -28,7 +28,14 @@ from number_tower.evaluation.report.charts import (
     Chart,
     Named,
 )
-from number_tower.evaluation.scores import REASON_WORDS, REASONS, Blunder, PlayerScore, Scores
+from number_tower.evaluation.scores import (
+    KINDS,
+    REASON_WORDS,
+    REASONS,
+    Blunder,
+    PlayerScore,
+    Scores,
+)
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
@@ -43,21 +50,17 @@ _MAX_COMMAND = 4000
 _VALUE = (
     "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to the player to move, if both play their "
     "best from there on. The solver knows which, exactly. A decision loses the difference between the best block and "
-    "the one that was placed: 0 if it was as good as the best, 1 if it turned a win into a loss, 1/2 if it turned a "
-    "win into a draw or a draw into a loss. That is the value lost, also called regret."
+    "the one that was placed. That is the value lost, also called regret."
 )
 
 _TERMS = {
-    "Points lost per decision": "the mean over the decisions that count: those where the legal blocks differ in value, "
-    "in games and in single positions, and those where a player gave no legal answer and lost something by it. "
-    "Less is better, and 0 is perfect.",
-    "A blind guess": "what choosing any legal block at random would lose on average at the very same decisions. "
-    "A player who loses as much as that plays no better than chance. Where all legal blocks are worth the same, a "
-    "guess loses nothing.",
+    "Points lost per decision": "the mean over the decisions that count: those where the legal blocks "
+    "differ in value, and those where no legal answer came and something was lost. 0 is perfect.",
+    "A blind guess": "what any legal block at random would lose on average at the same decisions.",
     "Right decisions": "the share of these decisions at which nothing was lost.",
     "Points per game": "against the opponent; a win counts 1, a draw 1/2.",
-    "95%": "with very many such decisions, games or answers, the result would lie in this interval 95 times in 100. "
-    "Two players whose intervals overlap may still differ: see how they compare at the same positions.",
+    "95%": "with very many such decisions, games or answers, the result would lie in this interval "
+    "95 times in 100.",
 }
 
 _MAX_BLUNDERS = 12
@@ -76,7 +79,7 @@ def build_parts(
 
     yield _summarize(named)
     yield "## The players"
-    yield _make_table("All players, the best first", named, _OVERVIEW)
+    yield _make_table("All players, the best first", _OVERVIEW, named, _write_overview)
     yield from show("regret", "results")
     yield "## How to read it"
     yield _VALUE
@@ -84,7 +87,7 @@ def build_parts(
     yield "## Illegal answers"
     yield describe_illegal_answers(scores.suite)
     if any(score.overall.troubled.mean for _, score in named):
-        yield _make_table("Illegal answers and forfeits", named, _ILLEGAL)
+        yield _make_table("Illegal answers and forfeits", _ILLEGAL, named, _write_illegal)
         yield _make_reason_table(named)
         yield from _describe_failures(named)
     else:
@@ -92,9 +95,9 @@ def build_parts(
     yield from show("illegal")
     yield "## In parts"
     kinds = "Points lost per decision, in whole games and in single positions"
-    yield _make_table(kinds, named, _KINDS)
+    yield _make_table(kinds, _KINDS, named, _write_kinds)
     seats = "By seat; seat 1 starts: points lost per decision, and points per game"
-    yield _make_table(seats, named, _SEATS)
+    yield _make_table(seats, _SEATS, named, _write_seats)
     yield from show("plies")
     if len(scores.suite.games) > 1:
         yield _make_game_table(scores, named)
@@ -246,10 +249,10 @@ def describe_illegal_answers(suite: Suite) -> str:
     tries = "one try" if suite.tries == 1 else f"{suite.tries} tries"
     told = "were told" if suite.legal else "were not told"
     return (
-        f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for each "
-        f"decision and {told} which blocks may be placed. A player who gave no legal answer in these tries forfeited "
-        "the game or the position, and lost everything it was worth, even where every legal block was worth the same. "
-        "A lost position is worth nothing, so that does not count. Nothing else is left out of the numbers."
+        f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for "
+        f"each decision and {told} which blocks may be placed. A player who gave no legal answer in these "
+        "tries forfeited the game or the position, and lost everything it was worth; a lost position is "
+        "worth nothing, so that does not count. Nothing else is left out of the numbers."
     )
 
 
@@ -283,75 +286,104 @@ def describe_limits(scores: Scores) -> Iterator[str]:
     fresh = scores.suite.fresh
     groups = "by the same rules" if fresh else "in two games with the same seed"
     yield (
-        f"Decisions {groups} are not independent. So the intervals follow from how much such groups (clusters) differ, "
-        "with Student's quantile because there are few of them. They are Wilson's intervals for the number of "
-        "independent decisions that would be just as uncertain, and never narrower than for all decisions; where the "
-        "groups do not differ at all, for the number of groups. They measure chance and nothing else: a weakness that "
-        "shows in few rules is missed if none of those rules was played."
+        f"Decisions {groups} are not independent. So the intervals follow from how much such groups "
+        "differ, with Student's quantile because there are few of them: Wilson's intervals for the number "
+        "of independent decisions that would be just as uncertain; where the groups do not differ at all, "
+        "for the number of groups. They measure chance and nothing else: a weakness that shows in few "
+        "rules is missed if none of those rules was played."
     )
     if unknown := sum(score.overall.unknown for score in scores.players):
         decisions = format_count(unknown, "decision")
         yield f"{decisions} could not be judged within the solver's limits, and did not count."
+    yield "A better player meets other decisions in games. Single positions are the same for all."
     yield (
-        "In a lost position nothing can be lost, so it never counts. A better player meets other decisions in games; "
-        "single positions are the same for all."
+        "Every decision weighs the same, and so does a mistake that the opponent did not punish. Points "
+        "per game depend on the opponent; the value lost in single positions does not."
     )
-    yield (
-        "Every decision weighs the same, and so does a mistake that the opponent did not punish. Points per game "
-        "depend on the opponent; the value lost in single positions does not."
-    )
-    yield "Do not compare this with evaluations that have another seed, other games, tries or prompts."
+    yield "Do not compare this with evaluations of another seed, other games, tries or prompts."
     if fresh:
-        yield (
-            "These games follow from the seed alone: choose another seed for a player that may have seen them."
-        )
+        yield "The games follow from the seed: choose another for a player that may have seen them."
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
-Column = tuple[str, Callable[[PlayerScore], str]]
-"""A heading, and how the figure of a player is written below it."""
-
-
-def _make_table(caption: str, named: Named, columns: Sequence[Column]) -> str:
+def _make_table(
+    caption: str, heads: Sequence[str], named: Named, write: Callable[[PlayerScore], list[str]]
+) -> str:
     """Return a table with a row for each player."""
-    heads = ["player", *(head for head, _ in columns)]
-    rows = [[format_code(name), *(write(score) for _, write in columns)] for name, score in named]
-    return format_table(caption, heads, rows)
+    rows = [[format_code(name), *write(score)] for name, score in named]
+    return format_table(caption, ["player", *heads], rows)
 
 
-_OVERVIEW: Sequence[Column] = (
-    ("points lost per decision (95%)", lambda score: format_points(score.overall.regret)),
-    ("a blind guess", lambda score: _format_mean(score.overall.guessing)),
-    ("right decisions (95%)", lambda score: format_share(score.overall.kept)),
-    ("decisions that count", lambda score: f"{score.overall.regret.number:,}"),
-    ("points per game (95%)", lambda score: format_points(score.overall.points)),
-    ("games", lambda score: f"{score.overall.games:,}"),
+_OVERVIEW = (
+    "points lost per decision (95%)",
+    "a blind guess",
+    "right decisions (95%)",
+    "decisions that count",
+    "points per game (95%)",
+    "games",
 )
 
-_ILLEGAL: Sequence[Column] = (
-    ("illegal answers (95%)", lambda score: format_share(score.overall.illegal)),
-    ("answers", lambda score: f"{score.overall.illegal.number:,}"),
-    ("decisions with one (95%)", lambda score: format_share(score.overall.troubled)),
-    ("decisions", lambda score: f"{score.overall.decisions:,}"),
-    ("forfeits (95%)", lambda score: format_share(score.overall.forfeits)),
-    ("games and positions", lambda score: f"{score.overall.tasks:,}"),
+
+def _write_overview(score: PlayerScore) -> list[str]:
+    figures = score.overall
+    return [
+        format_points(figures.regret),
+        _format_mean(figures.guessing),
+        format_share(figures.kept),
+        f"{figures.regret.number:,}",
+        format_points(figures.points),
+        f"{figures.games:,}",
+    ]
+
+
+_ILLEGAL = (
+    "illegal answers (95%)",
+    "answers",
+    "decisions with one (95%)",
+    "decisions",
+    "forfeits (95%)",
+    "games and positions",
 )
 
-_KINDS: Sequence[Column] = (
-    ("in games (95%)", lambda score: format_points(score.by_kind["game"].regret)),
-    ("decisions", lambda score: f"{score.by_kind['game'].regret.number:,}"),
-    ("in positions (95%)", lambda score: format_points(score.by_kind["position"].regret)),
-    ("decisions", lambda score: f"{score.by_kind['position'].regret.number:,}"),
+
+def _write_illegal(score: PlayerScore) -> list[str]:
+    figures = score.overall
+    return [
+        format_share(figures.illegal),
+        f"{figures.illegal.number:,}",
+        format_share(figures.troubled),
+        f"{figures.decisions:,}",
+        format_share(figures.forfeits),
+        f"{figures.tasks:,}",
+    ]
+
+
+_KINDS = ("in games (95%)", "decisions", "in positions (95%)", "decisions")
+
+
+def _write_kinds(score: PlayerScore) -> list[str]:
+    games, positions = (score.by_kind[kind].regret for kind in KINDS)
+    return [
+        format_points(games),
+        f"{games.number:,}",
+        format_points(positions),
+        f"{positions.number:,}",
+    ]
+
+
+_SEATS = (
+    "lost in seat 1 (95%)",
+    "lost in seat 2 (95%)",
+    "points in seat 1 (95%)",
+    "points in seat 2 (95%)",
 )
 
-_SEATS: Sequence[Column] = (
-    ("lost in seat 1 (95%)", lambda score: format_points(score.by_seat[0].regret)),
-    ("lost in seat 2 (95%)", lambda score: format_points(score.by_seat[1].regret)),
-    ("points in seat 1 (95%)", lambda score: format_points(score.by_seat[0].points)),
-    ("points in seat 2 (95%)", lambda score: format_points(score.by_seat[1].points)),
-)
+
+def _write_seats(score: PlayerScore) -> list[str]:
+    first, second = score.by_seat
+    return list(map(format_points, (first.regret, second.regret, first.points, second.points)))
 
 
 def _make_reason_table(named: Named) -> str:
