@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from matplotlib import style
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 INK, SOFT, RULE, MARK, GUESS, FAINT = (
     "#1b2027", "#56606c", "#d9dee4", "#1d4e89", "#9c4f00", "#c3cad2"
@@ -75,9 +74,7 @@ class ScatterPoint(NamedTuple):
 
 
 @style.context(["default", STYLE])
-def draw_intervals(
-    title: str, rows: Sequence[IntervalRow], label: str, *, guess: str = "", percent: bool = False
-) -> str:
+def draw_intervals(title: str, rows: Sequence[IntervalRow], label: str, guess: str) -> str:
     """Draw a dot and an interval for each row; `label` names what is measured, `guess` what it is compared with."""
     figure, axes = _make_row_axes([row.name for row in rows])
     for y, row in enumerate(rows):
@@ -88,13 +85,10 @@ def draw_intervals(
             axes.plot(row.guess, y, "|", ms=16, mew=2.5, color=GUESS)
     # Marks without data, for the legend.
     axes.plot([], [], "o-", lw=2, color=MARK, label="mean and 95% interval")
-    if guess:
-        axes.plot([], [], "|", ms=16, mew=2.5, color=GUESS, label=guess)
+    axes.plot([], [], "|", ms=16, mew=2.5, color=GUESS, label=guess)
     axes.set_xlim(left=0)
     axes.set_xlabel(label)
     axes.grid(visible=False, axis="y")
-    if percent:
-        axes.xaxis.set_major_formatter(PercentFormatter(1))
     figure.legend(loc="outside lower left", ncols=2)
     return _render(figure, title)
 

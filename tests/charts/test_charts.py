@@ -75,9 +75,3 @@ def test_a_chart_has_a_title_and_names_what_it_shows() -> None:
     assert expected <= set(list_texts(svg))
     assert {"3", "1", "won", "drawn", "lost"} <= set(list_texts(make_shares("easy")))
     assert {"fairness", "depth", "1"} <= set(list_texts(make_scatter("1")))
-
-
-def test_shares_have_percent_signs() -> None:
-    row = IntervalRow("name", 0.1, 0.05, 0.2)
-    texts = list_texts(draw_intervals("Errors", [row], "share", percent=True))
-    assert "20.0%" in texts or "20%" in texts

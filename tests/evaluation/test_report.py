@@ -136,12 +136,11 @@ def test_a_page_can_be_read_by_everybody(small: Evaluation, hostile: Scores) -> 
         assert_is_accessible(text)
         tags = Counter(tag for tag, _ in Page(text).tags)
         assert tags["table"] > 3
-        assert tags["img"] == 3 + (found is hostile)
+        assert tags["img"] == 3
 
 
 def test_nothing_that_players_say_is_markup(hostile: Scores) -> None:
     files = build_report(hostile, "tower eval")
-    assert "illegal.svg" in files
     for name, text in files.items():
         assert "\x00" not in text
         if name != "report.md":

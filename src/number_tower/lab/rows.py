@@ -100,11 +100,12 @@ class LabRow:
         if not isinstance(document, dict):
             raise LabRowError("row", "an object with a key for each measure", document)
         keys = [field.name for field in fields(cls)]
-        for key in document:
-            if key not in keys:
-                raise LabRowError(str(key)[:40], "only the keys of a row", document[key])
-        row = cls(**{key: document.get(key) for key in keys})
-        row._check()
+        for key in (*document, *keys):
+            if key not in keys or key not in document:
+                raise LabRowError(str(key)[:40], "exactly the keys of a row", document.get(key))
+        row = cls(**document)
+        row._check_rules()
+        row._check_measures()
         return row
 
     def to_document(self) -> dict[str, Any]:
@@ -126,46 +127,6 @@ class LabRow:
             *(result for line in self.results or unknown for result in line),
         ]
 
-    def _check(self) -> None:
-        """Raise an error if a value is not one that a sweep writes."""
-
-        def expect(key: str, expected: str, *, is_right: bool) -> None:
-            if not is_right:
-                raise LabRowError(key, expected, getattr(self, key))
-
-        is_index = type(self.index) is int and self.index >= 0
-        expect("index", "a whole number from 0", is_right=is_index)
-        game: object = self.game
-        is_name = isinstance(game, str) and game.isprintable() and game != ""
-        expect("game", "the name of a game", is_right=is_name)
-        statuses = get_args(Status)
-        expect("status", f"one of {', '.join(statuses)}", is_right=self.status in statuses)
-        self._check_rules()
-        is_value = self.value in (None, *WINNERS)
-        expect("value", f"one of {', '.join(WINNERS)}, or null", is_right=is_value)
-        for measure in NUMBERS:
-            figure = getattr(self, measure.name)
-            is_figure = figure is None or _is_number(figure, measure.most)
-            expect(
-                measure.name, f"a number from 0 to {measure.most:g}, or null", is_right=is_figure
-            )
-        endings: object = self.endings or {}
-        is_endings = isinstance(endings, dict) and _are_shares(list(endings.values()))
-        reasons = ", ".join(ENDINGS)
-        expect("endings", f"a number for some of {reasons}, or null", is_right=is_endings)
-        size = len(SIGHTS)
-        results: object = self.results or [[0.0] * size] * size
-        is_square = isinstance(results, list) and len(results) == size
-        is_square = is_square and all(_are_shares(line) and len(line) == size for line in results)
-        expect("results", f"{size} lists of {size} numbers from 0 to 1", is_right=is_square)
-        is_measured = self.status == "measured"
-        expected = f'{"a value" if is_measured else "null"}, because the status is "{self.status}"'
-        for key in MEASURED:
-            is_known = getattr(self, key) is not None
-            # Without a target there is no reach.
-            is_right = is_known == is_measured or (is_measured and key == "reach")
-            expect(key, expected, is_right=is_right)
-
     def _check_rules(self) -> None:
         for key, table in (("options", self.options), ("rules", self.rules)):
             if not isinstance(table, dict):
@@ -183,13 +144,26 @@ class LabRow:
             if rule != value:
                 raise LabRowError(f"options.{key}", f"the rule {format_value(rule)}", value)
 
-
-def _is_number(value: object, most: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
-
-
-def _are_shares(values: object) -> bool:
-    return isinstance(values, list) and all(_is_number(value, 1) for value in values)
+    def _check_measures(self) -> None:
+        statuses = get_args(Status)
+        if self.status not in statuses:
+            raise LabRowError("status", f"one of {', '.join(statuses)}", self.status)
+        if self.status != "measured":
+            for key in MEASURED:
+                if getattr(self, key) is not None:
+                    expected = f'null, because the status is "{self.status}"'
+                    raise LabRowError(key, expected, getattr(self, key))
+            return
+        if self.value not in tuple(WINNERS):
+            raise LabRowError("value", f"one of {', '.join(WINNERS)}", self.value)
+        for measure in NUMBERS:
+            figure = getattr(self, measure.name)
+            # Without a target there is no reach.
+            if figure is None and measure.name == "reach":
+                continue
+            if not isinstance(figure, int | float) or not 0 <= figure <= measure.most:
+                expected = f"a number from 0 to {measure.most:g}"
+                raise LabRowError(measure.name, expected, figure)
 
 
 def write_table(rows: Iterable[LabRow], stream: TextIO) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain, islice
 from math import prod
@@ -86,17 +86,6 @@ class Space:
     sample: int | None = None
     """How many settings to draw at random; None for all of them."""
     seed: int = 1
-    _places: Sequence[int] = field(default=(), repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        places: Sequence[int] = array("q", self._find_places())
-        if self.sample is None and len(places) == self.combinations:
-            places = range(self.combinations)
-        object.__setattr__(self, "_places", places)
-        if not places:
-            raise SpaceError(
-                f"none of these combinations are rules that can be played; {self._explain_invalid()}"
-            )
 
     def __len__(self) -> int:
         return len(self._places)
@@ -119,8 +108,12 @@ class Space:
         """The rules that do not vary, as a rule file writes them."""
         return {key: value for key, value in self.base.written().items() if key not in self.axes}
 
+    @cached_property
+    def _places(self) -> Sequence[int]:
+        """The places of the settings among all combinations."""
+        return array("q", self._find_places())
+
     def _find_places(self) -> Iterator[int]:
-        """Yield the places of the settings among all combinations."""
         total = self.combinations
         if self.sample is None:
             if total > MAX_SETTINGS:
@@ -131,14 +124,6 @@ class Space:
         rng = Random(f"{self.seed} settings")  # noqa: S311 - play, not secrets
         places = rng.sample(range(total), min(total, _TRIES_PER_SETTING * self.sample, _MAX_TRIES))
         yield from islice(filter(self._is_valid, places), self.sample)
-
-    def _explain_invalid(self) -> str:
-        """Say what is wrong with the first combination."""
-        try:
-            self.base.changed(self._get_options(0))
-        except RulesError as error:
-            return f"the first: {error}"
-        return "none was drawn"
 
     def _is_valid(self, place: int) -> bool:
         try:
@@ -180,7 +165,15 @@ def make_space(
         )
     given = axes or choose_axes(base)
     values = {key: _read_values(key, given[key]) for key in sorted(given, key=_get_place)}
-    return Space(book.source, base, values, sample, seed)
+    space = Space(book.source, base, values, sample, seed)
+    if not len(space):
+        problem = "none of these combinations are rules that can be played"
+        try:
+            base.changed({key: choices[0] for key, choices in values.items()})
+        except RulesError as error:
+            raise SpaceError(f"{problem}; the first: {error}") from None
+        raise SpaceError(f"{problem}; none was drawn")
+    return space
 
 
 def parse_values(key: str, text: str) -> list[object]:

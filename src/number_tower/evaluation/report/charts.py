@@ -13,7 +13,7 @@ from number_tower.charts import (
     draw_panels,
     draw_shares,
 )
-from number_tower.evaluation.intervals import Estimate, format_points, format_share
+from number_tower.evaluation.intervals import format_points
 from number_tower.evaluation.scores import PlayerScore, Scores
 from number_tower.text import format_text
 
@@ -66,8 +66,6 @@ def make_charts(scores: Scores, named: Named) -> dict[str, Chart]:
         charts["regret"] = _chart_regret(named)
     if any(figures.games for _, figures in overall):
         charts["results"] = _chart_results(named, format_text(scores.suite.against, 40))
-    if any(figures.troubled.mean for _, figures in overall):
-        charts["illegal"] = _chart_illegal(named)
     lines = [(name, _list_points(score)) for name, score in named]
     lines = [(name, points) for name, points in lines if len(points) > 1][:_MAX_PANELS]
     if lines:
@@ -78,7 +76,9 @@ def make_charts(scores: Scores, named: Named) -> dict[str, Chart]:
 def _chart_regret(named: Named) -> Chart:
     title = "Points lost per decision"
     overall = [(name, score.overall) for name, score in named]
-    rows = [_make_row(name, figures.regret, figures.guessing) for name, figures in overall]
+    rows = [
+        IntervalRow(name, *figures.regret[:3], guess=figures.guessing) for name, figures in overall
+    ]
     texts = [f"{name}: {format_points(figures.regret)}" for name, figures in overall]
     label = "points lost per decision (a win is worth 1)"
     return Chart(
@@ -89,25 +89,6 @@ def _chart_regret(named: Named) -> Chart:
         "tick is what a blind guess among the legal blocks would lose at the very same decisions.",
         draw_intervals(title, rows, label, guess="a blind guess at the same decisions"),
     )
-
-
-def _chart_illegal(named: Named) -> Chart:
-    title = "Decisions with an illegal answer"
-    shares = [(name, score.overall.troubled) for name, score in named]
-    rows = [_make_row(name, share) for name, share in shares]
-    texts = [f"{name}: {format_share(share)}" for name, share in shares]
-    label = "share of decisions with an illegal answer"
-    return Chart(
-        "illegal.svg",
-        title,
-        f"{'; '.join(texts)}.",
-        "Share of the decisions at which at least one answer could not be placed, with its 95% interval.",
-        draw_intervals(title, rows, label, percent=True),
-    )
-
-
-def _make_row(name: str, estimate: Estimate, guess: float | None = None) -> IntervalRow:
-    return IntervalRow(name, estimate.mean, estimate.low, estimate.high, guess)
 
 
 def _chart_results(named: Named, against: str) -> Chart:

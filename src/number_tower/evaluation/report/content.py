@@ -92,7 +92,6 @@ def build_parts(
         yield from _describe_failures(named)
     else:
         yield "Nobody gave an illegal answer."
-    yield from show("illegal")
     yield "## In parts"
     kinds = "Points lost per decision, in whole games and in single positions"
     yield _make_table(kinds, _KINDS, named, _write_kinds)
