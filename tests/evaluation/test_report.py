@@ -355,7 +355,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         assert f"| `{key}` |" in text
     for key in (
         *task["decisions"][0]["attempts"][0],
-        *found.scores.players[0].overall.to_document(),
+        *found.scores.players[0].overall._asdict(),
     ):
         assert f"`{key}`" in text
 

@@ -30,8 +30,8 @@ from number_tower.lab.results import LabFileError, LabResults, read_results
 from number_tower.lab.stories import (
     describe_counts,
     describe_weights,
-    format_rule_value,
     label_setting,
+    list_settings,
     make_play_command,
 )
 from number_tower.text import format_list, format_path
@@ -206,22 +206,11 @@ def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: in
     """Return the table of some settings, with as many figures as there is room for."""
     measures = [MEASURES[name] for name in SHOWN]
     measures = [each for each in measures if any(each.write(it.row) != "-" for it in ranked)]
-    keys = list(results.values)
     while True:
-        heads = ["", *keys, "score", "", *(measure.label for measure in measures)]
-        rows = [
-            [
-                str(place),
-                *(format_rule_value(key, each.row.rules.get(key)) for key in keys),
-                f"{each.score:.2f}",
-                "*" if each.on_front else "",
-                *(measure.write(each.row) for measure in measures),
-            ]
-            for place, each in enumerate(ranked, 1)
-        ]
-        text = format_table(heads, ">" * len(heads), rows)
+        heads, lines = list_settings(results, ranked, measures)
+        text = format_table(heads, ">" * len(heads), lines)
         if measure_width(text) <= width:
             return text
         if len(measures) <= _FEWEST_COLUMNS:
-            return format_table(heads, ">" * len(heads), rows, width=width)
+            return format_table(heads, ">" * len(heads), lines, width=width)
         measures.pop()

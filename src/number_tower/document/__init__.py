@@ -7,11 +7,13 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Template
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 from markupsafe import Markup
+from markupsafe import escape as escape_html
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&!])")
 _SYNTAX = ("backticks", "emphasis", "escape", "fence", "heading", "image", "list", "table")
@@ -73,39 +75,21 @@ def _choose_fence(text: str) -> str:
 
 def render_page(title: str, parts: Iterable[str], images: Mapping[str, str]) -> str:
     """Return a page of paragraphs in Markdown, or in HTML if they are `Markup`; `images` are SVG by their names."""
+
+    def place_image(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+        image = tokens[index]
+        data = b64encode(images[str(image.attrs["src"])].encode()).decode()
+        text = RendererHTML().renderInlineAsText(image.children, parser.options, {})
+        return f'<img alt="{escape_html(text)}" src="data:image/svg+xml;base64,{data}">'
+
     parser = MarkdownIt("zero").enable(_SYNTAX)
-    body = []
-    for part in parts:
-        if isinstance(part, Markup):
-            body.append(part)
-            continue
-        tokens = parser.parse(part)
-        for place, token in enumerate(tokens):
-            _adapt_token(token, tokens[place + 1 : place + 4], images)
-        body.append(Markup(parser.renderer.render(tokens, parser.options, {})))  # noqa: S704 - it escapes
-    page: str = Template(_PAGE.read_text(encoding="utf-8"), autoescape=True).render(
-        title=title, body=body
-    )
+    parser.add_render_rule("image", place_image)
+    # A wide table is scrolled, also by the keyboard.
+    parser.add_render_rule("table_open", lambda *_: '<table tabindex="0">')
+    body = [part if isinstance(part, Markup) else parser.render(part) for part in parts]
+    template = Template(_PAGE.read_text(encoding="utf-8"))
+    page: str = template.render(title=escape_html(title), body=body)
     return page
-
-
-def _adapt_token(token: Any, following: Sequence[Any], images: Mapping[str, str]) -> None:
-    """Give the cells of a table their roles, let it and images be scrolled, and place images in the page."""
-    if token.type == "table_open":
-        token.attrs = {"tabindex": "0"}
-    elif token.type == "th_open":
-        token.attrs = {"scope": "col"}
-    elif token.type == "td_open":
-        token.attrs = {}
-    elif token.type == "tr_open" and following[0].type == "td_open":
-        following[0].type, following[0].tag = "row_open", "th"
-        following[0].attrs = {"scope": "row"}
-        following[2].tag = "th"
-    elif token.type == "inline":
-        for image in token.children:
-            if image.type == "image":
-                data = b64encode(images[str(image.attrs["src"])].encode()).decode()
-                image.attrs["src"] = f"data:image/svg+xml;base64,{data}"
 
 
 def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> Path:

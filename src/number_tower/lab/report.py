@@ -28,6 +28,7 @@ from number_tower.lab.stories import (
     format_rule_value,
     label_setting,
     label_value,
+    list_settings,
     make_play_command,
     tell_story,
 )
@@ -256,17 +257,7 @@ def _show_table(results: LabResults, ranking: Ranking) -> Iterator[str]:
     more = ""
     if len(shown) < len(ranking.rows):
         more = f"; the first {len(shown)} of {len(ranking.rows):,}"
-    measures = [MEASURES[name] for name in SHOWN]
-    heads = ["place", *results.values, "score", "front", *(measure.label for measure in measures)]
-    rows = [
-        [
-            str(place),
-            *(format_rule_value(key, ranked.row.rules.get(key)) for key in results.values),
-            f"{ranked.score:.2f}",
-            "yes" if ranked.on_front else "",
-            *(measure.write(ranked.row) for measure in measures),
-        ]
-        for place, ranked in enumerate(shown, 1)
-    ]
+    heads, lines = list_settings(results, shown, [MEASURES[name] for name in SHOWN])
+    caption = f"Settings that pass the guards, by their score{more}. A star is on the front"
     yield "## The best settings"
-    yield format_table(f"Settings that pass the guards, by their score{more}", heads, rows)
+    yield format_table(caption, heads, [[escape(cell) for cell in line] for line in lines])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from statistics import fmean
 from typing import NamedTuple
 
 from number_tower import catalogue
-from number_tower.lab.measures import MEASURES, SIGHTS, STEPS
-from number_tower.lab.ranking import Ranking
+from number_tower.lab.measures import MEASURES, SIGHTS, STEPS, Measure
+from number_tower.lab.ranking import RankedRow, Ranking
 from number_tower.lab.results import LabResults
 from number_tower.lab.rows import LabRow, RuleValue, Status
 from number_tower.text import format_argument, format_count, format_list
@@ -145,6 +145,24 @@ def _describe_left_out(ranking: Ranking) -> str:
 def describe_weights(ranking: Ranking) -> str:
     """Say how the score is mixed."""
     return format_list(f"{name} {weight:g}" for name, weight in ranking.weights.items() if weight)
+
+
+def list_settings(
+    results: LabResults,
+    ranked: Iterable[RankedRow],
+    measures: Sequence[Measure],
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the lines of a table of settings: place, rules that vary, score, front, and figures."""
+    keys = list(results.values)
+    heads = ["", *keys, "score", "", *(measure.label for measure in measures)]
+    lines = []
+    for place, setting in enumerate(ranked, 1):
+        row = setting.row
+        rules = [format_rule_value(key, row.rules.get(key)) for key in keys]
+        star = "*" if setting.on_front else ""
+        figures = [measure.write(row) for measure in measures]
+        lines.append([str(place), *rules, f"{setting.score:.2f}", star, *figures])
+    return heads, lines
 
 
 # Commands -------------------------------------------------------------------------------------------------------------
