@@ -238,16 +238,16 @@ def test_axes_can_be_chosen_and_the_others_follow(results: LabResults) -> None:
     assert choose_axes(results, ("target", "fit", "blocks")) == ["target", "fit", "blocks"]
 
 
-def test_further_rules_have_the_value_of_the_best_setting_and_that_is_said() -> None:
+def test_each_combination_of_further_rules_has_a_map() -> None:
     rows = make_grid(
         blocks=BLOCKS, target=[12, 15], fit=["descending", "any"], stuck=["skips", "loses"]
     )
     four = make_results(rows)
     assert choose_axes(four) == ["target", "blocks", "fit", "stuck"]
-    ranking = rank_rows(four.rows, limits={})
-    page = build_report(four, ranking)[PAGE]
-    assert f"All have stuck {ranking.rows[0].row.rules['stuck']}." in page
-    assert len(list_maps(page)["Depth"]) == 12
+    page = build_report(four, rank_rows(four.rows, limits={}))[PAGE]
+    assert "target goes across and blocks down, and fit and stuck from map to map." in page
+    assert page.count("<caption>Depth: fit ") == 4
+    assert len(list_maps(page)["Depth"]) == 24
 
 
 @pytest.mark.parametrize(

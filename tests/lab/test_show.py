@@ -122,9 +122,7 @@ def test_the_report_is_written_and_named(
     printed = capsys.readouterr().out
     assert printed.endswith("\nThe report is in out: open index.html in a browser.\n")
     page = (tmp_path / "out" / "index.html").read_text()
-    assert (
-        "In each map, fit goes across, target goes down and blocks changes from map to map." in page
-    )
+    assert "In each map, fit goes across and target down, and blocks from map to map." in page
     assert (
         "tower lab show lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit"
         in page

@@ -27,7 +27,6 @@ from number_tower.lab.stories import (
     describe_weights,
     format_rule_value,
     label_setting,
-    label_value,
     list_settings,
     make_play_command,
     tell_story,
@@ -203,16 +202,14 @@ def _show_maps(results: LabResults, ranking: Ranking, keys: Sequence[str]) -> It
     if not results.values or not results.measured:
         return
     best = ranking.rows[0].row if ranking.rows else results.measured[0]
-    shown = _choose_values(results, best, keys[:3])
-    fixed = {key: best.rules.get(key) for key in keys[3:]}
+    shown = _choose_values(results, best, keys)
     rows = {}
     for row in results.rows:
         place = tuple(row.rules.get(key) for key in shown)
-        is_shown = all(value in values for value, values in zip(place, shown.values(), strict=True))
-        if is_shown and all(row.rules.get(key) == value for key, value in fixed.items()):
+        if all(value in values for value, values in zip(place, shown.values(), strict=True)):
             rows[place] = row
     lab_map = LabMap(tuple(shown), tuple(shown.values()), rows)
-    notes = [f" All have {label_value(key, value)}." for key, value in fixed.items()]
+    notes = []
     for key, values in shown.items():
         if len(values) < len(results.values.get(key, values)):
             number = f"{len(values)} of {len(results.values[key])}"
@@ -220,12 +217,12 @@ def _show_maps(results: LabResults, ranking: Ranking, keys: Sequence[str]) -> It
     missing = [words for status, words in MISSING.items() if results.statuses[status]]
     if missing:
         notes.append(f" A cell with a dash was {' or '.join(missing)}.")
-    ways = ("goes across", "goes down", "changes from map to map")
-    directions = [f"{key} {way}" for key, way in zip(shown, ways, strict=False)]
+    across, down, *others = shown
+    panels = f", and {format_list(others)} from map to map" if others else ""
     yield "## Maps"
     yield (
-        f"In each map, {format_list(directions)}. A thick edge marks the recommended settings; {TABLE} has all figures "
-        f"as a table.{''.join(notes)}"
+        f"In each map, {across} goes across and {down} down{panels}. A thick edge marks the recommended settings; "
+        f"{TABLE} has all figures as a table.{''.join(notes)}"
     )
     edges = {ranked.row.index: "best" for ranked in ranking.rows[:RECOMMENDED]}
     for measure in lab_map.list_measures():
@@ -240,7 +237,7 @@ def _choose_values(
     """Return the values of each axis: all, or as many around the best setting as there is room for."""
     shown: dict[str, Sequence[RuleValue]] = {}
     cells = 1
-    for key, limit in zip(keys, (MAX_COLUMNS, MAX_ROWS, MAX_CELLS), strict=False):
+    for key, limit in zip(keys, (MAX_COLUMNS, MAX_ROWS, *[MAX_CELLS] * len(keys)), strict=False):
         usual = best.rules.get(key)
         values = results.values.get(key, (usual,))
         most = max(1, min(limit, MAX_CELLS // cells))

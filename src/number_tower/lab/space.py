@@ -192,28 +192,15 @@ def parse_values(key: str, text: str) -> list[object]:
             continue
         before, first, before_last, last, step = match.groups()
         low, high, every = int(first), int(last), int(step or 1)
-        _check_range(key, word, (before, low), (before_last, high), every)
+        is_set = key in SET_KEYS
+        is_upward = before == before_last and low <= high <= LARGEST_NUMBER and every
+        if not is_upward or (before and not is_set) or (high - low) // every >= MAX_SETTINGS:
+            example = "1-5..1-12" if is_set else "5..60 or 5..60/5"
+            problem = f"expected a range upwards of at most {MAX_SETTINGS:,} values, such as"
+            raise SpaceError(f"{problem} {example}; got {format_value(word)}", key)
         numbers = range(low, high + 1, every)
-        found += [f"{before}{number}" for number in numbers] if key in SET_KEYS else numbers
+        found += [f"{before}{number}" for number in numbers] if is_set else numbers
     return found
-
-
-def _check_range(
-    key: str, word: str, first: tuple[str, int], last: tuple[str, int], every: int
-) -> None:
-    """Raise an error if a range does not go up from a value to a similar one, in a few steps."""
-    example = "1-5..1-12" if key in SET_KEYS else "5..60"
-    problem = ""
-    if first[0] != last[0] or (first[0] and key not in SET_KEYS):
-        problem = "expected two values that differ in the last number only"
-    elif first[1] > last[1]:
-        problem = "expected the smaller value first"
-    elif not every:
-        problem = "expected a step of 1 or more"
-    elif last[1] > LARGEST_NUMBER or (last[1] - first[1]) // every >= MAX_SETTINGS:
-        problem = f"expected at most {MAX_SETTINGS:,} values"
-    if problem:
-        raise SpaceError(f"{problem}, such as {example}; got {format_value(word)}", key)
 
 
 def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:

@@ -171,14 +171,9 @@ def list_settings(
 class PlayCommand(NamedTuple):
     """The command that plays a setting, and the rule file that it needs: its name and content, or none."""
 
-    words: tuple[str, ...]
+    text: str
     file: str | None = None
     content: str = ""
-
-    @property
-    def text(self) -> str:
-        """The command for a shell."""
-        return " ".join(map(format_argument, self.words))
 
 
 def make_play_command(row: LabRow, place: int, folder: str = "") -> PlayCommand:
@@ -190,11 +185,11 @@ def make_play_command(row: LabRow, place: int, folder: str = "") -> PlayCommand:
     if row.game in catalogue.list_names():
         options = catalogue.load_named(row.game).find_options(rules)
         if options is not None:
-            given = (word for key, value in options.items() for word in (f"--{key}", str(value)))
-            return PlayCommand(("tower", "play", row.game, *given))
+            words = [f"--{key} {format_argument(str(value))}" for key, value in options.items()]
+            return PlayCommand(" ".join(["tower play", row.game, *words]))
     stem = re.sub(r"[^a-z0-9]+", "-", PurePath(row.game).stem.lower()).strip("-")
     name = f"{stem or 'rules'}-{place}.toml"
     lines = [f"title = {json.dumps(f'Number Tower: {row.game}, setting {place}')}", "", "[rules]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in row.rules.items()]
     path = f"{folder.rstrip('/')}/{name}" if folder else name
-    return PlayCommand(("tower", "play", path), name, "\n".join(lines) + "\n")
+    return PlayCommand(f"tower play {format_argument(path)}", name, "\n".join(lines) + "\n")
