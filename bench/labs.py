@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
 from number_tower.lab import StudyLimits, make_space, study, sweep
-from number_tower.lab.rows import SIGHTS
+from number_tower.lab.measures import SIGHTS
 from number_tower.lab.runner import measure_setting
 from support.plain_study import PlainStudy
 from timing import seconds, typical

@@ -367,23 +367,12 @@ def format_row(row: Row) -> str:
 
 def draw_curve(name: str, rows: Sequence[Row]) -> str:
     """Return the mean regret over the plies played, as SVG."""
-    from number_tower.charts import Chart  # noqa: PLC0415 - needs Matplotlib, and only for this
-    from number_tower.charts.lines import ScatterPoint, draw_scatter  # noqa: PLC0415 - likewise
+    from number_tower.charts import ScatterPoint, draw_scatter  # noqa: PLC0415 - needs Matplotlib
 
-    points = [
-        ScatterPoint(
-            row.plies / 1e6,
-            row.mean_regret,
-            f"{row.plies:,} plies, {row.seconds:,.0f} s: {row.mean_regret:.4f}, {row.mistakes:,} mistakes",
-            on_front=True,
-        )
-        for row in rows
-    ]
+    points = [ScatterPoint(row.plies / 1e6, row.mean_regret, on_front=True) for row in rows]
     labels = "plies played, in millions", "mean regret"
     summary = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
-    return Chart(
-        "regret", name, "", summary, lambda width: draw_scatter(points, labels, width)
-    ).render()
+    return draw_scatter(f"{name}. {summary}", points, labels, joined=True)
 
 
 def train(

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
+from number_tower.lab.maps import Place, list_places
 from number_tower.lab.results import LabFileError, read_results
 from number_tower.lab.rows import LabRow, RuleValue
 from number_tower.rules import RulesError
-from number_tower.web.lab import MAP_DIRECTORY, Place, list_places, write_cell
+from number_tower.web.lab import MAP_DIRECTORY, write_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,9 +106,8 @@ def _order_keys(rows: Sequence[LabRow], across: str | None, down: str | None) ->
         if key is not None and key not in counts:
             raise MapError(f"expected one of {', '.join(counts)}; got {key}")
     keys = sorted((key for key, count in counts.items() if count > 1), key=lambda key: -counts[key])
-    keys += [key for key in counts if key not in keys][
-        : max(0, 2 - len(keys))
-    ]  # a map has two sides
+    # A map has two sides.
+    keys += [key for key in counts if key not in keys][: max(0, 2 - len(keys))]
     first = across or next(
         (key for key in keys if counts[key] <= MOST_COLUMNS and key != down), keys[-1]
     )

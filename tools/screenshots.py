@@ -33,7 +33,7 @@ LONGEST = 1300
 """Pixels of a page from its top that are shown; one is very long."""
 
 
-FIRST_MAP = ".lab-panel >> nth=0"
+FIRST_MAP = ".lab-map >> nth=0"
 
 
 class Sight(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from serving import PHONE
 from support.browsers import Visitor
@@ -19,11 +19,18 @@ def play_shown_rules(page: Page) -> None:
     page.wait_for_url("**/g/*")
 
 
-def test_a_cell_of_the_drawing_leads_to_a_game_by_its_rules_without_javascript(
+def find_cell(page: Page, row: str, column: int) -> Locator:
+    """Return the link in a cell of the first map, by the heading of its row and its place in it."""
+    heading = page.get_by_role("rowheader", name=row, exact=True)
+    line = page.get_by_role("table").first.get_by_role("row").filter(has=heading)
+    return line.get_by_role("link").nth(column)
+
+
+def test_a_cell_of_the_map_leads_to_a_game_by_its_rules_without_javascript(
     visitor: Visitor,
 ) -> None:
     page = visitor("/lab/draft?measure=value", scripts=False)
-    page.locator("svg a").filter(has_text="Target height 20, blocks 1-9, first blocks all").click()
+    find_cell(page, "1-9", 15).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Target height 20, blocks 1-9, first blocks all"
     )
@@ -35,7 +42,7 @@ def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(
     visitor: Visitor,
 ) -> None:
     page = visitor("/lab/draft", size=PHONE, touch=True)
-    page.locator("svg a").filter(has_text="Target height 37, blocks 1-9, first blocks all").tap()
+    find_cell(page, "1-9", 32).tap()
     play_shown_rules(page)
     assert (game_on(page).rules.target, game_on(page).rules.opening) == (37, None)
 

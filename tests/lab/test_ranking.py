@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from number_tower.lab.measures import GOALS, MEASURES
 from number_tower.lab.ranking import (
     DEFAULT_LIMITS,
-    GOALS,
-    GUARDS,
     RankingError,
     compute_score,
     find_front,
@@ -46,7 +45,7 @@ GOAL_SETS = st.lists(st.sampled_from(list(GOALS)), min_size=2, unique=True)
 
 
 def get_goals(row: LabRow, goals: list[str]) -> list[float]:
-    return [GOALS[goal](row) or 0.0 for goal in goals]
+    return [MEASURES[goal].rate(row) for goal in goals]
 
 
 def beats(one: list[float], other: list[float]) -> bool:
@@ -69,8 +68,8 @@ def test_the_front_is_exactly_the_settings_that_no_other_one_beats(
 @given(ROWS, st.sampled_from(["fairness", "depth", "drama", "decisions", "decided"]))
 def test_with_one_weight_the_order_is_that_of_its_measure(rows: list[LabRow], goal: str) -> None:
     ranked = rank_rows(rows, {goal: 1.0}, {}).rows
-    values = [GOALS[goal](each.row) for each in ranked]
-    assert values == sorted(values, key=lambda value: -(value or 0.0))
+    values = [MEASURES[goal].rate(each.row) for each in ranked]
+    assert values == sorted(values, reverse=True)
     assert [each.score for each in ranked] == pytest.approx(values)
 
 
@@ -79,10 +78,9 @@ def test_more_weight_never_lowers_the_setting_that_is_best_in_it(
     rows: list[LabRow], goal: str, more: int
 ) -> None:
     weights = {"fairness": 1.0, "depth": 1.0, "decisions": 1.0}
+    rate = MEASURES[goal].rate
     heavier = weights | {goal: weights[goal] + more}
-    for best in (
-        row for row in rows if GOALS[goal](row) == max(GOALS[goal](each) or 0.0 for each in rows)
-    ):
+    for best in (row for row in rows if rate(row) == max(map(rate, rows))):
         ahead = sum(
             compute_score(row, weights) > compute_score(best, weights) + 1e-9 for row in rows
         )
@@ -101,18 +99,11 @@ def test_scores_are_from_0_to_1_and_equal_settings_keep_their_order(rows: list[L
     assert keys == sorted(keys)
 
 
-def test_reach_does_not_count_without_a_target_and_what_is_not_known_counts_as_nothing() -> None:
+def test_reach_does_not_count_without_a_target() -> None:
     figures = {"fairness": 0.8, "drama": 1.0, "reach": None}
     weights = {"fairness": 1.0, "drama": 1.0, "reach": 1.0}
-    assert compute_score(make_row("climb", figures=figures), weights) == pytest.approx(
-        (0.8 + 0.5) / 2
-    )
-    assert compute_score(make_row("draft", figures=figures), weights) == pytest.approx(
-        (0.8 + 0.5) / 3
-    )
-    assert compute_score(
-        make_row("climb", figures=figures | {"drama": None}), weights
-    ) == pytest.approx(0.8 / 2)
+    assert compute_score(make_row("climb", figures=figures), weights) == pytest.approx(1.3 / 2)
+    assert compute_score(make_row("draft", figures=figures), weights) == pytest.approx(1.3 / 3)
 
 
 @given(ROWS)
@@ -123,7 +114,7 @@ def test_each_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: li
         problems = find_problems(row)
         assert (row.index in listed) == (not problems)
         for name, least in DEFAULT_LIMITS.items():
-            value = GUARDS[name].measure(row)
+            value = getattr(row, name)
             assert (name in problems) == (value is not None and value < least)
     assert ranking.failing == len(rows) - len(listed)
     assert ranking.left_out == {
@@ -167,15 +158,11 @@ def test_every_kind_of_degenerate_game_is_left_out_unless_its_guard_is_lowered(
     assert find_problems(row, parse_limits("none")) == []
 
 
-def test_settings_that_were_not_measured_are_not_ranked_and_unknown_figures_pass() -> None:
-    rows = [make_row(index=0, status="too large"), make_row(index=1, status="crashed")]
-    estimate = make_row(
-        index=2,
-        status="estimated",
-        figures={"fairness": 0.8, "length": 8.0, "reach": 0.5, "decisions": 0.5},
+def test_settings_that_were_not_measured_are_not_ranked() -> None:
+    ranking = rank_rows(
+        [make_row(index=0, status="too large"), make_row(index=1, status="crashed")]
     )
-    ranking = rank_rows([*rows, estimate])
-    assert [each.row.index for each in ranking.rows] == [2]
+    assert ranking.rows == ()
     assert ranking.failing == 0
 
 
@@ -206,7 +193,7 @@ def test_weights_limits_and_fronts_are_read() -> None:
 
 
 MIXED = "expected one of fairness, depth, drama, decisions, reach, decided; got "
-GUARDED = "expected one of positions, openings, length, fairness, reach, decisions; got "
+GUARDED = "expected one of openings, positions, length, fairness, decisions, reach; got "
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The report of the lab: every cell tells its figures, every command plays exactly the setting, nothing is hidden."""
+"""The report of the lab: maps show every setting, every command plays exactly the setting, nothing is hidden."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -16,12 +15,12 @@ from number_tower import catalogue
 from number_tower.cli.main import create_parser
 from number_tower.cli.play import choose_game
 from number_tower.document import write_files
-from number_tower.lab.ranking import RECOMMENDED, Ranking, compute_score, parse_front, rank_rows
-from number_tower.lab.report import PAGE, TABLE, build_report
-from number_tower.lab.report.maps import MAX_COLUMNS, MAX_ROWS, choose_axes
+from number_tower.lab.measures import MEASURES
+from number_tower.lab.ranking import RECOMMENDED, Ranking, parse_front, rank_rows
+from number_tower.lab.report import MAX_COLUMNS, MAX_ROWS, PAGE, TABLE, build_report, choose_axes
 from number_tower.lab.results import LabFileError, LabResults
 from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
-from number_tower.lab.stories import describe_figures, label_setting, make_play_command, tell_story
+from number_tower.lab.stories import make_play_command, tell_story
 from number_tower.rules import Rules
 from support.lab_rows import make_grid, make_measures, make_row
 from support.report_pages import assert_is_accessible, assert_loads_nothing
@@ -38,7 +37,7 @@ def make_results(rows: list[LabRow]) -> LabResults:
 @pytest.fixture(scope="module")
 def results() -> LabResults:
     """A grid with settings of every status."""
-    statuses: dict[int, Status] = {3: "too large", 7: "crashed", 11: "estimated"}
+    statuses: dict[int, Status] = {3: "too large", 7: "crashed"}
     rows = make_grid(blocks=BLOCKS, target=TARGETS, fit=["descending", "any"])
     return make_results(
         [
@@ -60,23 +59,19 @@ def files(results: LabResults, ranking: Ranking) -> dict[str, str]:
     return build_report(results, ranking, folder="report", command="tower lab show lab.jsonl")
 
 
-def list_maps(page: str) -> dict[str, ET.Element]:
-    """Return the maps of a page by their titles."""
-    drawings = [ET.fromstring(text) for text in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]  # noqa: S314 - our own
-    titles = [drawing[0].text or "" for drawing in drawings]
-    return {
-        title: each for title, each in zip(titles, drawings, strict=True) if " and " not in title
-    }
-
-
-def list_tooltips(drawing: ET.Element) -> list[str]:
-    return [each.text or "" for each in drawing.iter() if each.tag.endswith("}title")][1:]
+def list_maps(page: str) -> dict[str, list[str]]:
+    """Return the figures of the maps of a page by their titles, row by row."""
+    maps: dict[str, list[str]] = {}
+    for caption, table in re.findall(r"<caption>([^<]*)</caption>(.*?)</table>", page, re.DOTALL):
+        cells = re.findall(r'<td class="[^"]+">([^<]*)</td>', table)
+        maps.setdefault(caption.partition(":")[0], []).extend(cells)
+    return maps
 
 
 def list_commands(page: str) -> list[str]:
     return [
         html.unescape(text)
-        for text in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+        for text in re.findall(r"<pre><code[^>]*>(.*?)\n</code></pre>", page, re.DOTALL)
     ]
 
 
@@ -87,57 +82,40 @@ def read_rules(command: str) -> Rules:
     return choose_game(args, args.game).rules
 
 
-def test_every_map_has_a_tooltip_with_the_figures_of_every_setting(
+def test_every_map_has_the_figures_of_every_setting(
     files: dict[str, str], results: LabResults
 ) -> None:
     maps = list_maps(files[PAGE])
-    assert list(maps) == ["Who wins", "Fairness", "Depth", "Length", "Reach"]
-    expected = sorted(
-        f"{label_setting(row, results.values)}: {describe_figures(row)}" for row in results.rows
-    )
-    for drawing in maps.values():
-        assert sorted(list_tooltips(drawing)) == expected
+    titles = ["Fairness", "Winner", "Winning first moves", "Depth", "Length", "Reach"]
+    assert list(maps) == titles
+    measures = {measure.label.capitalize(): measure for measure in MEASURES.values()}
+    for title, figures in maps.items():
+        assert sorted(figures) == sorted(measures[title].write(row) for row in results.rows)
 
 
-def test_a_tooltip_tells_all_figures() -> None:
-    figures = {
-        "value": "loss",
-        "plies": 6,
-        "fairness": 0.4924,
-        "depth": 3,
-        "drama": 0.71,
-        "decisions": 0.52,
-    }
-    figures |= {"reach": 0.43, "draws": 0.08, "length": 5.12, "positions": 1431}
-    assert describe_figures(make_row(target=15, figures=figures)) == (
-        "the second player wins in 6 moves with best play; fairness 0.49; depth 3; drama 0.71; decisions 52%; "
-        "reach 43%; draws 8%; length 5.1; positions 1,431"
-    )
+def test_a_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -> None:
+    page = build_report(results, rank_rows(results.rows), ("blocks", "target", "fit"))[PAGE]
+    table = page.partition("<caption>Fairness: fit any</caption>")[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="col">([^<]+)', table) == BLOCKS
+    line = re.search(r'<th scope="row">18</th>(.*)</tr>', table)
+    rules = {"target": 18, "fit": "any"}
+    expected = [
+        MEASURES["fairness"].write(row)
+        for row in results.rows
+        if rules.items() <= row.options.items()
+    ]
+    assert line is not None
+    assert re.findall(r">([^<]+)</td>", line[1]) == expected
 
 
-def test_settings_without_figures_are_blank_cells_with_their_reason(files: dict[str, str]) -> None:
-    for drawing in list_maps(files[PAGE]).values():
-        texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
-        assert texts.count("large") == texts.count("error") == 1
-        tooltips = list_tooltips(drawing)
-        assert "blocks 1-7, target 15, fit any: too large to measure" in tooltips
-        assert "blocks 1-7, target 21, fit any: not measured because of an error" in tooltips
+def test_settings_without_figures_are_dashes_with_their_reason(files: dict[str, str]) -> None:
+    for figures in list_maps(files[PAGE]).values():
+        assert figures.count("-") == 2
     assert (
-        "21 measured exactly, 1 estimated from sampled games, 1 too large to measure" in files[PAGE]
+        "A cell with a dash was too large to measure or not measured because of an error."
+        in files[PAGE]
     )
-
-
-def test_estimates_are_marked_everywhere(results: LabResults) -> None:
-    estimate = next(row for row in results.rows if row.is_estimate)
-    label = label_setting(estimate, results.values)
-    page = build_report(results, rank_rows([estimate], limits={}))[PAGE]
-    assert f"{label}: estimates from sampled games: fairness ≈{estimate.fairness:.2f}" in page
-    assert "All figures are estimates from sampled games" in page
-    assert f"<td>≈{estimate.fairness:.2f}</td>" in page
-    assert f"Its score is ≈{compute_score(estimate):.2f}" in page
-    low, high = (estimate.intervals or {})["fairness"]
-    assert f"(fairness {estimate.fairness:.2f}, 95%: {low:.2f} to {high:.2f})" in page
-    assert "≈ marks an estimate" in page
+    assert "22 measured exactly, 1 too large to measure" in files[PAGE]
 
 
 def test_every_command_plays_exactly_its_setting(
@@ -212,7 +190,7 @@ def test_what_the_guards_left_out_is_said(results: LabResults) -> None:
     page = build_report(results, ranking)[PAGE]
     assert "22 left out by the guards: 22 that are too one-sided (fairness below 2)." in page
     assert "No setting passes the guards." in page
-    assert len(list_maps(page)) == 5
+    assert len(list_maps(page)) == 6
 
 
 def test_another_front_is_shown_with_its_measures(results: LabResults) -> None:
@@ -242,8 +220,8 @@ def test_a_sweep_that_measured_nothing_has_a_report_that_says_so() -> None:
 def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
     line = make_results(make_grid("climb", step=[2, 3, 4]))
     maps = list_maps(build_report(line, rank_rows(line.rows, limits={}))[PAGE])
-    assert list(maps) == ["Who wins", "Fairness", "Depth", "Length"]
-    assert len(list_tooltips(maps["Fairness"])) == 3
+    assert list(maps) == ["Fairness", "Winner", "Winning first moves", "Depth", "Length"]
+    assert len(maps["Fairness"]) == 3
 
 
 # Axes -----------------------------------------------------------------------------------------------------------------
@@ -252,30 +230,24 @@ def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
 def test_the_rule_with_the_most_values_goes_down_the_next_across_and_a_third_from_map_to_map(
     results: LabResults,
 ) -> None:
-    axes = choose_axes(results, results.rows[0])
-    assert (axes.y, axes.x, axes.by, axes.fixed) == ("target", "blocks", "fit", {})
+    assert choose_axes(results) == ["blocks", "target", "fit"]
 
 
 def test_axes_can_be_chosen_and_the_others_follow(results: LabResults) -> None:
-    axes = choose_axes(results, results.rows[0], ("fit", None, None))
-    assert (axes.x, axes.y, axes.by) == ("fit", "target", "blocks")
-    axes = choose_axes(results, results.rows[0], ("target", "fit", "blocks"))
-    assert (axes.x, axes.y, axes.by) == ("target", "fit", "blocks")
+    assert choose_axes(results, ("fit", None, None)) == ["fit", "target", "blocks"]
+    assert choose_axes(results, ("target", "fit", "blocks")) == ["target", "fit", "blocks"]
 
 
-def test_further_rules_have_the_value_of_the_best_setting_and_that_is_said() -> None:
+def test_each_combination_of_further_rules_has_a_map() -> None:
     rows = make_grid(
         blocks=BLOCKS, target=[12, 15], fit=["descending", "any"], stuck=["skips", "loses"]
     )
     four = make_results(rows)
-    ranking = rank_rows(four.rows, limits={})
-    axes = choose_axes(four, ranking.rows[0].row)
-    assert (axes.y, axes.x, axes.by) == ("blocks", "target", "fit")
-    stuck = ranking.rows[0].row.rules["stuck"]
-    assert axes.fixed == {"stuck": stuck}
-    page = build_report(four, ranking)[PAGE]
-    assert f"All have stuck {stuck}." in page
-    assert len(list_tooltips(list_maps(page)["Depth"])) == 12
+    assert choose_axes(four) == ["target", "blocks", "fit", "stuck"]
+    page = build_report(four, rank_rows(four.rows, limits={}))[PAGE]
+    assert "target goes across and blocks down, and fit and stuck from map to map." in page
+    assert page.count("<caption>Depth: fit ") == 4
+    assert len(list_maps(page)["Depth"]) == 24
 
 
 @pytest.mark.parametrize(
@@ -292,7 +264,7 @@ def test_axes_that_cannot_be_are_refused(
     results: LabResults, chosen: tuple[str | None, str | None, str | None], problem: str
 ) -> None:
     with pytest.raises(LabFileError) as caught:
-        choose_axes(results, results.rows[0], chosen)
+        choose_axes(results, chosen)
     assert str(caught.value) == problem
 
 
@@ -300,7 +272,7 @@ def test_axes_that_cannot_be_are_refused(
 def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
     rows = make_grid(
         "race",
-        target=list(range(5, 5 + MAX_ROWS + 20)),
+        target=list(range(5, 105)),
         blocks=[f"1-{most}" for most in range(3, 48)],
     )
     large = make_results([row for row in rows if row.index % 11 == 0])
@@ -309,8 +281,8 @@ def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
     best = ranking.rows[0].row
     assert f"{MAX_ROWS} of 100 values of target are shown, those around the best setting." in page
     assert f"{MAX_COLUMNS} of 45 values of blocks are shown, those around the best setting." in page
-    tooltips = list_tooltips(list_maps(page)["Fairness"])
-    assert f"{label_setting(best, large.values)}: {describe_figures(best)}" in tooltips
+    assert list_maps(page)["Fairness"].count(MEASURES["fairness"].write(best)) >= 1
+    assert 'class="shade-5 best"' in page
 
 
 # Stories --------------------------------------------------------------------------------------------------------------

@@ -48,13 +48,12 @@ def test_a_rule_that_has_one_value_does_not_vary(tmp_path: Path) -> None:
 def test_rows_without_figures_are_counted(tmp_path: Path) -> None:
     rows = [
         make_row(index=0, target=15),
-        make_row(index=1, target=16, status="estimated"),
-        make_row(index=2, target=17, status="too large"),
-        make_row(index=3, target=18, status="crashed"),
+        make_row(index=1, target=17, status="too large"),
+        make_row(index=2, target=18, status="crashed"),
     ]
     results = read_results(write_rows(tmp_path / "lab.jsonl", rows))
-    assert [row.index for row in results.measured] == [0, 1]
-    assert results.statuses == {"measured": 1, "estimated": 1, "too large": 1, "crashed": 1}
+    assert [row.index for row in results.measured] == [0]
+    assert results.statuses == {"measured": 1, "too large": 1, "crashed": 1}
 
 
 def test_an_unfinished_last_line_is_left_out(tmp_path: Path, rows: list[LabRow]) -> None:
@@ -118,7 +117,7 @@ def test_a_changed_row_is_refused_with_its_line_and_key(tmp_path: Path, rows: li
     path = write_rows(tmp_path / "lab.jsonl", rows)
     path.write_text(path.read_text().replace('"status": "measured"', '"status": "guessed"', 1))
     assert describe_mistake(path).startswith(
-        "lab.jsonl, line 2: status: expected one of measured, estimated"
+        "lab.jsonl, line 2: status: expected one of measured, too large"
     )
 
 

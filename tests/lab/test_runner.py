@@ -9,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import number_tower as nt
 from number_tower.batch import BatchError
 from number_tower.lab import LabJournal, Space, StudyLimits, make_space, study, sweep
-from number_tower.lab.estimates import estimate
 from number_tower.lab.rows import CSV_COLUMNS, LabRow
 from number_tower.lab.runner import write_csv
-from support.sizes import size
 
 LIMITS = StudyLimits(positions=2_000)
 
@@ -118,28 +115,3 @@ def test_rows_can_be_written_as_a_table(rows: list[LabRow], tmp_path: Path) -> N
     assert list(table[0]) == list(CSV_COLUMNS)
     assert [line["opening"] or None for line in table] == [row.options["opening"] for row in rows]
     assert float(table[0]["fairness"]) == rows[0].fairness
-
-
-@pytest.mark.slow
-def test_estimates_are_marked_and_their_intervals_hold_the_exact_measures() -> None:
-    rules = nt.rules("draft")
-    space = make_space(rules, {"target": 15})
-    row = next(sweep(space, HERE, limits=StudyLimits(positions=3, games=20)))
-    exact = study(rules)
-    assert (row.status, row.value, row.positions, row.openings) == ("estimated", None, None, 9)
-    assert row.intervals is not None
-    for name in ("length", "fairness", "depth", "reach", "draws"):
-        low, high = row.intervals[name]
-        assert low <= getattr(row, name) <= high
-        assert low - (high - low) / 2 <= getattr(exact, name) <= high + (high - low) / 2
-    assert row == next(sweep(space, HERE, limits=StudyLimits(positions=3, games=20)))
-    assert LabRow.from_document(json.loads(row.to_json())) == row
-
-
-@pytest.mark.slow
-def test_the_results_of_sampled_games_come_near_the_expected_ones() -> None:
-    rules = nt.rules("factor")
-    games = size(60, 600)
-    found, exact = estimate(rules, games, seed=3), study(rules)
-    for (first, second), result in found.pair_results.items():
-        assert abs(result - exact.get_games(first, second).result) < 5 * (0.25 / games) ** 0.5

@@ -8,7 +8,8 @@ from random import Random
 from typing import Any
 
 from number_tower import catalogue
-from number_tower.lab.rows import SIGHTS, LabRow, Status
+from number_tower.lab.measures import SIGHTS
+from number_tower.lab.rows import LabRow, Status
 from number_tower.rules import Rules
 
 HEADER = '{"number_tower_lab": 1, "version": "0.1.0"}'
@@ -26,10 +27,6 @@ def make_row(
     measures = (
         {} if status in {"too large", "crashed"} else make_measures(mechanics) | (figures or {})
     )
-    if status == "estimated":
-        measures |= dict.fromkeys(("value", "plies", "winning_openings", "positions", "longest"))
-        fairness = measures["fairness"]
-        measures["intervals"] = {"fairness": [max(0.0, fairness - 0.05), min(1.0, fairness + 0.05)]}
     return LabRow(index, game, options, mechanics.written(), status, version="0.1.0", **measures)
 
 

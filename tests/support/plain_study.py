@@ -10,7 +10,7 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from number_tower.lab.rows import SIGHTS
+from number_tower.lab.measures import SIGHTS
 from number_tower.position import Position
 from number_tower.rules import Rules
 

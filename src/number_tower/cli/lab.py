@@ -78,13 +78,6 @@ def add_arguments(parser: CommandParser) -> None:
         default=limits.memory,
     )
     parser.add_value(
-        "--estimate",
-        "GAMES",
-        "estimate what is too large, from GAMES games of each pair of players (not at all)",
-        type=parse_count,
-        default=0,
-    )
-    parser.add_value(
         "--out",
         "FILE",
         "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
@@ -108,7 +101,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     table = Path(out) if out.endswith(".csv") else None
     rows_file = out if table is None else str(table.with_suffix(".jsonl"))
     args.out = out
-    limits = StudyLimits(args.positions, args.memory, args.estimate)
+    limits = StudyLimits(args.positions, args.memory)
     with (
         arena.connect_cluster(args) as executor,
         arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
@@ -144,7 +137,6 @@ def format_resume_command(args: Namespace) -> str:
         seed=None if args.seed == 1 else args.seed,
         positions=None if args.positions == usual.positions else args.positions,
         memory=None if args.memory == usual.memory else args.memory,
-        estimate=args.estimate or None,
         out=None if args.out == FILE else args.out,
         jobs=args.jobs,
         cluster=args.cluster,
@@ -155,15 +147,9 @@ def format_resume_command(args: Namespace) -> str:
 def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path | None) -> str:
     """Say how many settings were measured, how many were not and why, and where the rows are."""
     lines = [f"{format_count(counts['measured'], 'setting')} measured."]
-    if counts["estimated"]:
-        lines.append(
-            f"{format_count(counts['estimated'], 'setting')} too large: estimated from sampled games."
-        )
     if counts["too large"]:
-        more = "--positions and --memory allow more, --estimate samples games"
-        lines.append(
-            f"{format_count(counts['too large'], 'setting')} too large, not measured; {more}."
-        )
+        large = format_count(counts["too large"], "setting")
+        lines.append(f"{large} too large, not measured; --positions and --memory allow more.")
     if counts["crashed"]:
         lines.append(
             f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice."

@@ -13,12 +13,11 @@ from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, check_report_folder, parse_count
 from number_tower.cli.terminal import Terminal
-from number_tower.document import write_files
+from number_tower.lab.measures import GOALS, MEASURES, SHOWN
 from number_tower.lab.ranking import (
     DEFAULT_FRONT,
     DEFAULT_LIMITS,
     DEFAULT_WEIGHTS,
-    GOALS,
     RankedRow,
     Ranking,
     RankingError,
@@ -29,12 +28,10 @@ from number_tower.lab.ranking import (
 )
 from number_tower.lab.results import LabFileError, LabResults, read_results
 from number_tower.lab.stories import (
-    FIGURES,
     describe_counts,
     describe_weights,
-    format_rule_value,
-    format_score,
     label_setting,
+    list_settings,
     make_play_command,
 )
 from number_tower.text import format_list, format_path
@@ -48,10 +45,8 @@ _FRONT = 8
 _PLAYED = 3
 """Settings whose command is printed."""
 
-_COLUMNS = ("wins", "fairness", "depth", "reach", "length", "drama", "decisions")
-"""The figures in the table; where there is no room for all, the last are left out."""
-
 _FEWEST_COLUMNS = 3
+"""Measures in the table, however narrow the terminal is."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -130,7 +125,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
     with require_extra("a report with maps", "lab"):
-        from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
+        from number_tower.document import write_files  # noqa: PLC0415 - the extra may not be installed
+        from number_tower.lab.report import build_report  # noqa: PLC0415
     command = format_call(
         "lab", "show", args.file, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
         guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
@@ -208,25 +204,13 @@ def format_ranking(
 
 def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: int) -> str:
     """Return the table of some settings, with as many figures as there is room for."""
-    columns = [
-        name for name in _COLUMNS if any(FIGURES[name].write(each.row) != "-" for each in ranked)
-    ]
-    keys = list(results.values)
+    measures = [MEASURES[name] for name in SHOWN]
+    measures = [each for each in measures if any(each.write(it.row) != "-" for it in ranked)]
     while True:
-        heads = ["", *keys, "score", "", *columns]
-        rows = [
-            [
-                str(place),
-                *(format_rule_value(key, each.row.rules.get(key)) for key in keys),
-                format_score(each),
-                "*" if each.on_front else "",
-                *(FIGURES[name].write(each.row) for name in columns),
-            ]
-            for place, each in enumerate(ranked, 1)
-        ]
-        text = format_table(heads, ">" * len(heads), rows)
+        heads, lines = list_settings(results, ranked, measures)
+        text = format_table(heads, ">" * len(heads), lines)
         if measure_width(text) <= width:
             return text
-        if len(columns) <= _FEWEST_COLUMNS:
-            return format_table(heads, ">" * len(heads), rows, width=width)
-        columns.pop()
+        if len(measures) <= _FEWEST_COLUMNS:
+            return format_table(heads, ">" * len(heads), lines, width=width)
+        measures.pop()

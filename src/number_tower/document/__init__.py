@@ -1,141 +1,95 @@
-"""A document as a sequence of pieces, and how it is written as Markdown; `page` writes it as HTML.
-
-The reports of evaluations and of the lab are made of these pieces.
-"""
+"""Reports: text in Markdown, and one page of it that needs no script and loads nothing (extra `lab`)."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from number_tower.charts import Chart
+from jinja2 import Template
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup
+from markupsafe import escape as escape_html
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&!])")
+_SYNTAX = ("backticks", "emphasis", "escape", "fence", "heading", "image", "list", "table")
+_PAGE = Path(__file__).with_name("page.html")
 
 
-class CodeText(str):
-    """Text to be shown as code: written by a player or for a computer."""
-
-    __slots__ = ()
+# Markdown -------------------------------------------------------------------------------------------------------------
 
 
-class StrongText(str):
-    """Emphasized text."""
-
-    __slots__ = ()
-
-
-Words = str | tuple[str, ...]
-"""Text, parts of which may be code or emphasized."""
+def escape(text: str) -> str:
+    """Return text of which nothing is markup."""
+    return _SPECIAL.sub(r"\\\1", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The heading of a section, or of a part of one."""
-
-    text: str
-    level: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A list, numbered or not."""
-
-    items: tuple[Words, ...]
-    numbered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
-    """A command to be typed."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table: the first column is the label of a row, the others are numbers."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-DocumentPiece = Heading | Items | ShellCommand | Grid | Chart | Words
-"""A piece of a document; a paragraph is its words alone."""
-
-
-def _join_words(words: Words, write: Callable[[str], str]) -> str:
-    return "".join(map(write, (words,) if isinstance(words, str) else words))
-
-
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
-
-
-def render_markdown(title: str, pieces: Sequence[DocumentPiece]) -> str:
-    """Return a document as Markdown; text of players is escaped."""
-    return "\n\n".join([f"# {_escape(title)}", *map(_format_piece, pieces)]) + "\n"
-
-
-def _format_piece(piece: DocumentPiece) -> str:
-    match piece:
-        case Heading(text, level):
-            return f"{'#' * level} {_escape(text)}"
-        case Items(items, numbered):
-            lines = (_join_words(item, _format_text) for item in items)
-            return "\n".join(
-                f"{f'{place}.' if numbered else '-'} {line}" for place, line in enumerate(lines, 1)
-            )
-        case ShellCommand(text):
-            fence = max("```", _choose_fence(text), key=len)
-            return f"{fence}sh\n{text}\n{fence}"
-        case Chart(name, title, caption, description):
-            return f"![{_escape(title)}. {_escape(description)}]({name}.svg)\n\n{_escape(caption)}"
-        case Grid(caption, head, rows):
-            return f"{_escape(caption)}:\n\n{_format_table(head, rows)}"
-        case _:
-            return _join_words(piece, _format_text)
-
-
-def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table with aligned columns, readable as plain text."""
-    lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
-    sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    ruler = [
-        "-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)
-    ]
-    written = []
-    for label, *cells in (lines[0], ruler, *lines[1:]):
-        aligned = map(str.rjust, cells, sizes[1:])
-        written.append(f"| {' | '.join([label.ljust(sizes[0]), *aligned])} |")
-    return "\n".join(written)
-
-
-def _format_cell(text: str) -> str:
-    """Return a cell; a bar is escaped even in code, where it would end the cell."""
-    return _format_code(text).replace("|", r"\|") if isinstance(text, CodeText) else _escape(text)
-
-
-def _format_text(text: str) -> str:
-    if isinstance(text, CodeText):
-        return _format_code(text)
-    return f"**{_escape(text)}**" if isinstance(text, StrongText) else _escape(text)
-
-
-def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text.replace("&", "&amp;"))
-
-
-def _format_code(text: str) -> str:
+def format_code(text: str) -> str:
     """Return code between more backticks than it contains."""
     fence = _choose_fence(text)
     beside = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{beside}{text}{beside}{fence}"
 
 
+def format_command(text: str) -> str:
+    """Return a command to be typed, in a paragraph of its own."""
+    fence = max("```", _choose_fence(text), key=len)
+    return f"{fence}sh\n{text}\n{fence}"
+
+
+def format_items(items: Iterable[str], *, numbered: bool = False) -> str:
+    """Return a list."""
+    return "\n".join(
+        f"{f'{place}.' if numbered else '-'} {item}" for place, item in enumerate(items, 1)
+    )
+
+
+def format_image(name: str, title: str, description: str, caption: str) -> str:
+    """Return the image in a file, described for those who do not see it, and a text below it."""
+    return f"![{escape(title)}. {escape(description)}]({name})\n\n{caption}"
+
+
+def format_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with aligned columns, readable as plain text, below its caption."""
+    # A bar would end a cell even in code.
+    lines = [[re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in row] for row in (head, *rows)]
+    sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    rulers = ["-" * sizes[0], *("-" * (size - 1) + ":" for size in sizes[1:])]
+    written = []
+    for label, *cells in (lines[0], rulers, *lines[1:]):
+        aligned = map(str.rjust, cells, sizes[1:])
+        written.append(f"| {' | '.join([label.ljust(sizes[0]), *aligned])} |")
+    return f"{caption}:\n\n" + "\n".join(written)
+
+
 def _choose_fence(text: str) -> str:
     return "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def render_page(title: str, parts: Iterable[str], images: Mapping[str, str]) -> str:
+    """Return a page of paragraphs in Markdown, or in HTML if they are `Markup`; `images` are SVG by their names."""
+
+    def place_image(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+        image = tokens[index]
+        data = b64encode(images[str(image.attrs["src"])].encode()).decode()
+        text = RendererHTML().renderInlineAsText(image.children, parser.options, {})
+        return f'<img alt="{escape_html(text)}" src="data:image/svg+xml;base64,{data}">'
+
+    parser = MarkdownIt("zero").enable(_SYNTAX)
+    parser.add_render_rule("image", place_image)
+    # A wide table is scrolled, also by the keyboard.
+    parser.add_render_rule("table_open", lambda *_: '<table tabindex="0">')
+    body = [part if isinstance(part, Markup) else parser.render(part) for part in parts]
+    template = Template(_PAGE.read_text(encoding="utf-8"))
+    page: str = template.render(title=escape_html(title), body=body)
+    return page
 
 
 def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> Path:

@@ -22,15 +22,6 @@ class Estimate(NamedTuple):
     high: float
     number: int
 
-    def to_document(self) -> dict[str, object]:
-        """Return the estimate as JSON values."""
-        mean = None if self.mean is None else _round(self.mean)
-        return {
-            "mean": mean,
-            "interval": [_round(self.low), _round(self.high)],
-            "number": self.number,
-        }
-
 
 _NOISE = 1e-9
 """An error below this is due to rounding: the clusters do not differ."""
@@ -121,7 +112,3 @@ def format_share(estimate: Estimate, to: str = " to ", sign: str = "%") -> str:
     """Return a share with its interval, in per cent."""
     mean, low, high, _ = estimate
     return "-" if mean is None else f"{100 * mean:.1f}{sign} ({100 * low:.1f}{to}{100 * high:.1f})"
-
-
-def _round(value: float) -> float:
-    return round(value, 4) + 0.0

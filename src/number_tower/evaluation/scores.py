@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from number_tower.brief import REFUSALS
 from number_tower.evaluation.intervals import Estimate, estimate_difference, estimate_mean
@@ -69,14 +69,6 @@ class PlayerFigures(NamedTuple):
 
     guessing: float | None
     """Points that a random legal block would lose on average, at the same decisions."""
-
-    def to_document(self) -> dict[str, object]:
-        """Return the figures as JSON values."""
-        document = {
-            name: value.to_document() if isinstance(value, Estimate) else value
-            for name, value in self._asdict().items()
-        }
-        return {**document, "guessing": None if self.guessing is None else round(self.guessing, 4)}
 
 
 class Blunder(NamedTuple):
@@ -148,27 +140,35 @@ class Scores:
             "players": [
                 {
                     "player": score.player,
-                    **score.overall.to_document(),
+                    **_to_values(score.overall),
                     "reasons": score.reasons,
                     "failure": score.failure,
-                    "by_kind": {
-                        kind: figures.to_document() for kind, figures in score.by_kind.items()
-                    },
-                    "by_seat": [figures.to_document() for figures in score.by_seat],
-                    "by_game": {
-                        game: figures.to_document() for game, figures in score.by_game.items()
-                    },
-                    "by_plies": {
-                        str(plies): regret.to_document() for plies, regret in score.by_plies.items()
-                    },
+                    "by_kind": _to_values(score.by_kind),
+                    "by_seat": _to_values(score.by_seat),
+                    "by_game": _to_values(score.by_game),
+                    "by_plies": _to_values(score.by_plies),
                 }
                 for score in self.players
             ],
             "pairs": [
-                {"players": pair.players, **pair.difference.to_document()} for pair in self.pairs
+                {"players": pair.players, **_to_values(pair.difference)} for pair in self.pairs
             ],
         }
         return json.dumps(document)
+
+
+def _to_values(figures: Any) -> Any:
+    """Return figures as JSON values, with rounded numbers."""
+    if isinstance(figures, Estimate):
+        interval = figures.low, figures.high
+        figures = {"mean": figures.mean, "interval": interval, "number": figures.number}
+    elif isinstance(figures, PlayerFigures):
+        figures = figures._asdict()
+    if isinstance(figures, Mapping):
+        return {key: _to_values(value) for key, value in figures.items()}
+    if isinstance(figures, tuple):
+        return [_to_values(value) for value in figures]
+    return round(figures, 4) + 0.0 if isinstance(figures, float) else figures
 
 
 def compute_guess_regret(decision: Decision) -> float:

@@ -6,10 +6,10 @@ measured.
 
 from __future__ import annotations
 
-from number_tower.lab.measures import NotMeasuredError, Study, study
 from number_tower.lab.rows import LabRow
 from number_tower.lab.runner import LabJournal, StudyLimits, sweep
 from number_tower.lab.space import Setting, Space, SpaceError, make_space
+from number_tower.lab.studies import NotMeasuredError, Study, study
 
 __all__ = [
     "LabJournal",

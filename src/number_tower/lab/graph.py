@@ -6,7 +6,7 @@ from array import array
 from typing import Any, NamedTuple
 
 from number_tower.lab import kernel
-from number_tower.lab.rows import ENDINGS
+from number_tower.lab.measures import ENDINGS
 from number_tower.position import Position
 from number_tower.rules import Rules
 from number_tower.solve import jit

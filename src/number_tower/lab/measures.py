@@ -1,171 +1,184 @@
-"""What makes a game good, measured exactly for one set of rules (definitions: docs/lab.md)."""
+"""What the lab measures of a setting: the one table that files, rankings, maps and texts read."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
-from statistics import fmean
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
 
-from number_tower.catalogue import choose
-from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, Games, NotMeasuredError, PositionGraph
-from number_tower.lab.rows import ENDINGS, SIGHTS
-from number_tower.position import Outcome, Position
-from number_tower.rules import Rules
 from number_tower.solve.worth import Value
-from number_tower.text import format_value
 
-__all__ = ["HELPFUL_RESULT", "NotMeasuredError", "Study", "study"]
+if TYPE_CHECKING:
+    from number_tower.lab.rows import LabRow
 
-HELPFUL_RESULT = 0.55
-"""The result against the step below from which a step of the ladder counts as helpful."""
+SIGHTS: tuple[int | None, ...] = (0, 1, 2, 3, 4, 6, 8, None)
+"""How many plies the players of the ladder see; None for everything."""
 
-_SEEING = range(len(SIGHTS) - 1)
-"""The steps whose players see a number of plies; the last one sees everything."""
+STEPS = len(SIGHTS) - 1
+"""Steps of the ladder of players."""
+
+ENDINGS = ("exact", "stuck", "higher", "level")
+"""The ways in which a game ends by itself."""
+
+WINNERS: dict[Value, str] = {"win": "1st", "draw": "draw", "loss": "2nd"}
+"""Who wins, by the value of the start for the first player."""
 
 
 @dataclass(frozen=True)
-class Study:
-    """The measures of one set of rules. `value` is for the first player, and so are the results.
-
-    Length, drama, reach, draws and endings are means over games of equal players, who see 0, 1, 2, 3, 4, 6 or 8 plies.
+class Measure:
+    """A figure of a setting.
 
     Examples:
-        >>> found = study(nt.Rules(target=15))
-        >>> found.value, found.plies, found.winning_openings
-        ('win', 3, 1)
-        >>> round(found.fairness, 2), found.depth, round(found.length, 1)
-        (0.34, 3, 3.5)
-        >>> round(found.drama, 2), found.draws, round(found.reach, 2), round(found.endings["stuck"], 2)
-        (0.6, 0.0, 0.83, 0.17)
-        >>> round(found.get_games(2, 0).result, 2)  # the first player sees 2 plies, the second none
-        0.84
-        >>> found.results[2][0] == found.get_games(2, 0).result
-        True
-        >>> [round(result, 2) for result in found.step_results]  # each sight against the one below
-        [0.79, 0.85, 0.9, 0.5, 0.5, 0.5, 0.5]
+        >>> from number_tower.lab.measures import MEASURES
+        >>> depth = MEASURES["depth"]
+        >>> depth.label, depth.most, depth.weight
+        ('depth', 7, 3)
+        >>> row = next(sweep(make_space(nt.Rules(), {"target": [15]}), jobs=1))
+        >>> depth.write(row), MEASURES["fairness"].write(row), MEASURES["value"].write(row)
+        ('3', '0.34', '1st')
     """
 
-    rules: Rules
-    value: Value
-    plies: int
-    """Plies of the game with best play."""
-    openings: int
-    winning_openings: int
-    positions: int
-    """Positions in which the game is not over; those with the same future count once."""
-    longest: int
-    """Plies of the longest game."""
-    decisions: float
-    """Share of positions with moves of different values."""
-    games: tuple[tuple[Games, ...], ...] = field(repr=False)
-    """The games of every pair: by the step of the first player, then of the second."""
+    name: str
+    """Its key in a row."""
+    label: str
+    meaning: str
+    spec: str = ","
+    """How a figure is written: a format specification."""
+    most: float = inf
+    """The largest figure that there can be."""
+    digits: int = 0
+    """The decimals that are kept in the files of the maps in the browser."""
+    best: float = 0
+    """The figure that is as good as can be; 0 if more of it is not better."""
+    weight: float = 0
+    """How much it counts in a score, unless the user says otherwise."""
+    least: float = 0
+    """The least figure of a game that is worth playing, unless the user says otherwise."""
+    problem: str = ""
+    """The words for games below the least figure."""
 
-    def get_games(self, first: int | None, second: int | None) -> Games:
-        """Return what happens between two players, named by how many plies they see (None: everything)."""
-        for sight in (first, second):
-            if sight not in SIGHTS:
-                raise ValueError(
-                    f"expected players who see 0, 1, 2, 3, 4, 6, 8 or None; got {format_value(sight)}"
-                )
-        return self.games[SIGHTS.index(first)][SIGHTS.index(second)]
+    def write(self, row: LabRow) -> str:
+        """Write the figure of a setting."""
+        figure: Any = getattr(row, self.name)
+        if figure is None:
+            return "-"
+        return WINNERS[figure] if self.name == "value" else f"{figure:{self.spec}}"
 
-    @property
-    def results(self) -> tuple[tuple[float, ...], ...]:
-        """The expected result of the first player of every pair."""
-        return tuple(tuple(games.result for games in row) for row in self.games)
-
-    @property
-    def fairness(self) -> float:
-        """How near games of equal players are to even: 1 - 2 x mean of |result - 1/2|."""
-        return 1 - 2 * self._average(lambda games: abs(games.result - 0.5))
-
-    @property
-    def depth(self) -> int:
-        """The number of steps of the ladder that still help against the step below, over both seats."""
-        return sum(result >= HELPFUL_RESULT for result in self.step_results)
-
-    @property
-    def step_results(self) -> tuple[float, ...]:
-        """The mean result, over both seats, of each step of the ladder against the step below."""
-        return tuple(
-            (self.games[above][below].result + 1 - self.games[below][above].result) / 2
-            for below, above in pairwise(range(len(SIGHTS)))
-        )
-
-    @property
-    def drama(self) -> float:
-        """How often the value changes hands in a game; from a win to a draw counts half."""
-        return self._average(lambda games: games.swings)
-
-    @property
-    def length(self) -> float:
-        """The expected plies of a game."""
-        return self._average(lambda games: games.length)
-
-    @property
-    def draws(self) -> float:
-        """The share of drawn games."""
-        return self._average(lambda games: games.draws)
-
-    @property
-    def endings(self) -> Mapping[str, float]:
-        """The share of games that end by each reason."""
-        return {
-            reason: fmean(self.games[step][step].endings[reason] for step in _SEEING)
-            for reason in ENDINGS
-        }
-
-    @property
-    def reach(self) -> float | None:
-        """The share of games that end by reaching the target; None without a target."""
-        return None if self.rules.target is None else self.endings["exact"]
-
-    def _average(self, measure: Callable[[Games], float]) -> float:
-        """Return the mean of a measure over the games of equal players."""
-        return fmean(measure(self.games[step][step]) for step in _SEEING)
+    def rate(self, row: LabRow) -> float:
+        """Return how good the figure of a setting is, from 0 to 1; what is not known is 0."""
+        return min(1.0, (getattr(row, self.name) or 0) / self.best)
 
 
-def study(
-    rules: str | os.PathLike[str] | Rules | Mapping[str, object],
-    *,
-    positions: int = MAX_POSITIONS,
-    memory: int = MAX_MEMORY,
-    compiled: bool | None = None,
-) -> Study:
-    """Measure one set of rules exactly: a game's name, a rule file, or rules.
+_TABLE = (
+    Measure(
+        "value",
+        "winner",
+        "Who wins if both play their best: 1st is the player who starts, 2nd is the other player.",
+    ),
+    Measure("plies", "moves", "How many moves the game has if both play their best."),
+    Measure(
+        "openings",
+        "first moves",
+        "How many first moves there are.",
+        least=2,
+        problem="without a choice of first moves",
+    ),
+    Measure(
+        "winning_openings",
+        "winning first moves",
+        "How many of the first moves win if both play their best afterwards. With only a few, finding one is a riddle. "
+        "With none, the player who starts cannot be sure to win.",
+    ),
+    Measure(
+        "positions",
+        "positions",
+        "How many positions can come up.",
+        least=20,
+        problem="with too few positions",
+    ),
+    Measure("longest", "longest game", "The moves of the longest game."),
+    Measure(
+        "length",
+        "length",
+        "How many moves a game lasts on average.",
+        ".1f",
+        digits=2,
+        least=4,
+        problem="that are too short",
+    ),
+    Measure(
+        "fairness",
+        "fairness",
+        "How even the chances are when two equally good players meet, from beginners to experts. At 1 both have the "
+        "same chances; at 0 one side wins every time.",
+        ".2f",
+        most=1,
+        digits=3,
+        best=1,
+        weight=3,
+        least=0.25,
+        problem="that are too one-sided",
+    ),
+    Measure(
+        "depth",
+        "depth",
+        "How much it helps to think ahead. Eight players look 0, 1, 2, 3, 4, 6 or 8 moves ahead, or to the end. Depth "
+        "counts how often the next better one still beats the one before: 0 to 7 times.",
+        most=STEPS,
+        best=STEPS,
+        weight=3,
+    ),
+    Measure(
+        "drama",
+        "drama",
+        "How often the lead changes hands in a game.",
+        ".2f",
+        digits=2,
+        best=2,
+        weight=1,
+    ),
+    Measure(
+        "decisions",
+        "decisions",
+        "In how many of the positions it matters what you place.",
+        ".0%",
+        most=1,
+        digits=3,
+        best=1,
+        weight=1,
+        least=0.05,
+        problem="whose choices hardly ever matter",
+    ),
+    Measure(
+        "reach",
+        "reach",
+        "How many of the games end because a tower has exactly the target height.",
+        ".0%",
+        most=1,
+        digits=3,
+        best=1,
+        weight=1,
+        least=0.05,
+        problem="whose target is hardly ever reached",
+    ),
+    Measure("draws", "draws", "How many of the games are drawn.", ".0%", most=1, digits=3),
+    Measure("decided", "decided", "How many of the games are not drawn.", ".0%", most=1, best=1),
+)
 
-    Rules with more positions than allowed, or that need more MiB of memory, raise `NotMeasuredError`. `compiled` says
-    whether to use Numba; without it, Numba is used for larger games if it is installed. The result is the same.
+MEASURES = {measure.name: measure for measure in _TABLE}
+"""All measures by their names."""
 
-    Examples:
-        >>> study(nt.Rules(blocks=range(1, 6), target=9)).positions
-        15
-    """
-    mechanics = choose(rules).rules
-    outcome = Position.start(mechanics).outcome
-    if outcome is not None:
-        return _study_finished(mechanics, outcome)
-    graph = PositionGraph(mechanics, positions=positions, memory=memory, compiled=compiled)
-    openings = graph.openings
-    return Study(
-        mechanics,
-        graph.value,
-        graph.plies,
-        len(openings),
-        openings.count("win"),
-        graph.positions,
-        graph.longest,
-        graph.decisions / graph.positions,
-        graph.play_pairs(),
-    )
+NUMBERS = tuple(measure for measure in _TABLE if measure.name not in {"value", "decided"})
+"""The numbers in a row; `decided` follows from the draws."""
 
+GOALS = tuple(measure.name for measure in _TABLE if measure.best)
+"""The measures that a score can be mixed of."""
 
-def _study_finished(rules: Rules, outcome: Outcome) -> Study:
-    """Return the study of a game that is over before it begins."""
-    value: Value = "draw" if outcome.winner is None else "loss"
-    result = 0.5 if outcome.winner is None else 0.0
-    endings = {reason: float(reason == outcome.reason) for reason in ENDINGS}
-    games = Games(result, float(outcome.winner is None), endings, 0.0, 0.0)
-    return Study(rules, value, 0, 0, 0, 0, 0, 0.0, ((games,) * len(SIGHTS),) * len(SIGHTS))
+GUARDS = tuple(measure.name for measure in _TABLE if measure.problem)
+"""The measures with a least figure."""
+
+SHOWN = ("value", "fairness", "depth", "reach", "length", "drama", "decisions", "draws", "positions")  # fmt: skip
+"""The measures in tables; where there is no room for all, the last are left out."""
+
+MAPPED = ("fairness", "value", "winning_openings", "depth", "length", "reach")
+"""The measures that have maps."""

@@ -3,77 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from number_tower.lab.rows import SIGHTS, LabRow
+from number_tower.lab.measures import GOALS, GUARDS, MEASURES
+from number_tower.lab.rows import LabRow
 from number_tower.text import format_value, suggest_nearest
 
 __all__ = ["RankedRow", "Ranking", "rank_rows"]
 
-STEPS = len(SIGHTS) - 1
-"""Steps of the ladder of players."""
-
-FULL_DRAMA = 2.0
-"""How often the value changes hands in a game that counts as fully dramatic."""
-
-
-class RankingError(ValueError):
-    """Weights, guards or measures are not valid: what is wrong, and what was expected."""
-
-
-def _get_drama(row: LabRow) -> float | None:
-    return None if row.drama is None else min(1.0, row.drama / FULL_DRAMA)
-
-
-GOALS: dict[str, Callable[[LabRow], float | None]] = {
-    "fairness": lambda row: row.fairness,
-    "depth": lambda row: None if row.depth is None else row.depth / STEPS,
-    "drama": _get_drama,
-    "decisions": lambda row: row.decisions,
-    "reach": lambda row: row.reach,
-    "decided": lambda row: None if row.draws is None else 1 - row.draws,
-}
-"""The measures that can be mixed, each from 0 (worst) to 1 (best); `decided` is the share of games without a draw."""
-
-SCALES = {"depth": STEPS, "drama": FULL_DRAMA}
-"""What a goal of 1 is in the unit of its measure, where that is not 1."""
-
-DEFAULT_WEIGHTS: Mapping[str, float] = {
-    "fairness": 3,
-    "depth": 3,
-    "drama": 1,
-    "decisions": 1,
-    "reach": 1,
-}
-
+DEFAULT_WEIGHTS = {name: measure.weight for name, measure in MEASURES.items() if measure.weight}
+DEFAULT_LIMITS = {name: MEASURES[name].least for name in GUARDS}
 DEFAULT_FRONT = ("fairness", "depth")
 
 RECOMMENDED = 5
 """Settings that are recommended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """The least that a measure has to be, and the words for games below it."""
-
-    least: float
-    problem: str
-    measure: Callable[[LabRow], float | None]
-
-
-GUARDS: dict[str, Guard] = {
-    "positions": Guard(20, "with too few positions", lambda row: row.positions),
-    "openings": Guard(2, "without a choice of first moves", lambda row: row.openings),
-    "length": Guard(4, "that are too short", lambda row: row.length),
-    "fairness": Guard(0.25, "that are too one-sided", lambda row: row.fairness),
-    "reach": Guard(0.05, "whose target is hardly ever reached", lambda row: row.reach),
-    "decisions": Guard(0.05, "whose choices hardly ever matter", lambda row: row.decisions),
-}
-"""The guards against degenerate games; a measure that is not known passes."""
-
-DEFAULT_LIMITS: Mapping[str, float] = {name: guard.least for name, guard in GUARDS.items()}
+class RankingError(ValueError):
+    """Weights, guards or measures are not valid: what is wrong, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +84,7 @@ def rank_rows(
     passing: dict[object, list[LabRow]] = {}
     left_out, failing = Counter[str](), 0
     for row in rows:
-        if not row.has_measures:
+        if row.status != "measured":
             continue
         problems = find_problems(row, limits)
         left_out.update(problems)
@@ -155,26 +104,23 @@ def rank_rows(
 def compute_score(row: LabRow, weights: Mapping[str, float] = DEFAULT_WEIGHTS) -> float:
     """Return the weighted mean of the goals of a row.
 
-    Reach does not count where there is no target. Any other goal that is not known, as in an estimate, counts as 0, so
-    that no setting is ahead by what is not known about it.
+    Reach does not count where there is no target.
     """
     counting = [name for name in weights if name != "reach" or "target" in row.rules]
     whole = sum(weights[name] for name in counting)
-    return (
-        sum(weights[name] * (GOALS[name](row) or 0.0) for name in counting) / whole
-        if whole
-        else 0.0
-    )
+    if not whole:
+        return 0.0
+    return sum(weights[name] * MEASURES[name].rate(row) for name in counting) / whole
 
 
 def find_problems(row: LabRow, limits: Mapping[str, float] = DEFAULT_LIMITS) -> list[str]:
-    """Return the names of the guards that a row does not pass."""
-    measures = {name: GUARDS[name].measure(row) for name in limits}
-    return [
-        name
-        for name, least in limits.items()
-        if (value := measures[name]) is not None and value < least
-    ]
+    """Return the names of the guards that a row does not pass; one that is not known passes."""
+    problems = []
+    for name, least in limits.items():
+        figure = getattr(row, name)
+        if figure is not None and figure < least:
+            problems.append(name)
+    return problems
 
 
 def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> frozenset[int]:
@@ -184,9 +130,11 @@ def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> 
     """
     points: dict[tuple[float, ...], list[int]] = {}
     for row in rows:
-        points.setdefault(tuple(GOALS[goal](row) or 0.0 for goal in goals), []).append(row.index)
+        point = tuple(MEASURES[goal].rate(row) for goal in goals)
+        points.setdefault(point, []).append(row.index)
     front: list[tuple[float, ...]] = []
-    for point in sorted(points, reverse=True):  # each is dominated only by points before it
+    # Points that are ahead of another in all goals come before it.
+    for point in sorted(points, reverse=True):
         if not any(
             all(one >= other for one, other in zip(best, point, strict=True)) for best in front
         ):
@@ -196,19 +144,9 @@ def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> 
 
 def _identify_game(row: LabRow) -> object:
     """Return the figures that only settings have which are the same game in effect."""
-    if row.is_estimate or row.results is None:
-        return row.index
-    figures = (
-        row.value,
-        row.plies,
-        row.positions,
-        row.length,
-        row.fairness,
-        row.depth,
-        row.drama,
-        row.decisions,
-    )
-    return *figures, tuple(map(tuple, row.results))
+    figures = row.value, row.plies, row.positions, row.length, row.fairness, row.depth
+    results = [tuple(line) for line in row.results or ()]
+    return *figures, row.drama, row.decisions, tuple(results)
 
 
 # What the user gives --------------------------------------------------------------------------------------------------
@@ -216,7 +154,7 @@ def _identify_game(row: LabRow) -> object:
 
 def parse_weights(text: str) -> dict[str, float]:
     """Read weights such as `fairness=2,depth=1`; measures that are not named have none."""
-    weights = _parse_numbers(text, tuple(GOALS))
+    weights = _parse_numbers(text, GOALS)
     if not any(weights.values()):
         raise RankingError("expected at least one weight above 0")
     return weights
@@ -224,16 +162,16 @@ def parse_weights(text: str) -> dict[str, float]:
 
 def parse_limits(text: str) -> dict[str, float]:
     """Read limits such as `positions=50,reach=0`, which replace the default ones; `none` removes all guards."""
-    return (
-        {} if text.strip() == "none" else {**DEFAULT_LIMITS, **_parse_numbers(text, tuple(GUARDS))}
-    )
+    if text.strip() == "none":
+        return {}
+    return {**DEFAULT_LIMITS, **_parse_numbers(text, GUARDS)}
 
 
 def parse_front(text: str) -> tuple[str, ...]:
     """Read the goals of the front, such as `fairness,depth`."""
     goals = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for goal in goals:
-        _check_name(goal, tuple(GOALS))
+        _check_name(goal, GOALS)
     if len(goals) < 2:
         raise RankingError(
             f"expected two measures or more, such as fairness,depth; got {format_value(text)}"

@@ -68,8 +68,8 @@ class LabResults:
 
     @cached_property
     def measured(self) -> tuple[LabRow, ...]:
-        """The rows with measures, exact or estimated."""
-        return tuple(row for row in self.rows if row.has_measures)
+        """The rows with measures."""
+        return tuple(row for row in self.rows if row.status == "measured")
 
     @cached_property
     def statuses(self) -> Counter[str]:

@@ -14,11 +14,10 @@ from number_tower import __version__
 from number_tower.batch.executor import run_journaled
 from number_tower.batch.journal import Journal
 from number_tower.files import replace_file
-from number_tower.lab.estimates import Estimate, estimate
 from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
-from number_tower.lab.measures import Study, study
-from number_tower.lab.rows import MEASURES, LabRow, Status, write_table
+from number_tower.lab.rows import MEASURED, LabRow, Status, write_table
 from number_tower.lab.space import Setting, Space, make_space
+from number_tower.lab.studies import Study, study
 from number_tower.solve import jit
 from number_tower.text import format_list
 
@@ -31,7 +30,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class StudyLimits:
-    """The limits of each study of a sweep, and what follows when they are reached.
+    """The limits of each study of a sweep.
 
     Examples:
         >>> space = make_space(nt.Rules(), {"target": [15, 20]})
@@ -42,8 +41,6 @@ class StudyLimits:
     positions: int = MAX_POSITIONS
     memory: int = MAX_MEMORY
     """MiB of memory."""
-    games: int = 0
-    """Games of each pair of players to estimate the measures from; 0 if what is too large is not estimated."""
 
 
 class LabJournal(Journal[LabRow]):
@@ -72,7 +69,6 @@ class LabJournal(Journal[LabRow]):
         "seed": "its seed is",
         "positions": "its limit of positions is",
         "memory": "its limit of memory is",
-        "games": "its number of games for estimates is",
         "settings": "its number of settings is",
     }
 
@@ -162,19 +158,13 @@ def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
     try:
         found = study(setting.rules, positions=limits.positions, memory=limits.memory)
     except (NotMeasuredError, MemoryError):
-        if not limits.games:
-            return _make_row(space, setting, "too large")
-        return _make_row(
-            space, setting, "estimated", estimate(setting.rules, limits.games, seed=space.seed)
-        )
+        return _make_row(space, setting, "too large")
     return _make_row(space, setting, "measured", found)
 
 
-def _make_row(
-    space: Space, setting: Setting, status: Status, found: Study | Estimate | None = None
-) -> LabRow:
+def _make_row(space: Space, setting: Setting, status: Status, found: Study | None = None) -> LabRow:
     """Return the row of a setting, with the measures that were found."""
-    measures = {name: _round(getattr(found, name, None)) for name in (*MEASURES, "intervals")}
+    measures = {name: _round(getattr(found, name, None)) for name in MEASURED}
     rules = setting.rules.written()
     return LabRow(
         setting.index, space.game, setting.options, rules, status, version=__version__, **measures

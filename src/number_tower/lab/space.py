@@ -6,7 +6,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain, islice
 from math import prod
@@ -86,17 +86,6 @@ class Space:
     sample: int | None = None
     """How many settings to draw at random; None for all of them."""
     seed: int = 1
-    _places: Sequence[int] = field(default=(), repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        places: Sequence[int] = array("q", self._find_places())
-        if self.sample is None and len(places) == self.combinations:
-            places = range(self.combinations)
-        object.__setattr__(self, "_places", places)
-        if not places:
-            raise SpaceError(
-                f"none of these combinations are rules that can be played; {self._explain_invalid()}"
-            )
 
     def __len__(self) -> int:
         return len(self._places)
@@ -119,8 +108,12 @@ class Space:
         """The rules that do not vary, as a rule file writes them."""
         return {key: value for key, value in self.base.written().items() if key not in self.axes}
 
+    @cached_property
+    def _places(self) -> Sequence[int]:
+        """The places of the settings among all combinations."""
+        return array("q", self._find_places())
+
     def _find_places(self) -> Iterator[int]:
-        """Yield the places of the settings among all combinations."""
         total = self.combinations
         if self.sample is None:
             if total > MAX_SETTINGS:
@@ -129,26 +122,8 @@ class Space:
             yield from filter(self._is_valid, range(total))
             return
         rng = Random(f"{self.seed} settings")  # noqa: S311 - play, not secrets
-        if total <= 2 * self.sample:
-            places = rng.sample(range(total), total)
-            yield from islice(filter(self._is_valid, places), self.sample)
-            return
-        drawn = set[int]()
-        for _ in range(min(_TRIES_PER_SETTING * self.sample, _MAX_TRIES)):
-            place = rng.randrange(total)
-            if place not in drawn and self._is_valid(place):
-                drawn.add(place)
-                yield place
-                if len(drawn) == self.sample:
-                    return
-
-    def _explain_invalid(self) -> str:
-        """Say what is wrong with the first combination."""
-        try:
-            self.base.changed(self._get_options(0))
-        except RulesError as error:
-            return f"the first: {error}"
-        return "none was drawn"
+        places = rng.sample(range(total), min(total, _TRIES_PER_SETTING * self.sample, _MAX_TRIES))
+        yield from islice(filter(self._is_valid, places), self.sample)
 
     def _is_valid(self, place: int) -> bool:
         try:
@@ -190,7 +165,15 @@ def make_space(
         )
     given = axes or choose_axes(base)
     values = {key: _read_values(key, given[key]) for key in sorted(given, key=_get_place)}
-    return Space(book.source, base, values, sample, seed)
+    space = Space(book.source, base, values, sample, seed)
+    if not len(space):
+        problem = "none of these combinations are rules that can be played"
+        try:
+            base.changed({key: choices[0] for key, choices in values.items()})
+        except RulesError as error:
+            raise SpaceError(f"{problem}; the first: {error}") from None
+        raise SpaceError(f"{problem}; none was drawn")
+    return space
 
 
 def parse_values(key: str, text: str) -> list[object]:
@@ -209,28 +192,15 @@ def parse_values(key: str, text: str) -> list[object]:
             continue
         before, first, before_last, last, step = match.groups()
         low, high, every = int(first), int(last), int(step or 1)
-        _check_range(key, word, (before, low), (before_last, high), every)
+        is_set = key in SET_KEYS
+        is_upward = before == before_last and low <= high <= LARGEST_NUMBER and every
+        if not is_upward or (before and not is_set) or (high - low) // every >= MAX_SETTINGS:
+            example = "1-5..1-12" if is_set else "5..60 or 5..60/5"
+            problem = f"expected a range upwards of at most {MAX_SETTINGS:,} values, such as"
+            raise SpaceError(f"{problem} {example}; got {format_value(word)}", key)
         numbers = range(low, high + 1, every)
-        found += [f"{before}{number}" for number in numbers] if key in SET_KEYS else numbers
+        found += [f"{before}{number}" for number in numbers] if is_set else numbers
     return found
-
-
-def _check_range(
-    key: str, word: str, first: tuple[str, int], last: tuple[str, int], every: int
-) -> None:
-    """Raise an error if a range does not go up from a value to a similar one, in a few steps."""
-    example = "1-5..1-12" if key in SET_KEYS else "5..60"
-    problem = ""
-    if first[0] != last[0] or (first[0] and key not in SET_KEYS):
-        problem = "expected two values that differ in the last number only"
-    elif first[1] > last[1]:
-        problem = "expected the smaller value first"
-    elif not every:
-        problem = "expected a step of 1 or more"
-    elif last[1] > LARGEST_NUMBER or (last[1] - first[1]) // every >= MAX_SETTINGS:
-        problem = f"expected at most {MAX_SETTINGS:,} values"
-    if problem:
-        raise SpaceError(f"{problem}, such as {example}; got {format_value(word)}", key)
 
 
 def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Rules, catalogue
 from number_tower.lab import NotMeasuredError, Study, study
-from number_tower.lab.rows import ENDINGS, SIGHTS
+from number_tower.lab.measures import ENDINGS, SIGHTS
 from number_tower.solve import jit
 from support.plain_study import LADDER, PlainStudy
 from support.sizes import examples, size

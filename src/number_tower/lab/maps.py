@@ -1,0 +1,118 @@
+"""Maps of settings: a grid of rules with the figures of a measure, for the browser and for reports (Jinja2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from number_tower.lab.measures import MAPPED, MEASURES, WINNERS, Measure
+from number_tower.lab.rows import LabRow, RuleValue
+
+SHADES = 6
+"""Shades of a cell, from none to the strongest; its text is readable on each of them."""
+
+Place = tuple[RuleValue, ...]
+"""Where a setting lies on its map: a value for each of the map's keys."""
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LabMap:
+    """Settings of a game on a grid: the rules that vary and their values, and a row for each combination."""
+
+    keys: tuple[str, ...]
+    """The rule that goes across, the one that goes down, and those with a panel for each combination of values."""
+    values: tuple[Sequence[RuleValue], ...]
+    rows: Mapping[Place, LabRow]
+
+    def list_measures(self) -> list[Measure]:
+        """Return the measures that the map has figures of; in a game without a target, for example, none is reached."""
+        return [
+            MEASURES[name]
+            for name in MAPPED
+            if any(getattr(row, name) is not None for row in self.rows.values())
+        ]
+
+
+class RuleLabels(NamedTuple):
+    """How the rules of a map and their values are called."""
+
+    name: Callable[[str], str]
+    value: Callable[[str, RuleValue], str]
+
+    def describe(self, keys: Sequence[str], values: Place) -> str:
+        """Return some rules with their values: "target height 15, blocks 1-9"."""
+        pairs = zip(keys, values, strict=True)
+        return ", ".join(
+            f"{self.name(key)} {self.value(key, value)}".lower() for key, value in pairs
+        )
+
+
+class MapCell(NamedTuple):
+    """A cell of a map: its text, the classes of its shade and of its edge, and the address that it leads to."""
+
+    text: str
+    shade: str
+    edge: str
+    link: str
+
+
+def list_places(values: Sequence[Sequence[RuleValue]]) -> Iterator[Place]:
+    """Yield the places of a map: panel by panel, row by row."""
+    across, down, *others = values
+    return ((x, y, *rest) for rest in product(*others) for y in down for x in across)
+
+
+def render_map(
+    lab_map: LabMap,
+    measure: Measure,
+    labels: RuleLabels,
+    edges: Mapping[int, str],
+    build_link: Callable[[LabRow], str] = lambda _: "",
+) -> Markup:
+    """Render the map of a measure as tables; `edges` are the classes of the rows that are pointed out."""
+    figures = [getattr(row, measure.name) for row in lab_map.rows.values()]
+    numbers = [figure for figure in figures if isinstance(figure, int | float)]
+    most = measure.best or max(numbers, default=1) or 1
+
+    def make_cell(row: LabRow) -> MapCell:
+        figure = getattr(row, measure.name)
+        if figure is None:
+            shade = "blank"
+        elif measure.name == "value":
+            shade = f"wins-{WINNERS[figure]}"
+        else:
+            shade = f"shade-{min(int(figure / most * SHADES), SHADES - 1)}"
+        return MapCell(measure.write(row), shade, edges.get(row.index, ""), build_link(row))
+
+    cells = {place: make_cell(row) for place, row in lab_map.rows.items()}
+    across, down, *others = lab_map.keys
+    columns, lines, *rest = lab_map.values
+    panels = [
+        (
+            labels.describe(others, place),
+            [(labels.value(down, y), [cells.get((x, y, *place)) for x in columns]) for y in lines],
+        )
+        for place in product(*rest)
+    ]
+    return Markup(  # noqa: S704 - the template escapes
+        _templates.get_template("map.html").render(
+            title=measure.label.capitalize(),
+            across=labels.name(across),
+            down=labels.name(down),
+            columns=[labels.value(across, value) for value in columns],
+            panels=panels,
+        )
+    )
