@@ -480,11 +480,6 @@ def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:
     if len(rules.blocks) > MOST_BLOCKS:
         most = f"expected at most {MOST_BLOCKS} for many games at once"
         raise RulesError("blocks", f"{most}; got {len(rules.blocks)}; {alone}")
-    if rules.most_height >= kernel.NO_TARGET:
-        raise RulesError(
-            "blocks",
-            f"expected towers below 2**63 for many games at once; these can be higher; {alone}",
-        )
 
 
 def _to_contiguous(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:

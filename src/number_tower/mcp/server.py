@@ -40,12 +40,6 @@ T = TypeVar("T")
 MAX_GAMES = 100
 """Games that are kept at once."""
 
-MAX_BLOCKS = 1_000
-"""Blocks of a game, which is described in full again and again."""
-
-MAX_PLIES = 10_000
-"""Moves of a game, so that a computer that plays alone comes to an end."""
-
 _EXPECTED_ERRORS = (ToolError, CatalogueError, RulesError, TableError)
 """Errors whose text is the answer to a wrong call."""
 
@@ -430,14 +424,7 @@ def _choose_game(
         source = {key: value for key, value in source.items() if value is not None}
     given = {key: value for key, value in options.items() if value is not None}
     choice = choose(source, given, find=load_named, **choices)
-    if len(choice.rules.blocks) > MAX_BLOCKS:
-        raise ToolError(
-            f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}"
-        )
-    if choice.rules.most_plies > MAX_PLIES:
-        raise ToolError(
-            f"target: expected a game of at most {MAX_PLIES:,} moves; this one could take more"
-        )
+    choice.rules.check_served()
     return choice
 
 

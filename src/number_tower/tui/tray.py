@@ -18,7 +18,7 @@ from number_tower.table import Table
 MOST_BLOCKS = 60
 """Blocks in the tray; of more than these, only such as can be placed now."""
 
-_LONGEST_NUMBER = 19
+_LONGEST_NUMBER = 10
 
 _VALUE_STYLES: dict[Value, str] = {"win": "ansi_green", "draw": "ansi_yellow", "loss": "ansi_red"}
 
