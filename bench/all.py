@@ -20,7 +20,7 @@ from machine import facts
 from number_tower import catalogue
 from others import NoYardstickError, build_yardstick
 from rows import Row, aligned, at_most, duration, faster, markdown, number, within
-from timing import TooLongError, alone, alone_within, in_turns
+from timing import alone, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +32,6 @@ FOLLOWED = {"climb": {"blocks": "1-15"}}
 
 FOLLOWED_STUDIES = {"climb": {"blocks": "1-12"}}
 """Likewise for the expected games of every pair."""
-
-GIB = 1 << 30
 
 
 def starting() -> Iterator[Row]:
@@ -82,14 +80,6 @@ def matchings() -> Iterator[Row]:
     """Measure who wins where blocks are paired, against libraries that find one matching and no more."""
     yield _matching("rustworkx", 20_000, 20)
     yield _matching("networkx", 5_000)
-    work, goal = "factor 1-1,000,000, values of all openings", "60 s and 4 GiB"
-    try:
-        cost = alone_within(120, works.all_openings, 1_000_000)
-    except TooLongError as late:
-        yield Row(work, f"not within {duration(late.limit)}", goal=goal, met=False)
-    else:
-        taken = f"{duration(cost.seconds)}, {cost.memory / GIB:.2g} GiB"
-        yield Row(work, taken, goal=goal, met=cost.seconds <= 60 and cost.memory <= 4 * GIB)
     worst = alone(works.worst_position, "1-100", 10, 300)
     yield within("factor 1-100 after 10 moves, all values, worst of 300", worst, 0.010)
 
@@ -134,14 +124,6 @@ def theories() -> Iterator[Row]:
     """Measure what needs no search, at sizes that nobody could search."""
     race = alone(works.whole_game, "race", blocks="1-200", target=1000)
     yield within("race 1-200 target 1,000, all openings, with plies", race, 1)
-    blocks = "1-1000000"
-    yield within(
-        "climb 1-1,000,000, the start, with plies",
-        alone(works.first_value, "climb", blocks=blocks),
-        1,
-    )
-    took = alone(works.whole_game, "climb", blocks=blocks)
-    yield Row("climb 1-1,000,000, all openings, with plies", duration(took))
 
 
 def opponents() -> Iterator[Row]:

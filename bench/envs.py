@@ -11,7 +11,6 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import product
 from operator import truediv
 from pathlib import Path
 from random import Random
@@ -41,6 +40,9 @@ MOVES = 1500
 GAMES = 16_384
 TURNS = 100
 """Games that are played at once, and the moves of a round in each."""
+
+STEPWISE_GAMES = 1_024
+"""Likewise where each step is called from Python."""
 
 
 class MissingError(Exception):
@@ -155,26 +157,25 @@ def openspiel() -> Iterator[Row]:
 
 
 def in_arrays() -> Iterator[Row]:
-    """Measure many games at once, in compiled loops and on JAX, beside the fastest way to play pgx that was tried.
+    """Measure many games at once on JAX, beside the fastest way to play pgx that was tried.
 
     It is done on one core and on two, each in a process of its own, since JAX starts its threads once.
     """
     needed("jax", "pgx")
     for cores in sorted({1, min(2, os.cpu_count() or 1)}):
         for observed in (False, True):
-            where = f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
+            where = describe_run(cores, observed=observed)
             tried, found = alone(rates_in_arrays, cores, observed=observed)
             usual = next(iter(tried))
-            yield Row(
-                f"pgx's tic_tac_toe, {usual}: moves a second, {where}", "", number(tried[usual])
-            )
-            yield from rows_in_arrays(found, where)
+            work = f"pgx's tic_tac_toe, {usual}: moves a second, {where}"
+            yield Row(work, "", number(tried[usual]))
+            yield from compare_rates(found, next(iter(found)), f"moves a second, {where}")
 
 
 def rates_in_arrays(
     cores: int, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return the rates of all ways to play pgx, and round by round those of the fastest, of the loops and of JAX."""
+    """Return the rates of all ways to play pgx, and round by round those of the fastest and of ours."""
     use_cores(cores)
     module = import_module("envs_jax")
     ways: dict[str, Play] = dict(
@@ -184,49 +185,51 @@ def rates_in_arrays(
     fastest = max(tried, key=tried.__getitem__)
     plays = {f"pgx's tic_tac_toe, {fastest}": ways[fastest]}
     for name in catalogue.list_names():
-        plays[f"{name}, compiled loops"] = batch(name, GAMES, TURNS, cores, observed=observed)
         plays[f"{name}, JAX"] = module.ours(name, GAMES, TURNS, observed=observed)
     return tried, measure_rates(ROUNDS, plays)
 
 
-def rows_in_arrays(found: dict[str, list[float]], where: str) -> Iterator[Row]:
-    """Compare the loops and JAX with pgx, where each should be ahead, and JAX with the loops."""
-    other = next(iter(found))
-    yield from compare_rates(found, other, f"moves a second, {where}")
-    for name in catalogue.list_names():
-        loops, on_jax = found[f"{name}, compiled loops"], found[f"{name}, JAX"]
-        ratio = median(map(truediv, on_jax, loops))
-        work, rate = (
-            f"{name}, JAX beside the loops, {where}",
-            f"compiled loops: {number(median(loops))}",
-        )
-        yield Row(work, number(median(on_jax)), rate, f"{number(ratio)} x as many")
+def describe_run(cores: int, *, observed: bool) -> str:
+    """Say on how many cores a run is, and what is asked of it."""
+    return f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
 
 
 def step_by_step() -> Iterator[Row]:
-    """Measure JAX where every step is called with NumPy arrays, as Gymnasium does it, beside the compiled loops."""
+    """Measure the compiled loops, step by step with NumPy arrays, beside JAX and Gymnasium's single games in a row."""
     needed("jax", "pgx")
-    for cores in sorted({1, min(2, os.cpu_count() or 1)}):
-        for games, observed in product((GAMES // 16, GAMES), (False, True)):
-            what = f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
-            found = alone(rates_step_by_step, cores, games, observed=observed)
-            for name in catalogue.list_names():
-                loops, on_jax = found[f"{name}, loops"], found[f"{name}, JAX"]
-                ratio = median(map(truediv, on_jax, loops))
-                rate = f"compiled loops: {number(median(loops))}"
-                work = f"{name}, JAX, {games:,} games, moves a second, {what}"
-                yield Row(work, number(median(on_jax)), rate, f"{number(ratio)} x as many")
+    for observed in (False, True):
+        found = alone(rates_step_by_step, observed=observed)
+        for name in catalogue.list_names():
+            pair = {"JAX": found[f"{name}, JAX"], name: found[f"{name}, loops"]}
+            what = f"moves a second, {describe_run(1, observed=observed)}"
+            yield from compare_rates(pair, "JAX", what)
+    found = alone(rates_of_vector_environments)
+    for name in catalogue.list_names():
+        pair = {"SyncVectorEnv": found[f"{name}, single"], name: found[f"{name}, loops"]}
+        yield from compare_rates(pair, "SyncVectorEnv", "own moves a second against random")
 
 
-def rates_step_by_step(cores: int, games: int, *, observed: bool) -> dict[str, list[float]]:
+def rates_step_by_step(*, observed: bool) -> dict[str, list[float]]:
     """Return the rates of every game on JAX and in loops, round by round."""
-    use_cores(cores)
+    use_cores(1)
     module = import_module("envs_jax")
     plays: dict[str, Play] = {}
     for name in catalogue.list_names():
-        plays[f"{name}, loops"] = batch(name, games, TURNS // 2, cores, observed=observed)
-        plays[f"{name}, JAX"] = module.Stepwise(name, games, TURNS // 2, observed=observed)
+        plays[f"{name}, loops"] = batch(name, STEPWISE_GAMES, TURNS // 2, observed=observed)
+        plays[f"{name}, JAX"] = module.Stepwise(name, STEPWISE_GAMES, TURNS // 2, observed=observed)
     return measure_rates(ROUNDS, plays)
+
+
+def rates_of_vector_environments() -> dict[str, list[float]]:
+    """Return the rates of Gymnasium's vector environments, ours and those of single games in a row."""
+    make = import_module("gymnasium").make_vec
+    import_module("number_tower.envs.vector")
+    plays: dict[str, Play] = {}
+    for name in catalogue.list_names():
+        for kind, mode in (("loops", "vector_entry_point"), ("single", "sync")):
+            envs = make("NumberTower-v0", STEPWISE_GAMES, mode, game=name)
+            plays[f"{name}, {kind}"] = together(envs, TURNS // 5 if kind == "loops" else 2)
+    return measure_rates(3, plays)
 
 
 def use_cores(cores: int) -> None:
@@ -236,11 +239,9 @@ def use_cores(cores: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 
 
-def batch(name: str, number_of_games: int, turns: int, cores: int, *, observed: bool) -> Play:
+def batch(name: str, number_of_games: int, turns: int, *, observed: bool) -> Play:
     """Play many of our games at once in compiled loops."""
-    games = import_module("number_tower.envs.games").Games(
-        name, number_of_games, seed=0, threads=cores
-    )
+    games = import_module("number_tower.envs.games").Games(name, number_of_games, seed=0)
 
     def play() -> int:
         for _ in range(turns):
@@ -266,14 +267,6 @@ def gymnasium() -> Iterator[Row]:
         }
         for name, found in measure_rates(ROUNDS, plays).items():
             yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
-    plays = {
-        name: together(library.make_vec("NumberTower-v0", GAMES, "vector_entry_point", game=name))
-        for name in catalogue.list_names()
-    }
-    for name, found in measure_rates(ROUNDS, plays).items():
-        yield Row(
-            f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found))
-        )
 
 
 def against(env: Any) -> Play:
@@ -293,14 +286,17 @@ def against(env: Any) -> Play:
     return play
 
 
-def together(envs: Any) -> Play:
+def together(envs: Any, turns: int) -> Play:
     """Play many games of Gymnasium at once with whatever is legal."""
-    envs.reset(seed=0)
+    _, info = envs.reset(seed=0)
+    rng = import_module("numpy").random.default_rng(0)
 
     def play() -> int:
-        for _ in range(TURNS // 5):
-            envs.step(envs.games.random_actions())
-        return TURNS // 5 * GAMES
+        nonlocal info
+        for _ in range(turns):
+            chances = rng.random(info["action_mask"].shape) * info["action_mask"]
+            *_, info = envs.step(chances.argmax(axis=1))
+        return turns * STEPWISE_GAMES
 
     return play
 
@@ -310,7 +306,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "openspiel": ("states and actions (OpenSpiel)", openspiel),
     "arrays": (f"{GAMES:,} games at once, random legal choice and auto-reset included", in_arrays),
     "stepwise": (
-        "many games at once, each step called from Python with NumPy arrays",
+        f"{STEPWISE_GAMES:,} games at once, each step called from Python with NumPy arrays",
         step_by_step,
     ),
     "gymnasium": ("one agent against an opponent (Gymnasium); nothing is asked of it", gymnasium),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import time
 from functools import partial
 from statistics import median
@@ -20,14 +19,6 @@ K = TypeVar("K")
 MOST_ROUNDS = 25
 LONGEST = 900.0
 """Seconds after which work in a process of its own is given up."""
-
-
-class TooLongError(Exception):
-    """Work that was not done within the time it was given, in seconds."""
-
-    def __init__(self, limit: float) -> None:
-        super().__init__(limit)
-        self.limit = limit
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -64,11 +55,6 @@ def typical(work: Callable[[], object]) -> float:
 
 
 def alone(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do some work in a process of its own."""
-    return alone_within(LONGEST, work, *args, **kwargs)
-
-
-def alone_within(limit: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do some work in a process of its own, which is ended if that takes too long."""
     new = multiprocessing.get_context("spawn")
     here, there = new.Pipe(duplex=False)
@@ -76,8 +62,8 @@ def alone_within(limit: float, work: Callable[P, T], *args: P.args, **kwargs: P.
     process.start()
     there.close()
     try:
-        if not here.poll(limit):
-            raise TooLongError(limit)
+        if not here.poll(LONGEST):
+            raise TimeoutError(f"{work} was not done within {LONGEST:g} seconds")
         told: T = here.recv()
     except EOFError:
         raise RuntimeError(f"{work} ended without an answer; what it met stands above") from None
@@ -90,11 +76,3 @@ def alone_within(limit: float, work: Callable[P, T], *args: P.args, **kwargs: P.
 
 def _tell(listener: Connection, work: Callable[[], object]) -> None:
     listener.send(work())
-
-
-def peak_memory() -> int:
-    """Return the most bytes that this process has held at once."""
-    import resource  # noqa: PLC0415 - not on every system, and only one measurement needs it
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

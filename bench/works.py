@@ -23,7 +23,7 @@ from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from others import networkx_matching, rustworkx_matching, yardstick
 from support.plain_solver import PlainSolver
-from timing import in_turns, peak_memory, seconds, typical
+from timing import in_turns, seconds, typical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,13 +73,6 @@ def _check_unloaded() -> None:
 def whole_game(name: str, **options: object) -> float:
     """Time the start of a game and every opening, with plies, by Python alone."""
     took = typical(lambda: everything(start(name, **options)))
-    _check_unloaded()
-    return took
-
-
-def first_value(name: str, **options: object) -> float:
-    """Time the start of a game, with plies, by Python alone."""
-    took = typical(lambda: nt.solve(start(name, **options)))
     _check_unloaded()
     return took
 
@@ -149,19 +142,6 @@ def against_matching(other: str, size: int) -> Duel:
     partners = decompose_blocks(blocks, "related", SearchLimits()).partner
     agree(sum(other >= 0 for other in partners) // 2, theirs.pairs)
     return Duel(ours, theirs.seconds)
-
-
-class Cost(NamedTuple):
-    """Seconds, and the most bytes held at once."""
-
-    seconds: float
-    memory: int
-
-
-def all_openings(size: int) -> Cost:
-    """Measure the values of all openings of `factor`, with what it costs to load the compiled kernels."""
-    took = seconds(lambda: everything(start("factor", blocks=f"1-{size}"), plies=False))
-    return Cost(took, peak_memory())
 
 
 # Searches -------------------------------------------------------------------------------------------------

@@ -6,17 +6,17 @@ with a copy of every other file that a page links to. Zensical builds them stric
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
-
-import tomlkit
 
 from site_check import find_faults
 from site_pages import add_drawings, make_pages
@@ -69,11 +69,9 @@ def lay_out(folder: Path) -> None:
         _write(file, add_drawings(rewrite_links(page, text)))
     for path in linked:
         _write(docs / name_copy(path), ROOT.joinpath(path).read_bytes())
-    settings = tomlkit.parse(ROOT.joinpath("zensical.toml").read_text(encoding="utf-8"))
-    settings["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [
-        str(ROOT / "src")
-    ]
-    _write(folder / "zensical.toml", tomlkit.dumps(settings))
+    settings = ROOT.joinpath("zensical.toml").read_text(encoding="utf-8")
+    source = json.dumps(str(ROOT / "src"))
+    _write(folder / "zensical.toml", settings.replace('paths = ["../src"]', f"paths = [{source}]"))
 
 
 def list_navigation(settings: Path) -> list[str]:
@@ -89,7 +87,7 @@ def list_navigation(settings: Path) -> list[str]:
             for each in part.values():
                 yield from walk(each)
 
-    return [*walk(tomlkit.parse(settings.read_text(encoding="utf-8")).unwrap()["project"]["nav"])]
+    return [*walk(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["nav"])]
 
 
 def find_target(page: str, link: str) -> str:

@@ -15,8 +15,8 @@ from number_tower.text import format_value
 
 MOST_BLOCKS = 1_000_000
 
-LARGEST_NUMBER = 10**18
-"""Larger than any game needs, and small enough for sums and JSON."""
+LARGEST_NUMBER = 10**9
+"""Larger than any game needs, and small enough for arithmetic of 64 bits."""
 
 _EXPECTED = "positive whole numbers, such as 1-9 or 1,3,5"
 

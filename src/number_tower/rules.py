@@ -33,6 +33,9 @@ Towers = Literal["own", "shared"]
 Fit = Literal["any", "descending", "ascending", "related", "unrelated"]
 Stuck = Literal["loses", "skips"]
 
+MAX_SERVED_BLOCKS, MAX_SERVED_TARGET, MAX_SERVED_PLIES = 1_000, 10_000, 2_000
+"""How large rules may be that are served to others: each game is described in full again and again."""
+
 UNNAMED = "rules"
 """The name of a game that has rules and no rulebook."""
 
@@ -192,6 +195,23 @@ class Rules:
             if value is not None:
                 table[field.name] = value
         return table
+
+    def check_served(self) -> None:
+        """Raise what is too large about these rules, if they are to be served.
+
+        Examples:
+            >>> nt.Rules(target=10_000).check_served()
+        """
+        for key, most, size in (
+            ("blocks", MAX_SERVED_BLOCKS, len(self.blocks)),
+            ("target", MAX_SERVED_TARGET, self.target or 0),
+        ):
+            if size > most:
+                raise RulesError(key, f"expected at most {most:,} here; got {size:,}")
+        if self.most_plies > MAX_SERVED_PLIES:
+            problem = f"expected a game of at most {MAX_SERVED_PLIES:,} moves here"
+            key = "target" if self.supply == "endless" else "blocks"
+            raise RulesError(key, f"{problem}; this one could take {self.most_plies:,}")
 
     # The three tables ------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ def test_numbers_are_understood(typed: str, number: int) -> None:
 def test_a_number_too_long_to_be_a_block_is_still_only_a_wrong_number() -> None:
     answer = parse_input("9" * 10_000)
     assert answer.number is not None
-    assert answer.number > 10**18
+    assert answer.number > 10**9
     assert len(answer.text) <= 40
 
 
@@ -144,7 +144,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (["play", "draft", "--target", "9" * 30], 2, "--target: expected a whole number from 1 to"),
         (["play", "draft", "--blocks", "5-1"], 2, "--blocks: expected the smaller number first"),
         (
-            ["play", "draft", "--blocks", "1-99999999999"],
+            ["play", "draft", "--blocks", "1-999999999"],
             2,
             "--blocks: expected at most 1,000,000 blocks",
         ),

@@ -82,7 +82,7 @@ def test_a_million_blocks_take_no_room() -> None:
         (9, "got 9"),
         ({"a": 1}, "positive whole numbers"),
         (f"1-{MOST_BLOCKS + 1}", "at most 1,000,000 blocks"),
-        ("1-999999999999", "at most 1,000,000 blocks"),
+        ("1-999999999", "at most 1,000,000 blocks"),
         (range(1, MOST_BLOCKS + 2), "at most 1,000,000 blocks"),
         ([LARGEST_NUMBER + 1], "numbers up to"),
         ("1-9999999999999999999", "numbers up to"),
@@ -153,10 +153,10 @@ def test_endless_blocks_add_up_as_coins_do(numbers: set[int], total: int) -> Non
 
 def test_what_would_take_too_long_to_find_out_is_left_open() -> None:
     assert can_add_up((1, 5, 11), 10**15, None) is None
-    assert can_add_up(range(3, 10**17, 10**17 - 5), 10**18 + 1, None) is None
+    assert can_add_up(range(3, 10**8, 10**8 - 5), 10**9 + 1, None) is None
     assert can_add_up((2, 3, 5, 7, 11), 10**15, 1) is False
-    assert can_add_up((1, 3, 10**18), 4, 1) is True
-    assert can_add_up((1, 3, 10**18), 5, 1) is False
+    assert can_add_up((1, 3, 10**9), 4, 1) is True
+    assert can_add_up((1, 3, 10**9), 5, 1) is False
     assert can_add_up(range(1, 1_000_001), 500_000_500_001, 1) is False
 
 

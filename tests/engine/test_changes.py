@@ -14,7 +14,7 @@ from number_tower.table import Change, StaleError, replay_moves
 from support.stores import any_change, any_play
 
 CHANGES = st.one_of(
-    st.builds(Change, st.just("place"), st.integers(1, 10**18)),
+    st.builds(Change, st.just("place"), st.integers(1, 10**9)),
     st.builds(Change, st.just("undo"), st.integers(1, 10**6)),
     st.builds(Change, st.sampled_from(["resigned", "forfeit", "abandoned"]), st.integers(0, 1)),
 )

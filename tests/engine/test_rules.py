@@ -77,7 +77,7 @@ def test_only_blocks_are_blocks(something: object) -> None:
         ({"target": -15}, "target", "a whole number from 1 to"),
         ({"target": True}, "target", "got True"),
         ({"target": 15.0}, "target", "got 15.0"),
-        ({"target": 10**19}, "target", "from 1 to 1,000,000,000,000,000,000"),
+        ({"target": 10**10}, "target", "from 1 to 1,000,000,000"),
         ({"step": 5}, "step", 'only with fit "ascending"'),
         ({"fit": "ascending", "step": 0}, "step", "a whole number from 1 to"),
         ({"blocks": []}, "blocks", "at least one block"),
@@ -120,8 +120,8 @@ def test_endless_rules_that_must_end_are_welcome() -> None:
 def test_any_set_of_distinct_positive_integers_will_do() -> None:
     primes = Rules(blocks=[2, 3, 5, 7, 11], fit="unrelated")
     assert primes.numbers(primes.fits(5)) == (2, 3, 7, 11)
-    wide = Rules(blocks=[10**17, 3, 10**18], fit="related")
-    assert wide.numbers(wide.fits(10**17)) == (10**17, 10**18)
+    wide = Rules(blocks=[10**8, 3, 10**9], fit="related")
+    assert wide.numbers(wide.fits(10**8)) == (10**8, 10**9)
 
 
 def test_a_million_blocks_can_be_asked_about() -> None:

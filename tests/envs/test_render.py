@@ -12,7 +12,7 @@ from support.rulesets import FIVE, RULESETS, random_game
 LARGE = [
     Rules(blocks=range(1, 65)),
     Rules(blocks=range(1, 65), towers="own", supply="own", target=1000),
-    Rules(blocks=(1, 10**18, 10**17 + 3, 5 * 10**17), towers="own", supply="own"),
+    Rules(blocks=(1, 10**9, 10**8 + 3, 5 * 10**8), towers="own", supply="own"),
     Rules(blocks=range(1, 10_001), target=40_000),
 ]
 

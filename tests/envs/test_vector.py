@@ -25,7 +25,7 @@ from support.rulesets import FIVE, NO_OPENING, RULESETS
 from support.sizes import examples
 from support.strategies import any_rules
 
-LARGEST = 10**18
+LARGEST = 10**9
 MORE = {
     "64 blocks, every number large": Rules(
         blocks=range(10**9 - 63, 10**9 + 1), supply="own", towers="own"
@@ -122,19 +122,15 @@ def test_each_kind_of_ending_and_refusal_was_seen() -> None:
     assert refusals == set(REFUSALS)
 
 
-def test_sixty_five_blocks_and_towers_beyond_64_bits_are_refused_in_words() -> None:
+def test_sixty_five_blocks_are_refused_in_words() -> None:
     with pytest.raises(
         RulesError,
         match=r"at most 64 .* got 65; one game at a time, gymnasium.make takes any rules",
     ):
         Games(Rules(blocks=range(1, 66)), 2)
-    with pytest.raises(RulesError, match="towers below 2\\*\\*63"):
-        Games(Rules(blocks=range(LARGEST - 20, LARGEST)), 2)
-    for number, threads in ((0, 1), (4.0, 1), (True, 1), ("4", 1), (4, -1), (4, 0)):
-        with pytest.raises(
-            ValueError, match=r"(number|threads): expected a whole number from 1; got"
-        ):
-            Games("draft", number, threads=threads)  # type: ignore[arg-type]
+    for number in (0, 4.0, True, "4"):
+        with pytest.raises(ValueError, match="number: expected a whole number from 1; got"):
+            Games("draft", number)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='first: expected 0, 1, "alternating" or "random"; got 2'):
         Games("draft", 2, first=2)
 
@@ -142,8 +138,8 @@ def test_sixty_five_blocks_and_towers_beyond_64_bits_are_refused_in_words() -> N
 # Chance -----------------------------------------------------------------------------------------------------------
 
 
-def played(rules: Rules, number: int, seed: int, threads: int | None = None) -> list[Any]:
-    games = Games(rules, number, seed=seed, first="random", threads=threads)
+def played(rules: Rules, number: int, seed: int) -> list[Any]:
+    games = Games(rules, number, seed=seed, first="random")
     story = []
     for _ in range(20):
         actions = games.random_actions()
@@ -152,10 +148,9 @@ def played(rules: Rules, number: int, seed: int, threads: int | None = None) -> 
     return story
 
 
-def test_the_seed_says_everything_and_the_number_of_threads_nothing() -> None:
+def test_the_seed_says_everything() -> None:
     rules = FIVE["draft"]
-    assert played(rules, 10_000, 7, threads=1) == played(rules, 10_000, 7, threads=3)
-    assert played(rules, 500, 7) != played(rules, 500, 8)
+    assert played(rules, 500, 7) == played(rules, 500, 7) != played(rules, 500, 8)
 
 
 def test_a_game_does_not_depend_on_how_many_others_there_are() -> None:
@@ -286,9 +281,11 @@ def test_values_are_the_exact_truth(name: str) -> None:
     for _ in range(3):
         games.step(games.random_actions())
     truth = np.array([action_values(games.position(row)) for row in range(40)])
-    assert np.array_equal(games.values(), truth, equal_nan=True)
-    assert games.position_values().tolist() == [worth(games.position(row)) for row in range(40)]
-    assert len(set(games.position_values().tolist())) > 1
+    assert np.array_equal(games.truth().action_values, truth, equal_nan=True)
+    assert games.truth().position_values.tolist() == [
+        worth(games.position(row)) for row in range(40)
+    ]
+    assert len(set(games.truth().position_values.tolist())) > 1
 
 
 def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> None:
@@ -298,7 +295,7 @@ def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> No
     assert np.isnan(worths).tolist() == [False, True, False]
     assert np.isneginf(values[1]).all()
     assert np.isfinite(values[2]).all()
-    assert np.isnan(Games(NO_OPENING, 2, seed=0).position_values()).all()
+    assert np.isnan(Games(NO_OPENING, 2, seed=0).truth().position_values).all()
 
 
 def test_equal_positions_are_solved_once_for_worths_and_values_together(

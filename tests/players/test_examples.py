@@ -39,7 +39,7 @@ ODD = {
     "ends by skips": Rules(towers="own", fit="descending", stuck="skips", blocks=[3, 5, 8, 13, 21]),
     "endless": Rules(supply="endless", blocks=[2, 3], target=11),
     "openings": Rules(fit="unrelated", blocks=range(2, 30), opening=[4, 9]),
-    "large numbers": Rules(blocks=[10**17, 10**18], supply="own"),
+    "large numbers": Rules(blocks=[10**8, 10**9], supply="own"),
     "many blocks": Rules(blocks=range(1, 20_001), fit="ascending", target=60_000),
 }
 

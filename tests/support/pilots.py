@@ -13,8 +13,8 @@ from textual.strip import Strip
 
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Choice
-from number_tower.tui.tray import BlockChoice
+from number_tower.tui.choice import Entry, Menu
+from number_tower.tui.tray import BlockButton
 from support.clocks import SLOW
 
 Script = Callable[["Visit"], Awaitable[None]]
@@ -80,19 +80,40 @@ class Visit:
         table = self.board.table
         await self.press(*str(number), *["enter"] * (table.game.rules.blocks[-1] > 9))
 
-    async def click(self, choice: Choice) -> None:
+    async def click(self, entry: Entry) -> None:
+        """Click an entry of a menu."""
         await self.settle()
-        choice.scroll_visible(animate=False)
+        menu = await self.highlight(entry)
+        line = menu._index_to_line[menu.options.index(entry)]  # noqa: SLF001 - the library has no other way to ask
+        assert await self._pilot.click(menu, offset=(4, line - menu.scroll_offset.y))
+        await self.settle()
+
+    async def click_block(self, number: int) -> None:
+        await self.settle()
+        block = self.block(number)
+        block.scroll_visible(animate=False)
         await self._pilot.pause()
-        assert await self._pilot.click(choice)
+        assert await self._pilot.click(block)
         await self.settle()
 
-    def find(self, text: str) -> Choice:
-        """Return the choice with a text."""
-        return next(each for each in self.screen.query(Choice) if text in each.text.plain)
+    async def highlight(self, entry: Entry) -> Menu:
+        """Go to an entry of a menu."""
+        menu = next(menu for menu in self.screen.query(Menu) if entry in menu.options)
+        menu.focus()
+        menu.highlighted = menu.options.index(entry)
+        await self.settle()
+        return menu
 
-    def block(self, number: int) -> BlockChoice:
-        return next(each for each in self.screen.query(BlockChoice) if each.number == number)
+    @property
+    def entries(self) -> list[Entry]:
+        return [entry for menu in self.screen.query(Menu) for entry in menu.entries]
+
+    def find(self, text: str) -> Entry:
+        """Return the entry with a text."""
+        return next(entry for entry in self.entries if text in entry.text.plain)
+
+    def block(self, number: int) -> BlockButton:
+        return next(block for block in self.screen.query(BlockButton) if block.number == number)
 
     async def resize(self, columns: int, rows: int) -> None:
         await self._pilot.resize_terminal(columns, rows)

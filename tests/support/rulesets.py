@@ -16,7 +16,7 @@ def random_rules(seed: int) -> Rules:
     """Draw rules from the whole vocabulary; mostly few blocks, sometimes as many as 64, or far apart."""
     rng = Random(f"rules {seed}")  # noqa: S311 - play, not secrets
     while True:
-        largest = rng.choice((6, 12, 30, 100, 1_000_000_000))
+        largest = rng.choice((6, 12, 30, 100, 300_000_000))
         blocks = sorted({rng.randint(1, largest) for _ in range(rng.choice((1, 3, 6, 9, 12, 64)))})
         fit = rng.choice(get_args(Fit))
         chosen: dict[str, Any] = {

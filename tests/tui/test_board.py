@@ -59,7 +59,7 @@ def test_a_person_plays_the_computer_to_the_end_by_mouse(game: str, tmp_path: Pa
         await at.click(at.find("gentle"))
         while not at.is_over():
             assert at.board.session.computer is None
-            await at.click(at.block(at.board.table.game.legal[-1]))
+            await at.click_block(at.board.table.game.legal[-1])
         assert "You win" in at.seen or "Gentle wins" in at.seen or "draw" in at.seen
         assert stored(file).seats.players == (None, "gentle")
         assert stored(file).table == at.board.table
@@ -147,7 +147,7 @@ def test_hidden_blocks_are_neither_dimmed_nor_listed_nor_valued() -> None:
         assert at.board.table.hidden
         assert "() Player B" in at.seen
         await at.press("5", "4")
-        assert not any(block.has_class("unplaceable") for block in at.board.query("BlockChoice"))
+        assert not any(block.has_class("unplaceable") for block in at.board.query("BlockButton"))
         assert "has left" not in at.seen
         await at.press("5")
         assert "not available" in at.seen
@@ -182,15 +182,15 @@ def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key(tmp_pa
 
     async def play(at: Visit) -> None:
         await open_game(at, "draft")
-        assert "wins" not in at.block(8).text.plain
+        assert "wins" not in str(at.block(8).label)
         await at.press("v")
-        assert at.block(8).text.plain == "[8] wins"
-        assert at.block(1).text.plain == "[1] loses"
+        assert str(at.block(8).label) == "[8] wins"
+        assert str(at.block(1).label) == "[1] loses"
         assert "(with" in at.seen
         await at.press("8")
-        assert "loses" in at.block(7).text.plain
+        assert "loses" in str(at.block(7).label)
         await at.press("v")
-        assert at.block(7).text.plain == "[7]"
+        assert str(at.block(7).label) == "[7]"
         assert "(with" not in at.seen
         assert stored(file).with_values
 

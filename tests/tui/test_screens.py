@@ -14,7 +14,6 @@ from number_tower.table import Table
 from number_tower.tui import start
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Choice
 from number_tower.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
 from number_tower.tui.review import ReviewScreen
 from support.pilots import Visit, visit
@@ -36,8 +35,7 @@ def save(file: Path, *lines: str) -> None:
 def test_the_first_screen_shows_the_five_games_at_every_size(size: tuple[int, int]) -> None:
     async def look(at: Visit) -> None:
         for game in GAMES:
-            at.find(f"{game}:").focus()
-            await at.settle()
+            await at.highlight(at.find(f"{game}:"))
             assert f" {game}:" in at.seen
 
     visit(look, size=size)
@@ -54,7 +52,7 @@ def test_a_search_finds_a_game_by_a_word_of_its_rules_and_enter_opens_it() -> No
 
 def test_arrow_keys_walk_over_the_first_screen() -> None:
     async def walk(at: Visit) -> None:
-        await at.press("right", "down", "enter")
+        await at.press("down", "down", "down", "enter")
         assert catalogue.load("race").title in at.seen
         await at.press("escape")
         assert "Play" in at.seen
@@ -68,7 +66,7 @@ def test_a_wrong_option_is_explained_and_no_game_starts() -> None:
         target = at.screen.query_one("#target")
         target.focus()
         await at.press(*"high")
-        at.find("a person").focus()
+        await at.highlight(at.find("a person"))
         await at.press("enter")
         assert not isinstance(at.screen, BoardScreen)
         assert "Target: expected a whole number" in at.seen
@@ -81,7 +79,7 @@ def test_options_of_the_rules_and_a_coin_toss_make_another_game() -> None:
         await at.press(str(1 + GAMES.index("draft")))
         at.screen.query_one("#target").focus()
         await at.press(*"21")
-        at.find("a person").focus()
+        await at.highlight(at.find("a person"))
         await at.press("s", "enter")
         assert at.board.table.game.rules.target == 21
         assert at.board.table.game.first == 1
@@ -109,7 +107,7 @@ def open_new_game(text: str) -> TowerApp:
 
 
 def read_rules_choice(at: Visit) -> str:
-    return next(choice.text.plain for choice in at.screen.query(Choice) if choice.key == "r")
+    return next(entry.text.plain for entry in at.entries if entry.key == "r")
 
 
 def read_fields(at: Visit) -> dict[str | None, str]:
@@ -124,7 +122,7 @@ def test_a_preset_fills_in_the_options_which_can_still_be_changed() -> None:
         assert read_fields(at) == {"target": "30", "blocks": "1-12", "opening": ""}
         assert "exactly 30" in at.seen
         at.screen.query_one("#target", Input).value = "20"
-        at.find("a person").focus()
+        await at.highlight(at.find("a person"))
         await at.press("enter")
         assert at.board.table.game.rules == Rules(range(1, 13), target=20)
 
@@ -138,7 +136,7 @@ def test_after_the_last_preset_the_rulebook_is_chosen_again() -> None:
         await at.press("r")
         assert read_rules_choice(at) == "rules: as in the rulebook"
         assert read_fields(at) == {"target": "", "blocks": "", "opening": ""}
-        at.find("a person").focus()
+        await at.highlight(at.find("a person"))
         await at.press("enter")
         assert at.board.table.game.rules == Rules(target=15)
 
@@ -147,7 +145,7 @@ def test_after_the_last_preset_the_rulebook_is_chosen_again() -> None:
 
 def test_a_game_without_presets_has_no_choice_of_them() -> None:
     async def look(at: Visit) -> None:
-        assert "r" not in {choice.key for choice in at.screen.query(Choice)}
+        assert "r" not in {entry.key for entry in at.entries}
 
     visit(look, app=open_new_game("[rules]\n"))
 

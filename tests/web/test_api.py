@@ -266,7 +266,7 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(
             "too_large",
             "at most 2,000 characters",
         ),
-        ({"rules": {"target": 10**18}}, "too_large", "at most 10,000"),
+        ({"rules": {"target": 10**9}}, "too_large", "at most 10,000"),
         ({"rules": {"step": 2}}, "bad_rules", "ascending"),
         ({"rulefile": "[rules]\nblocks = 3"}, "bad_rules", "rules.blocks"),
         ({"rulefile": "[rules]\n[voice]\nstart = '{secret}'"}, "bad_rules", "voice.start"),

@@ -49,6 +49,7 @@ WRITINGS = {
     "rules in two places": '[rules]\nfit = "any"\n[voice]\nnoun = "drop"\n[voice.you]\nplaced = "Plop."\n',
     "quoted": '"title" = "Quotes"\n["rules"]\n"blocks" = "1-3"\n',
     "no rules": 'title = "Nothing"\n',
+    "odd values": 'a = [{b = "\\u007f\\n", "c d" = true}]\nd = 1979-05-27\n[rules]\ntarget = 1e9\n[e."f g"]\n',
     "windows": 'title = "Lines"\r\n[rules]\r\nblocks = "1-3"\r\n',
     "presets": '[rules]\n[presets.low] # easier\nopening = "1-3"\nabout = "Low."\n[presets.few]\nblocks = "1-4"\n',
     "empty": "",
@@ -107,29 +108,30 @@ def test_the_form_can_turn_any_file_into_any_rules_and_loses_nothing_else(
     assert check_text(changed).fields == {**wanted, "title": check_text(changed).fields["title"]}
 
 
-def test_comments_stay_when_a_field_is_changed() -> None:
-    changed = write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
-    for comment in (
-        "# a game for rainy days",
-        "# its name",
-        "# how it goes",
-        "# few",
-        "# the words",
-    ):
-        assert comment in changed
-    assert 'blocks = "1-9"   # few' in changed
-    assert "target = 20" in changed
+def test_a_changed_field_writes_the_file_plainly_and_without_comments() -> None:
+    assert (
+        write_fields(COMMENTED, {"blocks": "1-9", "target": "20"})
+        == """\
+title = "Rain"
+summary = "Wet."
+
+[rules]
+blocks = "1-9"
+fit = "ascending"
+step = 2
+target = 20
+
+[voice]
+noun = "drop"
+"""
+    )
 
 
-def test_presets_stay_when_a_field_is_changed() -> None:
-    changed = write_fields(WRITINGS["presets"], {"target": "20"})
-    assert WRITINGS["presets"].partition("[presets")[2] in changed
-    book = check_text(changed).book
-    assert book is not None
-    assert {name: dict(preset.options) for name, preset in book.presets.items()} == {
-        "low": {"opening": "1-3"},
-        "few": {"blocks": "1-4"},
-    }
+def test_a_file_that_is_too_odd_to_be_written_is_refused() -> None:
+    for text in ("[rules]\ntarget = 0x" + "f" * 8000, "[rules]\nblocks = [0x" + "f" * 8000 + "]"):
+        assert check_text(text).mistakes
+        with pytest.raises(catalogue.RuleFileError, match="please change it here"):
+            write_fields(text, {"stuck": "skips"})
 
 
 def test_a_preset_that_no_longer_fits_is_reported_at_the_text() -> None:

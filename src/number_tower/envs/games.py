@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +30,6 @@ Players = NDArray[np.integer] | int
 Selection = NDArray[np.bool_] | None
 
 MOST_BLOCKS = 64
-_MIN_CHUNK = 8192
-"""Fewer games are done before another thread could help."""
-
-_CORES = os.cpu_count() or 1
 
 
 class RuleTables(NamedTuple):
@@ -139,8 +132,8 @@ class Games:
         ([True, False, False], [9, 9], [0, 0])
         >>> games.last_position(0).outcome, games.last_observations().shape
         (Outcome(winner=0, reason='exact'), (3, 21))
-        >>> games.position_values().tolist(), games.values()[1].tolist()
-        ([1.0, 1.0, 1.0], [1.0, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf])
+        >>> games.truth().action_values[1].tolist()
+        [1.0, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf]
     """
 
     def __init__(
@@ -150,11 +143,10 @@ class Games:
         *,
         seed: int | None = None,
         first: SeatOrder = 0,
-        threads: int | None = None,
         **options: object,
     ) -> None:
         self.rules = choose(game, options).rules
-        _check_arguments(self.rules, number, threads)
+        _check_arguments(self.rules, number)
         self.number = number
         self.encoder = ObservationEncoder(self.rules)
         self._batch = Batch(
@@ -164,10 +156,6 @@ class Games:
             encode_seat_order("first", first),
             np.zeros((number, 2), np.uint64),
             np.zeros((number, self.encoder.actions), np.int8),
-        )
-        self._threads = min(threads or _CORES, 1 + number // _MIN_CHUNK)
-        self._chunk = (
-            max(_MIN_CHUNK, number // (4 * self._threads)) if self._threads > 1 else number
         )
         self._all_games, self._indices = np.ones(number, np.bool_), np.arange(number)
         self.reset(seed)
@@ -251,24 +239,13 @@ class Games:
             action_values[running] = np.array([info["action_values"] for info in infos])[places]
         return ExactValues(position_values, action_values)
 
-    def position_values(self) -> NDArray[np.float32]:
-        """Return the value of each game for the player to move: 1, 0, -1; NaN if not known or the game is over."""
-        return self.truth().position_values
-
-    worths = position_values
-    """The name of `position_values` in earlier versions."""
-
-    def values(self) -> NDArray[np.float32]:
-        """Return the value of each action for the player to move: -inf if it is illegal, NaN if it is not known."""
-        return self.truth().action_values
-
     # What can be done --------------------------------------------------------------------------------------
 
     def random_actions(self, some: Selection = None) -> NDArray[np.int64]:
         """Return a random legal action for each game; 0 for a game that is over or not selected."""
         actions = np.zeros(self.number, np.int64)
         legal, dice = self._batch.now.legal, self._batch.dice
-        self._run_loop(kernel.choose_in_some, legal, dice, self._check_selection(some), actions)
+        kernel.choose_in_some(legal, dice, self._check_selection(some), actions)
         return actions
 
     def step(self, actions: Actions) -> StepResult:
@@ -277,7 +254,7 @@ class Games:
         An illegal action loses. A game that was over at its start ends now, whatever the action is.
         """
         rewards, ended = np.empty((self.number, 2), np.float32), np.empty(self.number, np.bool_)
-        self._run_loop(kernel.step_all, self._batch, self.parse_actions(actions), rewards, ended)
+        kernel.step_all(self._batch, self.parse_actions(actions), rewards, ended)
         return StepResult(rewards, ended)
 
     def act(self, actions: Actions, some: Selection = None) -> None:
@@ -290,7 +267,7 @@ class Games:
             ([1, 1, 1], ['exact', None, None])
         """
         selected = self._check_selection(some)
-        self._run_loop(kernel.act_in_some, self._batch, selected, self.parse_actions(actions))
+        kernel.act_in_some(self._batch, selected, self.parse_actions(actions))
 
     def answer(self, seats: Players) -> None:
         """Take random actions in every game until it is the turn of the given seat or the game is over.
@@ -301,30 +278,7 @@ class Games:
             >>> games.to_move.tolist(), games.now.plies.tolist()
             ([1, 1, 1], [1, 1, 1])
         """
-        self._run_loop(kernel.answer_all, self._batch, self._check_players(seats))
-
-    def step_and_answer(self, actions: Actions, seats: Players, next_seats: Players) -> StepResult:
-        """Take an action in every game and `answer`; games that end start again, and are answered for the next seats.
-
-        The rewards are those of the given seats.
-
-        Examples:
-            >>> games = Games(nt.Rules(target=15), 3, seed=1)
-            >>> rewards, ended = games.step_and_answer([0, 4, 8], seats=0, next_seats=0)
-            >>> games.to_move.tolist(), rewards.shape
-            ([0, 0, 0], (3,))
-        """
-        rewards, ended = np.empty(self.number, np.float32), np.empty(self.number, np.bool_)
-        players = self._check_players(seats), self._check_players(next_seats)
-        self._run_loop(
-            kernel.step_and_answer_all,
-            self._batch,
-            self.parse_actions(actions),
-            *players,
-            rewards,
-            ended,
-        )
-        return StepResult(rewards, ended)
+        kernel.answer_all(self._batch, self._check_players(seats))
 
     def begin(self, some: Selection = None) -> None:
         """Start some of the games again; `last` keeps how those ended that were over.
@@ -336,7 +290,7 @@ class Games:
             >>> games.now.plies.tolist()
             [0, 1, 1]
         """
-        self._run_loop(kernel.begin_some, self._batch, self._check_selection(some))
+        kernel.begin_some(self._batch, self._check_selection(some))
 
     def parse_actions(self, actions: object) -> NDArray[np.int64]:
         """Return actions as the loops take them: one integer for each game, however large it was.
@@ -362,26 +316,6 @@ class Games:
         return _to_contiguous(given, np.int64)
 
     # -------------------------------------------------------------------------------------------------------
-
-    def _run_loop(
-        self, loop: Callable[..., None], *arguments: object, number: int | None = None
-    ) -> None:
-        """Run a loop over all games, chunk by chunk. Idle threads help; a thread that has not started is cancelled.
-
-        Threads that had to wait for each other would take many times as long as one alone on a busy machine.
-        """
-        number = self.number if number is None else number
-        chunks = iter(range(0, number, self._chunk))
-
-        def work() -> None:
-            for start in chunks:
-                loop(start, min(start + self._chunk, number), *arguments)
-
-        helpers = [_get_thread_pool().submit(work) for _ in range(self._threads - 1)]
-        work()
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
 
     def _check_selection(self, some: Selection) -> NDArray[np.bool_]:
         if some is None:
@@ -409,16 +343,7 @@ class Games:
         games = self._indices if some is None else np.flatnonzero(self._check_selection(some))
         rows = np.zeros((len(games), self.encoder.size), np.float32)
         highest = float(self.rules.most_height)
-        self._run_loop(
-            kernel.observe_some,
-            self._batch.rules,
-            state,
-            games,
-            viewers,
-            highest,
-            rows,
-            number=len(games),
-        )
+        kernel.observe_some(self._batch.rules, state, games, viewers, highest, rows)
         return rows
 
     def _make_position(self, state: BatchState, index: int) -> Position:
@@ -471,20 +396,14 @@ def allocate_state(number: int) -> BatchState:
     )
 
 
-def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:
-    """Reject an impossible number of games or threads, and rules that do not fit into 64 bits."""
+def _check_arguments(rules: Rules, number: int) -> None:
+    """Reject an impossible number of games, and rules that do not fit into 64 bits."""
     alone = "one game at a time, gymnasium.make takes any rules"
-    for key, given in (("number", number), ("threads", 1 if threads is None else threads)):
-        if type(given) is not int or given < 1:
-            raise ValueError(f"{key}: expected a whole number from 1; got {format_value(given)}")
+    if type(number) is not int or number < 1:
+        raise ValueError(f"number: expected a whole number from 1; got {format_value(number)}")
     if len(rules.blocks) > MOST_BLOCKS:
         most = f"expected at most {MOST_BLOCKS} for many games at once"
         raise RulesError("blocks", f"{most}; got {len(rules.blocks)}; {alone}")
-    if rules.most_height >= kernel.NO_TARGET:
-        raise RulesError(
-            "blocks",
-            f"expected towers below 2**63 for many games at once; these can be higher; {alone}",
-        )
 
 
 def _to_contiguous(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
@@ -501,8 +420,3 @@ def _make_read_only(array: NDArray[Any]) -> NDArray[Any]:
 def _make_state_read_only(state: BatchState) -> BatchState:
     arrays: tuple[NDArray[Any], ...] = state
     return BatchState(*map(_make_read_only, arrays))
-
-
-@cache
-def _get_thread_pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, _CORES - 1), "games")

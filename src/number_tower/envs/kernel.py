@@ -5,7 +5,7 @@ of at most 64 bits: blocks are bits, and a top is the place of its block counted
 
 The functions take and return values; only the loops handle many arrays. Branching with many arrays in scope is several
 times slower, as Numba counts references to each. Games are indexed by unsigned integers: others would be tested for
-counting from the end at every access. Each loop goes from `start` to `stop`, so that threads can share the games.
+counting from the end at every access.
 
 All of it is one file, as Numba's cache on disk ignores changes of other files (see `solve.jit`). The cache names the
 classes of the arguments and cannot be read without them: rename this file when one of them is renamed or moved.
@@ -49,20 +49,7 @@ _STRIDE, _MIX_1, _MIX_2 = (
     np.uint64(0x94D049BB133111EB),
 )
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
-_PAIRS, _FOURS, _EIGHTS = (
-    np.uint64(0x5555555555555555),
-    np.uint64(0x3333333333333333),
-    np.uint64(0x0F0F0F0F0F0F0F0F),
-)
-_BYTES, _TWO, _FOUR, _LAST = (
-    np.uint64(0x0101010101010101),
-    np.uint64(2),
-    np.uint64(4),
-    np.uint64(56),
-)
-_BYTE, _THREE, _SEVEN, _EIGHT = np.uint64(0xFF), np.uint64(3), np.uint64(7), np.uint64(8)
-_DIAGONAL, _TOPS = np.uint64(0x8040201008040201), np.uint64(0x8080808080808080)
-_BELOW_TOPS = ~_TOPS
+_TWO = np.uint64(2)
 
 
 def compile_inline(function: Function) -> Function:
@@ -199,7 +186,7 @@ def apply_action(rules: RuleTables, game: GameState, action: int) -> GameState:
     return GameState(theirs, mine, turn, game.plies + 1, game.first, 0)
 
 
-# Chance: every game has its own dice, so that nothing depends on the order or the number of threads ----------------
+# Chance: every game has its own dice, so that nothing depends on the other games ----------------
 
 
 @compile_inline
@@ -214,35 +201,19 @@ def roll_die(dice: Any, i: Any, which: int, sides: Any) -> Any:
 
 
 @compile_inline
-def count_ones_by_byte(mask: Any) -> Any:
-    """Count the bits of a mask in parallel; each byte of the result holds the sum up to it."""
-    mask -= (mask >> _ONE) & _PAIRS
-    mask = (mask & _FOURS) + ((mask >> _TWO) & _FOURS)
-    return ((mask + (mask >> _FOUR)) & _EIGHTS) * _BYTES
-
-
-@compile_inline
-def count_not_above(sums: Any, number: Any) -> Any:
-    """Count the bytes that are not above a number; all of them are below 128."""
-    return (((((number * _BYTES) | _TOPS) - sums) & _TOPS) >> _SEVEN) * _BYTES >> _LAST
-
-
-@compile_inline
-def select_bit(mask: Any, which: Any) -> Any:
-    """Return the place of the bit number `which` of a mask, counted from 0, without branches."""
-    sums = count_ones_by_byte(mask)
-    start = count_not_above(sums, which) << _THREE
-    within = which - (((sums << _EIGHT) >> start) & _BYTE)
-    byte = (mask >> start) & _BYTE
-    bits = ((((byte * _BYTES) & _DIAGONAL) + _BELOW_TOPS) >> _SEVEN) & _BYTES
-    return start + count_not_above(bits * _BYTES, within)
-
-
-@compile_inline
 def draw_action(legal: Any, dice: Any, i: Any) -> Any:
     """Return a random legal action; 0 if there is none."""
-    which = roll_die(dice, i, CHOICES, count_ones_by_byte(legal) >> _LAST)
-    return np.int64(select_bit(legal, which)) if legal else 0
+    count, rest = _NONE, legal
+    while rest:
+        rest &= rest - _ONE
+        count += _ONE
+    skipped = roll_die(dice, i, CHOICES, count)
+    for _ in range(skipped):
+        legal &= legal - _ONE
+    action = 0
+    while legal & bit(action) == _NONE and legal:
+        action += 1
+    return action
 
 
 @compile_inline
@@ -298,10 +269,10 @@ def update_game(now: BatchState, masks: Any, i: Any, game: GameState) -> None:
 
 
 @compile_function
-def begin_some(start: int, stop: int, batch: Batch, selected: Any) -> None:
+def begin_some(batch: Batch, selected: Any) -> None:
     """Start the selected games again; those that were over are copied to `last`."""
     rules, now, last, starts, dice, masks = batch
-    for number in range(start, stop):
+    for number in range(len(masks)):
         i = np.uint64(number)
         if selected[i]:
             if now.endings[i]:
@@ -311,10 +282,10 @@ def begin_some(start: int, stop: int, batch: Batch, selected: Any) -> None:
 
 
 @compile_function
-def act_in_some(start: int, stop: int, batch: Batch, selected: Any, actions: Any) -> None:
+def act_in_some(batch: Batch, selected: Any, actions: Any) -> None:
     """Take an action in the selected games; those that end stay as they are."""
     rules, now, _, _, _, masks = batch
-    for number in range(start, stop):
+    for number in range(len(masks)):
         i = np.uint64(number)
         if selected[i]:
             game = apply_action(rules, load_game(now, i), actions[i])
@@ -322,10 +293,10 @@ def act_in_some(start: int, stop: int, batch: Batch, selected: Any, actions: Any
 
 
 @compile_function
-def answer_all(start: int, stop: int, batch: Batch, seats: Any) -> None:
+def answer_all(batch: Batch, seats: Any) -> None:
     """Take random actions in every game, until it is the turn of the given seat or the game is over."""
     rules, now, _, _, dice, masks = batch
-    for number in range(start, stop):
+    for number in range(len(masks)):
         i = np.uint64(number)
         if now.to_move[i] != seats[i] and now.endings[i] == 0:
             game = answer_randomly(rules, load_game(now, i), np.int64(seats[i]), dice, i)
@@ -333,10 +304,10 @@ def answer_all(start: int, stop: int, batch: Batch, seats: Any) -> None:
 
 
 @compile_function
-def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, ended: Any) -> None:
+def step_all(batch: Batch, actions: Any, rewards: Any, ended: Any) -> None:
     """Take an action in every game, write the rewards of both players, and start those again that end."""
     rules, now, last, starts, dice, masks = batch
-    for number in range(start, stop):
+    for number in range(len(masks)):
         i = np.uint64(number)
         game = apply_action(rules, load_game(now, i), actions[i])
         winner = game.turn.winner
@@ -350,49 +321,16 @@ def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, en
 
 
 @compile_function
-def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int,
-    stop: int,
-    batch: Batch,
-    actions: Any,
-    seats: Any,
-    next_seats: Any,
-    rewards: Any,
-    ended: Any,
-) -> None:
-    """Do `act_in_some`, `answer_all`, `begin_some` for the next seats, and `answer_all` again, in one pass."""
-    rules, now, last, starts, dice, masks = batch
-    for number in range(start, stop):
-        i = np.uint64(number)
-        seat = np.int64(seats[i])
-        game = answer_randomly(
-            rules, apply_action(rules, load_game(now, i), actions[i]), seat, dice, i
-        )
-        winner = game.turn.winner
-        rewards[i] = 0 if winner == NOBODY else 1 if winner == seat else -1
-        ended[i] = game.turn.ending != 0
-        if game.turn.ending:
-            store_game(last, i, game)
-            game = start_game(rules, choose_first(starts, game.first, dice, i))
-            game = answer_randomly(rules, game, np.int64(next_seats[i]), dice, i)
-        update_game(now, masks, i, game)
-
-
-@compile_function
-def choose_in_some(
-    start: int, stop: int, legal: Any, dice: Any, selected: Any, actions: Any
-) -> None:
+def choose_in_some(legal: Any, dice: Any, selected: Any, actions: Any) -> None:
     """Choose a random legal action in the selected games; 0 where there is none."""
-    for number in range(start, stop):
+    for number in range(len(legal)):
         i = np.uint64(number)
         if selected[i]:
             actions[i] = draw_action(legal[i], dice, i)
 
 
 @compile_function
-def observe_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int,
-    stop: int,
+def observe_some(
     rules: RuleTables,
     now: BatchState,
     games: Any,
@@ -404,7 +342,7 @@ def observe_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things 
     count = rules.blocks
     pools = 2 if rules.supply == OWN else 1 if rules.supply == SHARED else 0
     towers = 1 if rules.one_tower else 2
-    for number in range(start, stop):
+    for number in range(len(games)):
         row = np.uint64(number)
         i = np.uint64(games[row])
         player = np.int64(players[i])

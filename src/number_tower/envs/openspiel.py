@@ -5,8 +5,7 @@ catalogue with options, `number_tower(game=PATH)` that of a rule file, and witho
 
 OpenSpiel reads a game from one line of text, in which commas separate the parameters and anything like a number is
 parsed as one: it fails on `1-9`, and takes `9` for no set of blocks. So a set is written in brackets, with semicolons:
-`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`. Its integers end at 2,147,483,647; a target or a step above
-that is written in brackets under another name, as in `large_target=[10000000000]`.
+`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
-from number_tower.blocks import parse_number
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.envs import GameSource, observation
 from number_tower.envs.observation import ObservationEncoder
@@ -34,16 +32,14 @@ from number_tower.text import format_runs, format_value
 
 __all__ = ["TowerGame", "TowerState", "game"]
 
-_LARGEST_INT, _SMALLEST_INT = 2**31 - 1, -(2**31)
+_SMALLEST_INT = -(2**31)
 _SETS = ("blocks", "opening")
 _NUMBERS = ("step", "target")
-_LARGE = {f"large_{key}": key for key in _NUMBERS}
 
 _PARAMETERS: dict[str, str | int] = {
     "game": "",
     **dict.fromkeys((field.name for field in fields(Rules)), ""),
     **dict.fromkeys(_NUMBERS, _SMALLEST_INT),
-    **dict.fromkeys(_LARGE, ""),
 }
 """The parameters, each with the value that means "not given": OpenSpiel fills it in, and takes its type from it."""
 
@@ -245,7 +241,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=min(self.rules.most_plies, _LARGEST_INT),
+            max_game_length=self.rules.most_plies,
         )
         super().__init__(_TYPE, information, _format_parameters(book, self.rules))
 
@@ -366,9 +362,6 @@ def _parse_parameters(parameters: Mapping[str, object]) -> GameChoice:
     """Return the game that parameters name, with its options, or the rules that they write out."""
     given = {key: value for key, value in parameters.items() if value != _PARAMETERS.get(key)}
     source = given.pop("game", None)
-    for large, key in _LARGE.items():
-        if large in given and key in given:
-            raise RulesError(large, f"expected either this or {key}; got both")
     try:
         options = dict(_parse_parameter(key, value) for key, value in given.items())
         return (
@@ -400,18 +393,12 @@ def _format_parameters(book: Rulebook, rules: Rules) -> dict[str, str | int]:
 def _parse_parameter(key: str, given: object) -> tuple[str, object]:
     text = str(given).strip()
     bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
-    if key in _LARGE:
-        number = parse_number(bare)
-        if number is None:
-            expected = f"expected a whole number in brackets, as in [{_LARGEST_INT + 1}]"
-            raise RulesError(key, f"{expected}; got {format_value(given)}")
-        return _LARGE[key], number
     return key, bare.replace(";", ",") if key in _SETS else given
 
 
 def _format_parameter(key: str, value: object) -> tuple[str, str | int]:
     if isinstance(value, int):
-        return (key, value) if value <= _LARGEST_INT else (f"large_{key}", f"[{value}]")
+        return key, value
     return key, f"[{value}]".replace(",", ";") if key in _SETS else str(value)
 
 

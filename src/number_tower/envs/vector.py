@@ -58,7 +58,7 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 - as Gymnasium defines it
 
-    def __init__(  # noqa: PLR0913 - each of them is an independent option
+    def __init__(
         self,
         num_envs: int,
         game: GameSource,
@@ -66,7 +66,6 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         opponent: str | Callable[[Games], NDArray[np.integer]] = RANDOM.name,
         seat: SeatOrder = 0,
         values: bool = False,
-        threads: int | None = None,
         render_mode: None = None,
         **options: object,
     ) -> None:
@@ -74,7 +73,7 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
             raise ValueError(
                 f"render_mode: expected None, since many games at once are not drawn; got {format_value(render_mode)}"
             )
-        self.games = Games(choose(game, options).rules, num_envs, seed=0, threads=threads)
+        self.games = Games(choose(game, options).rules, num_envs, seed=0)
         self.num_envs = num_envs
         self._seat_code = encode_seat_order("seat", seat)
         self.seats = self._find_seats_before(0)
@@ -106,17 +105,13 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         if not self._has_reset:
             raise ResetNeeded("call reset() before anything else: no game has begun")
         seats, next_seats = self.seats, self._choose_next_seats()
-        if self._opponent is None:
-            rewards, ended = self.games.step_and_answer(actions, seats, next_seats)
-            self.seats = np.where(ended, next_seats, seats)
-        else:
-            now = self.games.now
-            self._act(self.games.parse_actions(actions), now.endings == 0)
-            self._answer()
-            ended = now.endings != 0
-            rewards = _REWARDS[(now.winners != kernel.NOBODY) * (1 + (now.winners == seats))]
-            self.seats = np.where(ended, next_seats, seats)
-            self._begin(ended)
+        now = self.games.now
+        self._act(self.games.parse_actions(actions), now.endings == 0)
+        self._answer()
+        ended = now.endings != 0
+        rewards = _REWARDS[(now.winners != kernel.NOBODY) * (1 + (now.winners == seats))]
+        self.seats = np.where(ended, next_seats, seats)
+        self._begin(ended)
         info = self._make_final_info(ended, seats) if ended.any() else {}
         return (
             self.games.observations(self.seats),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from number_tower.lab import kernel
 from number_tower.lab.measures import ENDINGS
 from number_tower.position import Position
-from number_tower.rules import Rules
+from number_tower.rules import MAX_SERVED_BLOCKS, Rules
 from number_tower.solve import jit
 from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_position, encode_rules
 from number_tower.solve.kernel import FRAME_SIZE
@@ -18,9 +18,6 @@ from number_tower.solve.worth import Value
 MAX_POSITIONS = 1_000_000
 MAX_MEMORY = 1024
 """The usual limits of one study, in positions and in MiB; a million positions take about 300 MiB."""
-
-MAX_BLOCKS = 1_000
-"""The most blocks of a game that is measured: the table of what fits on what has as many rows."""
 
 _MOVES_PER_POSITION = 20
 """The most moves of a study, for each position that is allowed."""
@@ -88,8 +85,10 @@ class PositionGraph:
     ) -> None:
         start = Position.start(rules)
         self._max_positions, self._max_memory = positions, memory
-        if len(rules.blocks) > MAX_BLOCKS:
-            raise NotMeasuredError(f"too large, not measured: more than {MAX_BLOCKS:,} blocks")
+        if len(rules.blocks) > MAX_SERVED_BLOCKS:
+            raise NotMeasuredError(
+                f"too large, not measured: more than {MAX_SERVED_BLOCKS:,} blocks"
+            )
         self._rules: Any
         try:
             self._rules, bits = encode_rules(start, SearchLimits(memory=memory), plies=True)

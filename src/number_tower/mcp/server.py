@@ -2,13 +2,14 @@
 
 Searches run in threads with limits of their own, and are stopped when the client cancels the call.
 """
+# ruff: noqa: A002 - `id` is an argument of the tools
 
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from inspect import getdoc
 from secrets import randbelow
 from threading import Event
@@ -17,27 +18,29 @@ from typing import Annotated, Any, TypeVar
 from anyio import CapacityLimiter, from_thread, to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
+from typing_extensions import TypedDict
 
-from number_tower import __version__
-from number_tower.catalogue import CatalogueError
-from number_tower.coach.analysis import analyse_table, find_hint
+from number_tower import __version__, catalogue
+from number_tower.catalogue import CatalogueError, GameChoice, choose, load_named
+from number_tower.coach.analysis import PositionAnalysis, analyse_table, find_hint
 from number_tower.coach.hints import format_hint
-from number_tower.mcp import results, schemas
-from number_tower.mcp.schemas import ToolRequestError
-from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game
+from number_tower.mcp import arguments, states
+from number_tower.mcp.states import AnalysisState, GameSession, HintState, MoveValue, State
 from number_tower.players import ALL_LEVELS
-from number_tower.prompt import check_answer
+from number_tower.prompt import check_answer, write_rules
+from number_tower.record import to_line
 from number_tower.rules import RulesError
-from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table, TableError
 from number_tower.text import format_value
-from number_tower.voice import get_voice
 
 T = TypeVar("T")
 
-_EXPECTED_ERRORS = (ToolRequestError, CatalogueError, RulesError, TableError, NotSolvedError)
+MAX_GAMES = 100
+"""Games that are kept at once."""
+
+_EXPECTED_ERRORS = (ToolError, CatalogueError, RulesError, TableError)
 """Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
@@ -46,16 +49,31 @@ starts one and returns its id; move places a block; see_game shows its state. Se
 each by its id. Seats are 1 and 2."""
 _HELP = " hint helps the player to move, and analyse shows exactly what every move is worth."
 
-_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_CHANGES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-_ENDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
-)
 
-_SEARCHES, _COMPUTERS = 2, 4
-"""Analyses, and computers' moves, that are searched at once."""
+class GameOffered(TypedDict):
+    """A game, with what start_game takes for it."""
+
+    name: str
+    title: str
+    summary: str
+    options: list[str]
+    presets: dict[str, str]
+
+
+class GamesOffered(TypedDict):
+    """What can be played, with the options and presets that start_game takes; and the computer's levels."""
+
+    games: list[GameOffered]
+    opponents: dict[str, str]
+
+
+class RulesTold(TypedDict):
+    """The rules of a game: in sentences, and as start_game takes them."""
+
+    title: str
+    about: str
+    sentences: list[str]
+    rules: dict[str, str | int]
 
 
 class Tools:
@@ -66,144 +84,224 @@ class Tools:
 
     def __init__(self, *, lists: bool = True) -> None:
         self._lists = lists
-        self._games = GameSessions()
-        self._searches = CapacityLimiter(_SEARCHES)
-        self._computers = CapacityLimiter(_COMPUTERS)
-        self._rules_limiter = lru_cache(maxsize=2 * MAX_GAMES)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
-        """One computer at a time for the same rules, since they share what is known of the game."""
+        self._games: dict[str, GameSession] = {}
+        self._started = 0
+        self._searches = CapacityLimiter(2)
+        self._computers = CapacityLimiter(1)
 
-    async def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
+    async def list_games(self) -> GamesOffered:
         """List the games, their options and presets, and the levels of the computer."""
-        return results.build_games_result()
+        return {
+            "games": [
+                {
+                    "name": book.name,
+                    "title": book.title,
+                    "summary": book.summary,
+                    "options": list(book.options),
+                    "presets": {name: preset.describe() for name, preset in book.presets.items()},
+                }
+                for book in catalogue.load_all()
+            ],
+            "opponents": {level.name: level.about for level in ALL_LEVELS.values()},
+        }
 
     async def read_rules(
         self,
-        game: schemas.GameName = None,
-        rules: schemas.RulesGiven = None,
-        preset: schemas.PresetName = None,
-        target: schemas.Target = None,
-        blocks: schemas.Blocks = None,
-        opening: schemas.Opening = None,
-    ) -> Annotated[CallToolResult, schemas.RulesResult]:
+        game: arguments.GameName = None,
+        rules: arguments.RulesGiven = None,
+        preset: arguments.PresetName = None,
+        target: arguments.Target = None,
+        blocks: arguments.Blocks = None,
+        opening: arguments.Opening = None,
+    ) -> RulesTold:
         """Show the rules of a game: one of list_games with a preset and options, or your own rules."""
-        choice = choose_game(
-            game, rules, {"target": target, "blocks": blocks, "opening": opening}, preset=preset
-        )
-        return results.build_rules_result(Table.start(choice))
+        options = {"target": target, "blocks": blocks, "opening": opening}
+        table = Table.start(_choose_game(game, rules, options, preset=preset))
+        return {
+            "title": table.book.title,
+            "about": table.book.about,
+            "sentences": write_rules(table).split("\n"),
+            "rules": table.game.rules.written(),
+        }
 
     async def start_game(  # noqa: PLR0913 - the arguments of the tool
         self,
         *,
-        game: schemas.GameName = None,
-        rules: schemas.RulesGiven = None,
-        preset: schemas.PresetName = None,
-        target: schemas.Target = None,
-        blocks: schemas.Blocks = None,
-        opening: schemas.Opening = None,
-        hidden: schemas.Hidden = False,
-        opponent: schemas.Opponent = schemas.NO_OPPONENT,
-        seat: schemas.Seat = 1,
-        first: schemas.FirstSeat = 1,
-        seed: schemas.Seed = None,
-        legal: schemas.ListsLegal = True,
-    ) -> Annotated[CallToolResult, schemas.StateResult]:
+        game: arguments.GameName = None,
+        rules: arguments.RulesGiven = None,
+        preset: arguments.PresetName = None,
+        target: arguments.Target = None,
+        blocks: arguments.Blocks = None,
+        opening: arguments.Opening = None,
+        hidden: arguments.Hidden = False,
+        opponent: arguments.Opponent = arguments.NO_OPPONENT,
+        seat: arguments.Seat = 1,
+        first: arguments.FirstSeat = 1,
+        seed: arguments.Seed = None,
+        legal: arguments.ListsLegal = True,
+    ) -> Annotated[CallToolResult, State]:
         """Start a game and return its id: by a name of list_games with a preset and options, or by your own rules.
 
         Files cannot be named. Without an opponent you move for both sides; a computer that starts has already moved.
         """
+        level = ALL_LEVELS.get(opponent)
+        if level is None and opponent != arguments.NO_OPPONENT:
+            levels = ", ".join(ALL_LEVELS)
+            raise ToolError(
+                f"opponent: expected none or one of {levels}; got {format_value(opponent)}"
+            )
         seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
-        choice = choose_game(
+        choice = _choose_game(
             game, rules, options, preset=preset, hidden=hidden, first=first, seed=seed
         )
-        level = ALL_LEVELS.get(opponent)
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
-        self._games.make_room()
-        session = GameSession("", table, level, seed, legal and self._lists)
-        return results.build_state_result(
-            self._games.add(await self._let_computer_move(session)), rules=True
+        self._make_room()
+        self._started += 1
+        session = GameSession(
+            f"game-{self._started}", table, level, seed, lists=legal and self._lists
         )
+        session = await self._let_computer_move(session)
+        self._games[session.id] = session
+        return _make_state_result(session, rules=True)
 
-    async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def see_game(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
         """Show the state of a game, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
-        return results.build_state_result(self._games.get(id), rules=True)
+        return _make_state_result(self._get(id), rules=True)
 
     async def move(
-        self,
-        id: schemas.GameId,  # noqa: A002 - argument
-        block: schemas.Block,
-    ) -> Annotated[CallToolResult, schemas.StateResult]:
+        self, id: arguments.GameId, block: arguments.Block
+    ) -> Annotated[CallToolResult, State]:
         """Place a block for the player whose turn it is; an opponent answers at once.
 
         A block that cannot be placed changes nothing: the error says why, and you may try again.
         """
-        before = self._games.get(id)
+        before = self._get(id)
         _check_not_over(before, "no more blocks can be placed")
-        placed = replace(before, table=before.table.play(_check_block(before, block)), remark="")
-        after = self._games.replace(before, await self._let_computer_move(placed))
-        return results.build_state_result(after, _describe_reply(before, after))
+        _check_block(before, block)
+        placed = replace(before, table=before.table.play(block), remark="")
+        after = self._replace(before, await self._let_computer_move(placed))
+        return _make_state_result(after, states.describe_reply(before, after))
 
-    async def take_back(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def take_back(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
         """Undo your last move, and with it the opponent's answer; also the move that ended a game."""
-        before = self._games.get(id)
-        _check_undo(before)
-        after = self._games.replace(before, replace(before, table=before.table.undo(), remark=""))
+        before = self._get(id)
+        if before.table.declared is not None:
+            raise ToolError(
+                f"{id} was resigned, and after that no move can be undone; start another with start_game"
+            )
+        if not before.table.may_undo:
+            raise ToolError(f"you have made no move in {id} that could be undone")
+        after = self._replace(before, replace(before, table=before.table.undo(), remark=""))
         removed = before.table.game.moves[len(after.table.game.moves) :]
-        return results.build_state_result(after, f"Undone: {', '.join(map(str, removed))}.")
+        return _make_state_result(after, f"Undone: {', '.join(map(str, removed))}.")
 
-    async def open_games(self) -> Annotated[CallToolResult, schemas.OpenGamesResult]:
-        """List the games by their ids: unfinished ones, and the last finished ones."""
-        return results.build_open_games_result(self._games.list_all())
+    async def open_games(self) -> states.OpenGames:
+        """List the games by their ids, each on one line: unfinished ones, and the last finished ones."""
+        return {"games": {game.id: to_line(game.table) for game in self._games.values()}}
 
-    async def resign(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def resign(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
         """Resign a game: your side loses; without an opponent, the side whose turn it is."""
-        before = self._games.get(id)
+        before = self._get(id)
         _check_not_over(before, "it cannot be resigned")
         table = before.table.declare("resigned", before.table.game.to_move)
-        return results.build_state_result(self._games.replace(before, replace(before, table=table)))
+        return _make_state_result(self._replace(before, replace(before, table=table)))
 
     async def hint(
-        self,
-        id: schemas.GameId,  # noqa: A002 - argument
-        step: schemas.Step = 1,
-    ) -> Annotated[CallToolResult, schemas.HintResult]:
+        self, id: arguments.GameId, step: arguments.Step = 1
+    ) -> Annotated[CallToolResult, HintState]:
         """Help the player to move: 1 says what to look for, 2 also shows a best move, and 3 also says why."""
-        session = self._games.get(id)
+        session = self._get(id)
+        table = session.table
         _check_not_hidden(session)
         _check_not_over(session, "there is no move to find")
-        table = session.table
-        hint = await _run_in_thread(self._searches, find_hint, table.game, schemas.SECONDS)
-        return results.build_hint_result(session, format_hint(table, step, hint))
+        found = await _run_in_thread(
+            self._searches, find_hint, table.game, arguments.DEFAULT_SECONDS
+        )
+        text = format_hint(table, step, found)
+        state: HintState = {
+            **states.make_state(session),
+            "hints": list(text.texts),
+            "block": text.block,
+            "more": text.more,
+        }
+        return _make_result(state, text.texts)
 
     async def analyse(
         self,
-        id: schemas.GameId,  # noqa: A002 - argument
-        block: schemas.OneBlock = None,
-        seconds: schemas.Seconds = schemas.SECONDS,
-    ) -> Annotated[CallToolResult, schemas.AnalysisResult]:
+        id: arguments.GameId,
+        block: arguments.OneBlock = None,
+        seconds: arguments.Seconds = arguments.DEFAULT_SECONDS,
+    ) -> Annotated[CallToolResult, AnalysisState]:
         """Show the exact value of a position to the player to move, and of every move: value, moves to the end, why.
 
         A value that is not found in time is unknown; there is never a guess. In a game without lists of
         what may be placed, give a block to see the value of that move.
         """
-        session = self._games.get(id)
+        session = self._get(id)
         table = session.table
         _check_not_hidden(session)
         if block is not None:
             _check_not_over(session, "there is no move to value")
+            _check_block(session, block)
         if table.outcome is not None:
-            return results.build_finished_result(session)
-        only = None if block is None else _check_block(session, block)
-        analysis = await _run_in_thread(self._searches, analyse_table, table, seconds)
-        return results.build_analysis_result(session, analysis, only)
+            verdict = f"The game is over: {states.describe_winner(table)}."
+            analysis = PositionAnalysis(None, 0, verdict, method="", moves=(), note="")
+        else:
+            analysis = await _run_in_thread(self._searches, analyse_table, table, seconds)
+        values: list[MoveValue] | None = None
+        if session.lists or block is not None or table.outcome is not None:
+            values = [
+                {
+                    "block": move.block,
+                    "value": move.value,
+                    "plies": move.plies,
+                    "reason": move.reason,
+                }
+                for move in analysis.moves
+                if block in {None, move.block}
+            ]
+        state: AnalysisState = {
+            **states.make_state(session),
+            "value": analysis.value,
+            "plies": analysis.plies,
+            "verdict": analysis.verdict,
+            "method": analysis.method,
+            "values": values,
+            "note": analysis.note,
+        }
+        return _make_result(state, states.describe_analysis(analysis, values))
+
+    def _get(self, id: str) -> GameSession:
+        session = self._games.get(id)
+        if session is None:
+            raise ToolError(f"there is no game with the id {format_value(id)}; see open_games")
+        return session
+
+    def _replace(self, before: GameSession, after: GameSession) -> GameSession:
+        """Replace a game, unless another call has changed it while a computer was thinking."""
+        if self._games.get(before.id) is not before:
+            raise ToolError(
+                f"{before.id} was changed by another call; look at it again with see_game"
+            )
+        self._games[before.id] = after
+        return after
+
+    def _make_room(self) -> None:
+        """Remove the oldest finished game if no more can be added."""
+        if len(self._games) < MAX_GAMES:
+            return
+        finished = [game for game in self._games.values() if game.table.outcome is not None]
+        if not finished:
+            raise ToolError(
+                f"{MAX_GAMES} games are open, which is the limit; finish one, or end one with resign"
+            )
+        del self._games[finished[0].id]
 
     async def _let_computer_move(self, session: GameSession) -> GameSession:
-        """Let the computer move, if it is its turn."""
-        if session.awaits_user:
-            return session
-        async with self._rules_limiter(session.table.game.rules):
-            return await _run_in_thread(self._computers, session.let_computer_move)
+        """Let the computer move, if it is its turn; one at a time, since they share what is known of a game."""
+        return await _run_in_thread(self._computers, session.let_computer_move)
 
 
 class TowerServer(MCPServer[Any]):
@@ -212,27 +310,46 @@ class TowerServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; null counts as not given, also as the text of which the library makes null."""
+        """Call a tool; null counts as not given, also as text."""
         given = {
             key: value
             for key, value in arguments.items()
             if value is not None and not (isinstance(value, str) and value.strip() == "null")
         }
-        _check_call(
-            name,
-            arguments,
-            given,
-            {tool.name: tool.input_schema for tool in await self.list_tools()},
-        )
+        schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        if name not in schemas:
+            raise ToolError(
+                f"there is no tool {format_value(name)}; the tools are {', '.join(schemas)}."
+            )
+        properties = schemas[name]["properties"]
+        for key in arguments:
+            if key not in properties:
+                known = ", ".join(properties) or "none"
+                raise ToolError(f"{name} takes no argument {format_value(key)}; it takes {known}.")
         try:
             return await super().call_tool(name, given, context)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                cause = cause.errors()[0].get("ctx", {}).get("error")
+                raise ToolError(_explain_arguments(cause, given, properties)) from None
             if isinstance(cause, _EXPECTED_ERRORS):
-                raise ToolError(_end_sentence(str(cause))) from None
+                text = str(cause)
+                raise ToolError(text if text.endswith((".", "!", "?")) else f"{text}.") from None
             raise
+
+
+def _explain_arguments(
+    error: ValidationError, given: Mapping[str, object], properties: Mapping[str, Any]
+) -> str:
+    """Say which argument is wrong, and what is expected."""
+    problem = error.errors()[0]
+    path = [str(part) for part in problem["loc"]]
+    key = path[0]
+    about = properties[key]["description"]
+    if key not in given:
+        return f"the argument {key} is missing: {about}"
+    where = ".".join(path[:2]) if key == "rules" else key
+    return f"{where}: {problem['msg']}; got {format_value(problem['input'])}. {about}"
 
 
 def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
@@ -255,23 +372,21 @@ def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
         log_level="WARNING",
     )
     tools = Tools(lists=lists)
-    for tool, hints in (
-        (tools.list_games, _READS),
-        (tools.read_rules, _READS),
-        (tools.start_game, _CHANGES),
-        (tools.see_game, _READS),
-        (tools.move, _CHANGES),
-        (tools.take_back, _CHANGES),
-        (tools.open_games, _READS),
-        (tools.resign, _ENDS),
-        *(((tools.hint, _READS), (tools.analyse, _READS)) if helps else ()),
-    ):
+    offered: list[Callable[..., Any]]
+    offered = [tools.list_games, tools.read_rules, tools.start_game, tools.see_game, tools.move]
+    offered += [tools.take_back, tools.open_games, tools.resign]
+    if helps:
+        offered += [tools.hint, tools.analyse]
+    for tool in offered:
+        reads = tool.__name__ not in {"start_game", "move", "take_back", "resign"}
+        hints = ToolAnnotations(
+            read_only_hint=reads,
+            idempotent_hint=reads,
+            destructive_hint=tool.__name__ == "resign",
+            open_world_hint=False,
+        )
         server.add_tool(tool, description=getdoc(tool), annotations=hints)
     return server
-
-
-server = make_server
-"""The earlier name of `make_server`."""
 
 
 def run(*, lists: bool = True, helps: bool = True) -> None:
@@ -294,67 +409,51 @@ async def _run_in_thread(limiter: CapacityLimiter, work: Callable[..., T], *args
         cancelled.set()
 
 
-def _end_sentence(text: str) -> str:
-    """Add a full stop; the first word stays as it is, since it may be the name of an argument."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+def _choose_game(
+    game: str | None,
+    rules: Mapping[str, object] | None,
+    options: Mapping[str, object],
+    **choices: Any,
+) -> GameChoice:
+    """Return the game of a name, a preset and options, or of rules; no name is ever looked up as a file."""
+    source = rules if game is None else game
+    if source is None or (game is not None and rules is not None):
+        names = ", ".join(catalogue.list_names())
+        raise ToolError(f"expected either a game ({names}) or your own rules, not both")
+    if isinstance(source, Mapping):
+        source = {key: value for key, value in source.items() if value is not None}
+    given = {key: value for key, value in options.items() if value is not None}
+    choice = choose(source, given, find=load_named, **choices)
+    choice.rules.check_served()
+    return choice
 
 
-def _check_call(
-    name: str,
-    arguments: dict[str, Any],
-    given: dict[str, Any],
-    input_schemas: dict[str, dict[str, Any]],
-) -> None:
-    if name not in input_schemas:
-        raise ToolError(
-            f"there is no tool {format_value(name)}; the tools are {', '.join(input_schemas)}."
-        )
-    schema = input_schemas[name]
-    known = list(schema.get("properties", {}))
-    for key in arguments:
-        if key not in known:
-            raise ToolError(
-                f"{name} takes no argument {format_value(key)}; it takes {', '.join(known) or 'none'}."
-            )
-    for key in schema.get("required", ()):
-        if key not in given:
-            raise ToolError(
-                f"{name} needs the argument {key}: {schema['properties'][key]['description']}"
-            )
+def _make_state_result(
+    session: GameSession, heading: str = "", *, rules: bool = False
+) -> CallToolResult:
+    lines = [heading, *states.describe_state(session, rules=rules)]
+    return _make_result(states.make_state(session), lines)
 
 
-def _check_block(session: GameSession, block: int) -> int:
-    """Return the block if it can be placed."""
+def _make_result(values: Mapping[str, Any], lines: Iterable[str]) -> CallToolResult:
+    text = "\n".join(filter(None, lines))
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=dict(values)
+    )
+
+
+def _check_block(session: GameSession, block: int) -> None:
     answer = check_answer(session.table, block, legal=session.lists)
-    if answer.block is None:
-        raise ToolRequestError(f"{answer.problem}")
-    return answer.block
+    if answer.problem is not None:
+        raise ToolError(answer.problem)
 
 
 def _check_not_over(session: GameSession, problem: str) -> None:
     if session.table.outcome is not None:
-        raise ToolRequestError(f"{session.id} is over: {problem}; start another with start_game")
-
-
-def _check_undo(session: GameSession) -> None:
-    if session.table.declared is not None:
-        raise ToolRequestError(
-            f"{session.id} was resigned, and after that no move can be undone; start another with start_game"
-        )
-    if not session.table.may_undo:
-        raise ToolRequestError(f"you have made no move in {session.id} that could be undone")
+        raise ToolError(f"{session.id} is over: {problem}; start another with start_game")
 
 
 def _check_not_hidden(session: GameSession) -> None:
     if session.table.secret:
         problem = "so there is no hint and no analysis before it is over"
-        raise ToolRequestError(f"the blocks are hidden in {session.id}, {problem}")
-
-
-def _describe_reply(before: GameSession, after: GameSession) -> str:
-    """Say what the computer has placed since, if there is one."""
-    table, start = after.table, len(before.table.game.moves)
-    moves = list(zip(table.game.movers, table.game.moves, strict=True))[start:]
-    blocks = [str(block) for mover, block in moves if table.automatic[mover]]
-    name = get_voice(table.book).get_name(table, 1 - before.table.game.to_move)
-    return f"{name} placed {', then '.join(blocks)}." if blocks else ""
+        raise ToolError(f"the blocks are hidden in {session.id}, {problem}")

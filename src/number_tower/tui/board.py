@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import events, on, work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
-from textual.content import Content
-from textual.widgets import Footer, Static
 
 from number_tower.session.database import WAIT_ADVICE
 from number_tower.session.game import GameSession, find_program_name
@@ -19,7 +15,6 @@ from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence
-from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import AskScreen, RulesScreen
 from number_tower.tui.panels import (
     CoachPanel,
@@ -30,9 +25,10 @@ from number_tower.tui.panels import (
     format_turn,
     list_messages,
 )
-from number_tower.tui.rematch import EndingChoices
+from number_tower.tui.playing import PlayingScreen
+from number_tower.tui.rematch import EndingMenu
 from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
+from number_tower.tui.tray import BlockButton, NumberEntry, Tray
 
 KEYS = {
     "1-9": "place a block; a larger number with Enter",
@@ -49,10 +45,9 @@ KEYS = {
 }
 
 
-class BoardScreen(ChoiceScreen):
+class BoardScreen(PlayingScreen):
     """One game while it is played, and its end."""
 
-    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "hint", "hint"),
         Binding("w", "why", "why"),
@@ -75,7 +70,6 @@ class BoardScreen(ChoiceScreen):
         self._with_values = False
         """Whether every move is shown with its value."""
         self._values: Mapping[int, Value] = {}
-        self.coach = CoachPanel(id="panel")
         self._counted = session.table.outcome is not None
         """Whether the result of the game is counted in its match."""
 
@@ -101,21 +95,10 @@ class BoardScreen(ChoiceScreen):
         """Whether a person is to move."""
         return self.table.outcome is None and self.session.computer is None
 
-    def compose(self) -> ComposeResult:
-        """Show towers on one side, and everything else on the other, or below."""
-        with Container(id="body"):
-            yield TowerView(id="towers")
-            with Vertical(id="side"):
-                yield Static("", id="heading")
-                yield Static("", id="score")
-                yield Static("", id="turn")
-                yield Tray(id="tray")
-                yield EndingChoices(self.session, id="ending")
-                yield NumberEntry(id="entry")
-                yield Static("", id="opponent")
-                yield self.coach
-                yield LogPanel(id="log")
-        yield Footer(show_command_palette=False, compact=True)
+    @property
+    def asked_table(self) -> Table | None:
+        """The table at which a block can be placed now: none after the end."""
+        return self.table if self.table.outcome is None else None
 
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
@@ -123,7 +106,8 @@ class BoardScreen(ChoiceScreen):
             self._thinking.watch = lambda seconds: self.post_message(Searching(seconds))
         await self._show_table()
         self.coach.show_message(self.session.voice.remind_of_hidden(self.table))
-        self._focus_tray()
+        if self.active:
+            self.focus_block()
         self._continue()
 
     def on_unmount(self) -> None:
@@ -147,63 +131,36 @@ class BoardScreen(ChoiceScreen):
     async def _show_table(self) -> None:
         table = self.table
         self.query_one(TowerView).show_table(table, self.names)
-        self._set_text(
-            "#heading", f"{table.book.title}{' (with values)' if self._with_values else ''}"
-        )
-        self._set_text("#score", format_score(self.session, counted=self._counted))
-        self._set_text("#turn", format_turn(self.session))
-        self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
+        values = " (with values)" if self._with_values else ""
+        self.show_text("#heading", f"{table.book.title}{values}")
+        self.show_text("#score", format_score(self.session, counted=self._counted))
+        self.show_text("#turn", format_turn(self.session))
+        self.show_text("#opponent", format_opponent(self.table, self.seat, self.names))
         self.query_one(LogPanel).show_lines(
             list_messages(self.session, coin_tossed=self._coin_tossed)
         )
-        tray, ending = self.query_one(Tray), self.query_one(EndingChoices)
+        tray, ending = self.query_one(Tray), self.query_one(EndingMenu)
         tray.display = table.outcome is None
         if table.outcome is None:
-            await ending.hide()
+            ending.display = False
             await tray.show_table(table, self.seat, active=self.active, values=self._values)
         else:
-            await ending.show()
+            ending.show(self.session)
         self.query_one(NumberEntry).clear()
         self.refresh_bindings()
-
-    def _set_text(self, selector: str, text: str) -> None:
-        widget = self.query_one(selector, Static)
-        widget.update(Content(text))
-        widget.set_class(not text, "empty")
-
-    def _focus_tray(self) -> None:
-        """Focus a block that can be placed, unless one has the focus."""
-        placeable = [
-            block for block in self.query(BlockChoice) if not block.has_class("unplaceable")
-        ]
-        if self.active and placeable and self.focused not in placeable:
-            placeable[0].focus()
 
     # Moves ------------------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Read a typed number; Enter lets a computer that was stopped think again."""
-        number = None
-        if self.table.outcome is None:
-            number = self.query_one(NumberEntry).read_key(event, self.table.game.rules.blocks[-1])
-        if number is not None:
-            self._place(number)
-        elif event.key == "enter" and self.session.computer is not None and not self._busy:
+        """Let a computer that was stopped think again on Enter."""
+        if event.key == "enter" and self.session.computer is not None and not self._busy:
             event.stop()
             self._continue()
-        else:
-            super().on_key(event)
-
-    def choose(self, choice: Choice) -> None:
-        """Place a block."""
-        if isinstance(choice, BlockChoice):
-            self.query_one(NumberEntry).clear()
-            self._place(choice.number)
 
     def on_descendant_focus(self) -> None:
         """Say why the block with the focus cannot be placed."""
         block = self.focused
-        if isinstance(block, BlockChoice) and block.has_class("unplaceable") and self.active:
+        if isinstance(block, BlockButton) and block.has_class("unplaceable") and self.active:
             self.coach.show_message(self._explain_refusal(block.number) or "")
 
     def _explain_refusal(self, block: int) -> str | None:
@@ -212,7 +169,8 @@ class BoardScreen(ChoiceScreen):
             return None
         return self.session.voice.refuse(self.table, reason, f"{block}", block).text.strip()
 
-    def _place(self, block: int) -> None:
+    def place(self, block: int) -> None:
+        """Place a block for the person whose turn it is, or say why it cannot be placed."""
         if self._busy or not self.active:
             return
         if (refusal := self._explain_refusal(block)) is not None:
@@ -247,7 +205,8 @@ class BoardScreen(ChoiceScreen):
             self._counted = True
         await self._show_table()
         self.coach.show_message(news)
-        self._focus_tray()
+        if self.active:
+            self.focus_block()
         self._continue()
         self._show_values()
 
@@ -267,7 +226,7 @@ class BoardScreen(ChoiceScreen):
             table, remark = await self.tower.run_search(self.session.let_computer_move)
         except SearchStoppedError:
             self._busy = False
-            self._set_text("#turn", f"{name} was stopped. Press Enter to let {name} think again.")
+            self.show_text("#turn", f"{name} was stopped. Press Enter to let {name} think again.")
             return
         if table.declared is not None:
             remark = f"{name} made no legal move: {remark}."
@@ -275,7 +234,7 @@ class BoardScreen(ChoiceScreen):
 
     @on(Searching)
     def _show_thinking(self, event: Searching) -> None:
-        self._set_text(
+        self.show_text(
             "#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)"
         )
 
@@ -340,9 +299,8 @@ class BoardScreen(ChoiceScreen):
     def action_why(self) -> None:
         """Give the reason for or against the block with the focus, or for the best move."""
         if self.active and not self._busy:
-            self.coach.give_reason(
-                self.table, self.focused.number if isinstance(self.focused, BlockChoice) else None
-            )
+            block = self.focused.number if isinstance(self.focused, BlockButton) else None
+            self.coach.give_reason(self.table, block)
 
     def action_values(self) -> None:
         """Show what each move is worth, in this game from now on; or hide it again."""
@@ -377,7 +335,7 @@ class BoardScreen(ChoiceScreen):
             self._values = event.values
             await self._show_table()
 
-    @on(EndingChoices.NextGame)
-    def _play_next(self, event: EndingChoices.NextGame) -> None:
+    @on(EndingMenu.NextGame)
+    def _play_next(self, event: EndingMenu.NextGame) -> None:
         if self.app.screen is self:
             self.app.switch_screen(BoardScreen(event.session))

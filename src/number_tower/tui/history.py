@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widgets import DataTable, Footer, Input, Static
 
 from number_tower.match import Tally
@@ -160,7 +160,6 @@ class StatsScreen(TowerScreen):
     def __init__(self) -> None:
         super().__init__()
         self._stopped = Event()
-        self._statistics: Statistics | None = None
         self._text = Static("Counting ...", id="text")
 
     def compose(self) -> ComposeResult:
@@ -181,16 +180,13 @@ class StatsScreen(TowerScreen):
     @work(exclusive=True)
     async def _load(self) -> None:
         database = self.tower.choose_database()
+        found = None
         if database is not None:
-            self._statistics = await asyncio.to_thread(database.find, self._count)
-        if self._statistics is None or self._statistics.empty:
+            found = await asyncio.to_thread(database.find, self._count)
+        if found is None or found.empty:
             self._text.update("No games are saved yet.")
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        """Use the new width."""
-        if self._statistics is not None and not self._statistics.empty:
-            self._text.update(format_statistics(self._statistics, self.size.width - 3))
+        else:
+            self._text.update(format_statistics(found))
 
     def _count(self, store: Store) -> Statistics:
         """Judge games for a while, and return the statistics."""
@@ -205,40 +201,27 @@ class StatsScreen(TowerScreen):
             return statistics.compute_statistics(connection, None)
 
 
-def format_statistics(found: Statistics, width: int) -> Content:
+def format_statistics(found: Statistics) -> Group:
     """Write the statistics: players, games, the best streak, and puzzles."""
     best, by, _ = found.streak
-    parts = [
-        Content(
-            f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished."
-        ),
-        _format_table(
-            width,
-            ("player", "games", "won", "drawn", "lost", "right"),
-            [
-                (each.name, *_format_tally(each.tally), _format_share(each.accuracy.fraction))
-                for each in found.players[:20]
-            ],
-        ),
-        _format_table(
-            width,
-            ("game", "games", "won by 1", "drawn", "won by 2"),
-            [(each.game, *_format_tally(each.seats[0])) for each in found.results],
-        ),
-        Content(f"Best streak: {format_count(best, 'win')}, by {by}." if best else ""),
-        _format_table(
-            width,
-            ("puzzles", "tried", "right", "wrong", "skipped"),
-            [
-                (
-                    f"grade {each.grade}",
-                    *map(str, (each.tried, each.right, each.wrong, each.skipped)),
-                )
-                for each in found.puzzles
-            ],
-        ),
+    players = [
+        (player.name, *_format_tally(player.tally), _format_share(player.accuracy.fraction))
+        for player in found.players[:20]
     ]
-    return Content("\n\n").join(part for part in parts if part)
+    games = [(result.game, *_format_tally(result.seats[0])) for result in found.results]
+    puzzles = [
+        (f"grade {grade.grade}", *map(str, (grade.tried, grade.right, grade.wrong, grade.skipped)))
+        for grade in found.puzzles
+    ]
+    return Group(
+        Text(
+            f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished.\n"
+        ),
+        *_make_table(("player", "games", "won", "drawn", "lost", "right"), players),
+        *_make_table(("game", "games", "won by 1", "drawn", "won by 2"), games),
+        Text(f"Best streak: {format_count(best, 'win')}, by {by}.\n" if best else ""),
+        *_make_table(("puzzles", "tried", "right", "wrong", "skipped"), puzzles),
+    )
 
 
 def _format_tally(tally: Tally) -> tuple[str, ...]:
@@ -249,27 +232,15 @@ def _format_share(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-def _format_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Content:
-    """Write a table; in too narrow a window, columns are closer, and what stands in the first is cut."""
+def _make_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Table | Text]:
+    """Yield a table and a blank line, if there is something in it; a long name takes several lines."""
     if not rows:
-        return Content()
-    first, *others = (max(map(cell_len, column)) for column in zip(heads, *rows, strict=True))
-    apart = "  " if first + sum(others) + 2 * len(others) <= width else " "
-    first = min(first, max(width - sum(others) - len(apart) * len(others), 4))
-    lines = [
-        apart.join(
-            (
-                _fit(row[0], first),
-                *(cell.rjust(size) for cell, size in zip(row[1:], others, strict=True)),
-            )
-        )
-        for row in (heads, *rows)
-    ]
-    return Content("\n").join([Content.styled(lines[0], "bold"), *map(Content, lines[1:])])
-
-
-def _fit(text: str, width: int) -> str:
-    """Cut or fill a text to a width."""
-    return set_cell_size(
-        text if cell_len(text) <= width else f"{chop_cells(text, width - 1)[0]}…", width
-    )
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(heads[0], overflow="fold")
+    for head in heads[1:]:
+        table.add_column(head, justify="right", no_wrap=True, min_width=len(head))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    yield table
+    yield Text("")

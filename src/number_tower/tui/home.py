@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import ItemGrid, VerticalScroll
 from textual.content import Content
 from textual.widgets import Footer, Input, Static
+from textual.widgets.option_list import Option
 
 from number_tower import catalogue
 from number_tower.catalogue import Rulebook
 from number_tower.game import Game, play_randomly
-from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.choice import Entry, Menu, MenuScreen, make_title
 from number_tower.tui.towers import draw_sample
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PICTURE_WIDTH = 24
 _MOST_UNFINISHED = 4
 
 
-class Entry(NamedTuple):
+class OtherScreen(NamedTuple):
     """Another screen: its key, its name, what it is for, and its module and class, which is imported when chosen."""
 
     key: str
@@ -40,15 +40,17 @@ class Entry(NamedTuple):
 
 
 SCREENS = {
-    "puzzle": Entry(
+    "puzzle": OtherScreen(
         "p", "Today's puzzle", "find the only move that wins", ("question", "PuzzleScreen")
     ),
-    "learn": Entry(
+    "learn": OtherScreen(
         "l", "Learn", "the rules, three positions, and a first game", ("question", "LearnScreen")
     ),
-    "history": Entry("h", "History", "the games you played", ("history", "HistoryScreen")),
-    "stats": Entry("s", "Stats", "your results, accuracy and puzzles", ("history", "StatsScreen")),
-    "levels": Entry("v", "Levels", "how the computer plays", ("pages", "LevelsScreen")),
+    "history": OtherScreen("h", "History", "the games you played", ("history", "HistoryScreen")),
+    "stats": OtherScreen(
+        "s", "Stats", "your results, accuracy and puzzles", ("history", "StatsScreen")
+    ),
+    "levels": OtherScreen("v", "Levels", "how the computer plays", ("pages", "LevelsScreen")),
 }
 
 
@@ -59,7 +61,7 @@ class Unfinished(NamedTuple):
     match: StoredMatch | None = None
 
 
-class HomeScreen(ChoiceScreen):
+class HomeScreen(MenuScreen):
     """The first screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,14 +70,21 @@ class HomeScreen(ChoiceScreen):
         Binding("escape", "clear_search", "clear", show=False),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._games = [
+            Entry(_draw_card(book), book, f"{number}")
+            for number, book in enumerate(catalogue.load_all(), 1)
+        ]
+        self._unfinished: list[Entry] = []
+        self._more: list[Entry] = []
+        self._menu = Menu([make_title("Play"), *self._games], id="choices")
+        self._search = Input(placeholder="Search: type / and a word", id="search", compact=True)
+
     def compose(self) -> ComposeResult:
         """Show the games; the first frame has nothing else."""
         yield Static("Number Tower", id="title")
-        with VerticalScroll(id="choices", can_focus=False):
-            yield Static("Play", classes="section", id="games-title")
-            with ItemGrid(id="games", min_column_width=36):
-                for number, book in enumerate(catalogue.load_all(), 1):
-                    yield Choice(_draw_card(book), book, key=f"{number}", classes="card")
+        yield self._menu
 
     def on_screen_resume(self) -> None:
         """Show all else after the games, and read the unfinished games."""
@@ -84,77 +93,66 @@ class HomeScreen(ChoiceScreen):
     @work(exclusive=True)
     async def _complete(self) -> None:
         """Add what is below and around the games, and the unfinished ones, which loads the database library."""
-        if not self.query("#more"):
-            await self._add_rest()
-            self.query(Choice).first().focus()
+        if not self._more:
+            self._more = [
+                Entry(
+                    Content.assemble((screen.title, "bold"), f": {screen.about}"), name, screen.key
+                )
+                for name, screen in SCREENS.items()
+            ]
+            await self.mount(self._search, before=self._menu)
+            await self.mount(Footer(show_command_palette=False, compact=True))
+            self._menu.focus()
+            self._show_entries()
+            self.refresh_bindings()  # the footer came late, and shows none yet
         database = self.tower.choose_database()
         if database is not None:
-            await self._show_unfinished(await asyncio.to_thread(_find_unfinished, database))
+            self._list_unfinished(await asyncio.to_thread(_find_unfinished, database))
+            self._show_entries()
 
-    async def _add_rest(self) -> None:
-        choices = self.query_one("#choices")
-        more = [
-            Choice(Content.assemble((entry.title, "bold"), f": {entry.about}"), name, key=entry.key)
-            for name, entry in SCREENS.items()
-        ]
-        search = Input(placeholder="Search: type / and a word", id="search", compact=True)
-        await self.mount(search, before=choices)
-        await choices.mount(
-            Static("Go on", classes="section", id="unfinished-title"),
-            ItemGrid(id="unfinished", min_column_width=36),
-            Static("More", classes="section", id="more-title"),
-            ItemGrid(*more, id="more", min_column_width=36),
-        )
-        await self.mount(Footer(show_command_palette=False, compact=True))
-        self._show_titles()
-        self.refresh_bindings()  # the footer came late, and shows none yet
-
-    def _show_titles(self) -> None:
-        """Show the title of each section that has something to choose."""
-        for grid in self.query(ItemGrid):
-            self.query_one(f"#{grid.id}-title").display = any(
-                choice.display for choice in grid.query(Choice)
-            )
-
-    async def _show_unfinished(self, found: Unfinished) -> None:
-        listing, grid = _load("session.saved_games"), self.query_one("#unfinished")
-        entries = [(listing.describe_game(game), Unfinished((game,))) for game in found.games]
+    def _list_unfinished(self, found: Unfinished) -> None:
+        listing = _load("session.saved_games")
+        described = [(listing.describe_game(game), Unfinished((game,))) for game in found.games]
         if found.match is not None:
-            entries.insert(0, (listing.describe_match(found.match), Unfinished((), found.match)))
-        await grid.remove_children()
-        await grid.mount_all(
-            Choice(text, value, key=f"{number}" if number < 10 else "")
-            for number, (text, value) in enumerate(entries, len(catalogue.list_names()) + 1)
-        )
-        self._filter()
+            described.insert(0, (listing.describe_match(found.match), Unfinished((), found.match)))
+        self._unfinished = [
+            Entry(text, value, f"{number}" if number < 10 else "")
+            for number, (text, value) in enumerate(described, len(self._games) + 1)
+        ]
+
+    @on(Input.Changed, "#search")
+    def _show_entries(self) -> None:
+        """Show what has all words that were typed, and the titles above it."""
+        words = self._search.value.lower().split()
+        sections = {"Play": self._games, "Go on": self._unfinished, "More": self._more}
+        options: list[Option] = []
+        for title, entries in sections.items():
+            found = [
+                entry
+                for entry in entries
+                if all(word in entry.text.plain.lower() for word in words)
+            ]
+            options += [make_title(title), *found] if found else []
+        highlighted = self._menu.highlighted_option
+        self._menu.set_options(options)
+        self._menu.highlighted = options.index(highlighted) if highlighted in options else 1
 
     def action_search(self) -> None:
         """Type a word to search for."""
-        self.query_one("#search", Input).focus()
+        self._search.focus()
 
     def action_clear_search(self) -> None:
         """Show everything again."""
-        self.query_one("#search", Input).value = ""
-        self.query(Choice).first().focus()
-
-    @on(Input.Changed, "#search")
-    def _filter(self) -> None:
-        """Show only what has all words that were typed."""
-        words = self.query_one("#search", Input).value.lower().split()
-        for choice in self.query(Choice):
-            choice.display = all(word in choice.text.plain.lower() for word in words)
-        self._show_titles()
+        self._search.value = ""
+        self._menu.focus()
 
     @on(Input.Submitted, "#search")
     def _choose_found(self) -> None:
-        for choice in self.query(Choice):
-            if choice.display:
-                choice.action_choose()
-                return
+        if self._menu.entries:
+            self._menu.select(self._menu.entries[0])
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, value: object) -> None:
         """Open a game, what was left unfinished, or another screen."""
-        value = choice.value
         if isinstance(value, Rulebook):
             self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
         elif isinstance(value, Unfinished):

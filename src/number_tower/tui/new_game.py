@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import ItemGrid, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Footer, Input, Static
+from textual.widgets.option_list import Option
 
 from number_tower import catalogue
 from number_tower.brief import describe_rules
@@ -18,7 +19,7 @@ from number_tower.players import LEVELS
 from number_tower.rules import RulesError
 from number_tower.text import make_sentence
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.choice import Entry, Menu, MenuScreen, make_title
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _LABELS = {
 _PERSON = "a person"
 
 
-class NewGameScreen(ChoiceScreen):
+class NewGameScreen(MenuScreen):
     """Chooses the opponent and the options of a game; choosing the opponent starts it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
@@ -50,60 +51,59 @@ class NewGameScreen(ChoiceScreen):
         self._length = 1
         self._hidden = False
         self._preset: Preset | None = None
+        self._menu = Menu(id="choices")
 
     def compose(self) -> ComposeResult:
         """Show the rules, the opponents and the options."""
         yield Static(Content(self._book.title), id="title")
-        with VerticalScroll(id="choices", can_focus=False):
-            yield Static("", id="rules", classes="about")
-            yield Static("Against whom? Choose one to start.", classes="section")
-            with ItemGrid(min_column_width=36):
-                yield Choice(
-                    Content.assemble((_PERSON, "bold"), ": two at this keyboard"), _PERSON, key="1"
-                )
-                for number, level in enumerate(LEVELS.values(), 2):
-                    text = Content.assemble((level.name, "bold"), f": {level.about}")
-                    yield Choice(text, level.name, key=f"{number}")
-            yield Static("Options", classes="section")
-            yield Choice("", self._change_starter, key="s")
-            yield Choice("", self._change_length, key="m")
-            if "hidden" in self._book.options:
-                yield Choice("", self._change_hidden, key="h")
-            if self._book.presets:
-                yield Choice("", self._change_preset, key="r")
-            for option in RULE_OPTIONS:
-                if option in self._book.options:
-                    given = self._book.rules.written().get(option, "")
+        yield self._menu
+        for option in RULE_OPTIONS:
+            if option in self._book.options:
+                usual = self._book.rules.written().get(option, "")
+                with Horizontal(classes="field"):
                     yield Static(Content(_LABELS[option]), classes="label")
-                    yield Input(placeholder=f"{given}", id=option, compact=True)
-            yield Static("", id="problem")
+                    yield Input(placeholder=f"{usual}", id=option, compact=True)
+        yield Static("", id="problem")
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Offer the level of the settings first."""
-        self._show_options()
-        self.call_after_refresh(self._focus_opponent)
+        self._menu.focus()
+        self._show_entries()
+        self.call_after_refresh(self._highlight_level)
 
-    def _focus_opponent(self) -> None:
-        """Focus an opponent once the page has its layout, so that it is scrolled into sight."""
-        for choice in self.query(Choice):
-            if choice.value == (self.tower.settings.level or _PERSON):
-                choice.focus()
+    def _highlight_level(self) -> None:
+        """Highlight an opponent once the menu has its layout, so that it is scrolled into sight."""
+        for entry in self._menu.entries:
+            if entry.value == (self.tower.settings.level or _PERSON):
+                self._menu.highlighted = self._menu.options.index(entry)
 
-    def _show_options(self) -> None:
-        texts = {
-            self._change_starter: f"who starts: {STARTERS[self._first]}",
-            self._change_length: f"how many games: {LENGTHS[self._length]}",
-            self._change_hidden: f"remaining blocks: {'hidden' if self._hidden else 'shown'}",
-            self._change_preset: f"rules: {self._format_preset()}",
-        }
-        for choice in self.query(Choice):
-            for change, text in texts.items():
-                if choice.value == change:
-                    choice.set_text(text)
+    def _show_entries(self) -> None:
+        """Show the rules, the opponents and the options as they are chosen."""
         rules = self._book.apply_options({} if self._preset is None else self._preset.options)
         lines = describe_rules(rules, get_voice(self._book).noun)
-        self.query_one("#rules", Static).update(Content("\n".join(f"- {line}" for line in lines)))
+        person = Content.assemble((_PERSON, "bold"), ": two at this keyboard")
+        options: list[Option] = [
+            Option(Content("\n".join(f"- {line}" for line in lines)), disabled=True),
+            make_title("Against whom? Choose one to start."),
+            Entry(person, _PERSON, "1"),
+        ]
+        for number, level in enumerate(LEVELS.values(), 2):
+            text = Content.assemble((level.name, "bold"), f": {level.about}")
+            options.append(Entry(text, level.name, f"{number}"))
+        options += [
+            make_title("Options"),
+            Entry(f"who starts: {STARTERS[self._first]}", self._change_starter, "s"),
+            Entry(f"how many games: {LENGTHS[self._length]}", self._change_length, "m"),
+        ]
+        if "hidden" in self._book.options:
+            shown = "hidden" if self._hidden else "shown"
+            options.append(Entry(f"remaining blocks: {shown}", self._change_hidden, "h"))
+        if self._book.presets:
+            options.append(Entry(f"rules: {self._format_preset()}", self._change_preset, "r"))
+        highlighted = self._menu.highlighted
+        self._menu.set_options(options)
+        self._menu.highlighted = highlighted
 
     def _format_preset(self) -> str:
         """Describe the settings that were chosen, or say that nothing was changed."""
@@ -113,15 +113,15 @@ class NewGameScreen(ChoiceScreen):
 
     def _change_starter(self) -> None:
         self._first = _follow(list(STARTERS), self._first)
-        self._show_options()
+        self._show_entries()
 
     def _change_length(self) -> None:
         self._length = _follow(list(LENGTHS), self._length)
-        self._show_options()
+        self._show_entries()
 
     def _change_hidden(self) -> None:
         self._hidden = not self._hidden
-        self._show_options()
+        self._show_entries()
 
     def _change_preset(self) -> None:
         """Choose the next preset, and fill in its options; they can still be changed."""
@@ -129,11 +129,14 @@ class NewGameScreen(ChoiceScreen):
         options = {} if self._preset is None else self._preset.options
         for field in self.query(Input):
             field.value = str(options.get(field.id or "", ""))
-        self._show_options()
+        self._show_entries()
 
-    def choose(self, choice: Choice) -> None:
-        """Start the game against an opponent."""
-        self._start(f"{choice.value}")
+    def choose(self, value: object) -> None:
+        """Start the game against an opponent, or change an option."""
+        if isinstance(value, str):
+            self._start(value)
+        else:
+            super().choose(value)
 
     def _start(self, opponent: str) -> None:
         """Start the game, or say which option is wrong."""

@@ -16,7 +16,7 @@ from textual.widgets import Footer, Static
 from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
 from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, Choice, TowerScreen
+from number_tower.tui.choice import GAME_CSS, Entry, Menu, TowerScreen
 from number_tower.voice import get_voice
 
 
@@ -80,30 +80,23 @@ class AskScreen(ModalScreen[str]):
     """A question above the screen; its result is the key of the answer, or None without one."""
 
     CSS_PATH = GAME_CSS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "back"),
-        Binding("left,up", "app.focus_previous", "previous", show=False),
-        Binding("right,down", "app.focus_next", "next", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back")]
 
     def __init__(self, question: str, answers: Mapping[str, str]) -> None:
         super().__init__()
         self._question = question
-        self._answers = answers
+        self._menu = Menu(Entry(text, key, key) for key, text in answers.items())
 
     def compose(self) -> ComposeResult:
         """Show the question; the first answer has the focus."""
         with Vertical(id="question"):
             yield Static(Content(self._question))
-            for key, text in self._answers.items():
-                yield Choice(text, key=key)
+            yield self._menu
 
-    @on(Choice.Chosen)
-    def _choose(self, event: Choice.Chosen) -> None:
-        self.dismiss(event.choice.key)
+    @on(Menu.OptionSelected)
+    def _choose(self, event: Menu.OptionSelected) -> None:
+        self.dismiss(event.option.key if isinstance(event.option, Entry) else None)
 
     def on_key(self, event: events.Key) -> None:
         """Answer by a key."""
-        if event.character in self._answers:
-            event.stop()
-            self.dismiss(event.character)
+        self._menu.select_by_key(event)

@@ -7,10 +7,9 @@ from abc import abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import events, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Footer, Static
 
@@ -25,11 +24,12 @@ from number_tower.session.database import AttemptLog
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
+from number_tower.tui.choice import Entry, Menu, MenuScreen
 from number_tower.tui.pages import RulesScreen
-from number_tower.tui.panels import format_opponent
+from number_tower.tui.panels import LogPanel, format_opponent
+from number_tower.tui.playing import PlayingScreen
 from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
+from number_tower.tui.tray import NumberEntry, Tray
 from number_tower.voice import Reader, get_voice
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ class PosedQuestion(NamedTuple):
     heading: str
 
 
-class QuestionScreen(ChoiceScreen):
+class QuestionScreen(PlayingScreen):
     """Asks one question after another."""
 
-    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "hint", "hint"),
         Binding("s", "skip", "show the answer"),
@@ -81,23 +80,15 @@ class QuestionScreen(ChoiceScreen):
     def finish(self) -> None:
         """Go on after the last question."""
 
-    def compose(self) -> ComposeResult:
-        """Show the towers, the question, and the blocks."""
-        with Container(id="body"):
-            yield TowerView(id="towers")
-            with Vertical(id="side"):
-                yield Static("", id="heading")
-                yield Static("Looking for a position ...", id="turn")
-                yield Tray(id="tray")
-                yield NumberEntry(id="entry")
-                yield Static("", id="opponent")
-                yield ItemGrid(id="ending", min_column_width=22)
-                with VerticalScroll(id="log", can_focus=False):
-                    yield Static("", id="message")
-        yield Footer(show_command_palette=False, compact=True)
+    @property
+    def asked_table(self) -> Table | None:
+        """The table of the question, until it is answered."""
+        return None if self.posed is None or self._done else self.posed.table
 
     def on_mount(self) -> None:
         """Ask the first question."""
+        self.query_one(LogPanel).display = False
+        self.show_text("#turn", "Looking for a position ...")
         self._ask()
 
     @work(exclusive=True)
@@ -109,7 +100,6 @@ class QuestionScreen(ChoiceScreen):
             self.finish()
             return
         self.posed, self._wrong = posed, 0
-        await self.query_one("#ending").remove_children()
         table = posed.table
         voice = get_voice(table.book, Reader(table.game.to_move))
         names = voice.address(table, 0), voice.address(table, 1)
@@ -118,40 +108,19 @@ class QuestionScreen(ChoiceScreen):
         self.show_text("#turn", "You are to move. Which block wins?")
         self.query_one(NumberEntry).clear()
         self.show_text("#opponent", format_opponent(table, table.game.to_move, names))
-        self.show_text("#message", "")
+        self.coach.show_message("")
         await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
-        next(
-            block for block in self.query(BlockChoice) if not block.has_class("unplaceable")
-        ).focus()
+        self.focus_block()
         self.refresh_bindings()
-
-    def show_text(self, selector: str, text: str) -> None:
-        """Show a text in one of the widgets; without a text, the widget takes no room."""
-        widget = self.query_one(selector, Static)
-        widget.update(Content(text))
-        widget.set_class(not text, "empty")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Say whether a key does something now: before the answer, or after it."""
         useless = {"hint", "skip"} if self._done else {"next"}
         return action not in useless and super().check_action(action, parameters)
 
-    def choose(self, choice: Choice) -> None:
+    def place(self, block: int) -> None:
         """Answer with a block."""
-        if isinstance(choice, BlockChoice):
-            self.run_worker(self._answer(choice.number))
-
-    def on_key(self, event: events.Key) -> None:
-        """Read a typed number."""
-        number = None
-        if self.posed is not None and not self._done:
-            number = self.query_one(NumberEntry).read_key(
-                event, self.posed.table.game.rules.blocks[-1]
-            )
-        if number is not None:
-            self.run_worker(self._answer(number))
-        else:
-            super().on_key(event)
+        self.run_worker(self._answer(block))
 
     async def _answer(self, block: int) -> None:
         if self.posed is None or self._done:
@@ -160,7 +129,7 @@ class QuestionScreen(ChoiceScreen):
         choice = next((each for each in question.choices if each.block == block), None)
         if choice is None:
             reason = table.refusal(block)
-            self.show_text("#message", "" if reason is None else self._refuse(table, reason, block))
+            self.coach.show_message("" if reason is None else self._refuse(table, reason, block))
             return
         self._wrong += not choice.is_right
         idea = "" if choice.idea is None else f"\n\n{choice.idea.introduction}"
@@ -172,7 +141,7 @@ class QuestionScreen(ChoiceScreen):
                 f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong"
             )
         else:
-            self.show_text("#message", f"{text}\n\nTry again.")
+            self.coach.show_message(f"{text}\n\nTry again.")
 
     @staticmethod
     def _refuse(table: Table, reason: str, block: int) -> str:
@@ -183,15 +152,14 @@ class QuestionScreen(ChoiceScreen):
         """Save the result, then show it."""
         self._done = True
         said = await asyncio.to_thread(self.count_result, result)
-        self.show_text("#message", "\n\n".join(filter(None, [text, said])))
-        await self.query_one("#ending").mount(Choice("next", self.action_next, key="n"))
-        self.query_one("#ending").query(Choice).first().focus()
+        self.coach.show_message("\n\n".join(filter(None, [text, said])))
+        self.set_focus(None)  # so that Enter goes on
         self.refresh_bindings()
 
     def action_hint(self) -> None:
         """Say what kind of move to look for."""
         if self.posed is not None and not self._done:
-            self.show_text("#message", self.posed.question.nudge)
+            self.coach.show_message(self.posed.question.nudge)
 
     async def action_skip(self) -> None:
         """Show the answer."""
@@ -257,7 +225,7 @@ class PuzzleScreen(QuestionScreen):
         self.show_text("#turn", "That was the last puzzle." if given else "There is no puzzle.")
         why = "" if given == self._count else make_sentence(self._source.explain_end(given))
         score = f"{self._right} of {given} right." if given else ""
-        self.show_text("#message", "\n\n".join(filter(None, [score, why])))
+        self.coach.show_message("\n\n".join(filter(None, [score, why])))
 
     def on_unmount(self) -> None:
         """Close the database."""
@@ -294,7 +262,7 @@ class LessonScreen(QuestionScreen):
         self.app.switch_screen(BoardScreen(session))
 
 
-class LearnScreen(ChoiceScreen):
+class LearnScreen(MenuScreen):
     """Chooses the game of a first lesson."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
@@ -302,21 +270,15 @@ class LearnScreen(ChoiceScreen):
     def compose(self) -> ComposeResult:
         """List the games with their rules."""
         yield Static("Which game do you want to learn?", id="title")
-        with VerticalScroll(id="choices", can_focus=False), ItemGrid(min_column_width=36):
-            for number, book in enumerate(catalogue.load_all(), 1):
-                rules = "\n".join(
-                    f"- {line}" for line in describe_rules(book.rules, get_voice(book).noun)
-                )
-                yield Choice(
-                    Content.assemble((book.name, "bold"), f"\n{rules}"), book, key=f"{number}"
-                )
+        entries = []
+        for number, book in enumerate(catalogue.load_all(), 1):
+            lines = describe_rules(book.rules, get_voice(book).noun)
+            rules = "".join(f"\n- {line}" for line in lines)
+            entries.append(Entry(Content.assemble((book.name, "bold"), rules), book, f"{number}"))
+        yield Menu(entries, id="choices")
         yield Footer(show_command_palette=False, compact=True)
 
-    def on_mount(self) -> None:
-        """Start on the first game."""
-        self.query(Choice).first().focus()
-
-    def choose(self, choice: Choice) -> None:
+    def choose(self, value: object) -> None:
         """Give the lesson of a game."""
-        if isinstance(choice.value, Rulebook):
-            self.app.switch_screen(LessonScreen(GameChoice(choice.value, choice.value.rules)))
+        if isinstance(value, Rulebook):
+            self.app.switch_screen(LessonScreen(GameChoice(value, value.rules)))

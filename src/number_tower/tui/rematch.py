@@ -6,13 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from textual import work
-from textual.containers import ItemGrid
 from textual.message import Message
 
 from number_tower.catalogue import GameChoice
 from number_tower.players import LEVELS
 from number_tower.session.game import GameSession
-from number_tower.tui.choice import Choice, TowerScreen
+from number_tower.tui.choice import Entry, Menu, TowerScreen
 from number_tower.tui.pages import AskScreen
 from number_tower.tui.review import ReviewScreen
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from number_tower.tui.app import TowerApp
 
 
-class EndingChoices(ItemGrid):
+class EndingMenu(Menu):
     """What can be done after the end of a game."""
 
     class NextGame(Message):
@@ -31,39 +30,34 @@ class EndingChoices(ItemGrid):
             super().__init__()
             self.session = session
 
-    def __init__(self, session: GameSession, id: str) -> None:  # noqa: A002 - as every widget calls it
-        super().__init__(id=id, min_column_width=22)
+    _session: GameSession
+
+    def show(self, session: GameSession) -> None:
+        """Show the entries, if they are not shown already; the first has the focus."""
         self._session = session
-
-    async def show(self) -> None:
-        """Show the choices, if they are not shown already; the first has the focus."""
-        self.display = True
-        if not self.children:
-            await self.mount_all(self._list_choices())
-            self.query(Choice).first().focus()
-
-    async def hide(self) -> None:
-        """Hide the choices: the game goes on."""
-        self.display = False
-        await self.remove_children()
+        if not self.display:
+            self.display = True
+            self.set_options(self._list_entries())
+            self.highlighted = 0
+            self.focus()
 
     @property
     def _app(self) -> TowerApp:
         return cast("TowerApp", self.app)
 
-    def _list_choices(self) -> list[Choice]:
+    def _list_entries(self) -> list[Entry]:
         course = self._session.course
         last = [
-            Choice("review", self._review, key="r"),
-            Choice("home", cast("TowerScreen", self.screen).action_leave, key="b"),
-            Choice("quit", self._app.action_leave, key="x"),
+            Entry("review", self._review, "r"),
+            Entry("home", cast("TowerScreen", self.screen).action_leave, "b"),
+            Entry("quit", self._app.action_leave, "x"),
         ]
         if course is not None and not course.series.match.over:
-            return [Choice("next game", self._play_next, key="n"), *last]
-        choices = [Choice("again, sides swapped", self._play_again, key="a")]
+            return [Entry("next game", self._play_next, "n"), *last]
+        entries = [Entry("again, sides swapped", self._play_again, "a")]
         if self._session.opponents is not None:
-            choices.append(Choice("other level", self._choose_level, key="o"))
-        return [*choices, Choice("new game", self._choose_game, key="n"), *last]
+            entries.append(Entry("other level", self._choose_level, "o"))
+        return [*entries, Entry("new game", self._choose_game, "n"), *last]
 
     @work(exclusive=True)
     async def _play_next(self) -> None:

@@ -6,24 +6,34 @@ import asyncio
 from dataclasses import replace
 from typing import ClassVar
 
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Footer, Static
+from textual.widgets import Button, Footer, Static
 
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
+from number_tower.tui.choice import GAME_CSS, TowerScreen
 from number_tower.tui.towers import SEAT_STYLES, TowerView
 
 SECONDS = 5.0
 """Time for each position."""
 
 
-class ReviewScreen(ChoiceScreen):
+class MoveButton(Button):
+    """A move, to go to it."""
+
+    def __init__(self, move: JudgedMove) -> None:
+        block = Content.styled(f"{move.block}{move.mark}", SEAT_STYLES[move.player])
+        super().__init__(Content(f"{move.ply}. ") + block, compact=True)
+        self.styles.line_pad = 0
+        self.ply = move.ply
+
+
+class ReviewScreen(TowerScreen):
     """Walks through the moves of a game."""
 
     CSS_PATH = GAME_CSS
@@ -76,9 +86,7 @@ class ReviewScreen(ChoiceScreen):
         except SearchStoppedError:
             return
         moves = self._review.moves
-        await self.query_one("#moves").mount_all(
-            Choice(_format_move(move), move.ply) for move in moves
-        )
+        await self.query_one("#moves").mount_all(MoveButton(move) for move in moves)
         self._show_ply()
 
     def action_step(self, steps: int) -> None:
@@ -92,10 +100,10 @@ class ReviewScreen(ChoiceScreen):
             self._ply = self._review.turning_point.ply
             self._show_ply()
 
-    def choose(self, choice: Choice) -> None:
-        """Go to a move."""
-        if isinstance(choice.value, int):
-            self._ply = choice.value
+    @on(Button.Pressed)
+    def _go_to_move(self, event: Button.Pressed) -> None:
+        if isinstance(event.button, MoveButton):
+            self._ply = event.button.ply
             self._show_ply()
 
     def _show_ply(self) -> None:
@@ -142,12 +150,6 @@ def _describe_values(move: JudgedMove, name: str) -> str:
         for worth in (move.before, move.after)
     )
     return f"It stays {before}." if before == after else f"It was {before}; now it is {after}."
-
-
-def _format_move(move: JudgedMove) -> Content:
-    return Content(f"{move.ply}. ") + Content.styled(
-        f"{move.block}{move.mark}", SEAT_STYLES[move.player]
-    )
 
 
 def draw_values(review: GameReview, names: tuple[str, str], ply: int) -> Content:

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Button, Static
 
 from number_tower.blocks import parse_number
 from number_tower.solve.worth import VALUE_VERBS, Value
 from number_tower.table import Table
-from number_tower.tui.choice import Choice
 
 MOST_BLOCKS = 60
 """Blocks in the tray; of more than these, only such as can be placed now."""
 
-_LONGEST_NUMBER = 19
+_LONGEST_NUMBER = 10
 
 _VALUE_STYLES: dict[Value, str] = {"win": "ansi_green", "draw": "ansi_yellow", "loss": "ansi_red"}
 
 
-class BlockChoice(Choice):
+class BlockButton(Button):
     """A block in the tray."""
 
-    DEFAULT_CSS = "BlockChoice { padding: 0; text-align: center; } BlockChoice.unplaceable { text-style: dim; }"
-
     def __init__(self, number: int) -> None:
-        super().__init__(f"{number}", number)
+        super().__init__(f"{number}", compact=True)
+        self.styles.line_pad = 0
         self.number = number
 
     def show_state(self, *, placeable: bool, value: Value | None = None) -> None:
@@ -37,13 +37,19 @@ class BlockChoice(Choice):
         text = Content(f"[{self.number}]" if placeable else f"{self.number}")
         if value is not None:
             text += Content.styled(f" {VALUE_VERBS[value]}", _VALUE_STYLES[value])
-        self.set_text(text)
+        self.label = text
+        self.refresh(layout=True)  # the columns may have become wider
 
 
 class Tray(ItemGrid):
-    """The blocks of one player."""
+    """The blocks of one player; arrow keys walk over them."""
 
-    DEFAULT_CSS = "Tray { height: auto; max-height: 12; overflow-y: auto; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "walk(-1, 0)", "left", show=False),
+        Binding("right", "walk(1, 0)", "right", show=False),
+        Binding("up", "walk(0, -1)", "up", show=False),
+        Binding("down", "walk(0, 1)", "down", show=False),
+    ]
 
     async def show_table(
         self, table: Table, seat: int, *, active: bool, values: Mapping[int, Value] | None = None
@@ -51,15 +57,22 @@ class Tray(ItemGrid):
         """Show the blocks of a seat; `active` says whether it is the turn of a person there."""
         values = values or {}
         numbers = list_blocks(table)
-        if [each.number for each in self.query(BlockChoice)] != numbers:
+        if [button.number for button in self.query(BlockButton)] != numbers:
             await self.remove_children()
-            await self.mount_all(map(BlockChoice, numbers))
+            await self.mount_all(map(BlockButton, numbers))
         self.min_column_width = len(f"{table.game.rules.blocks[-1]}") + 3 + (6 if values else 0)
-        for block in self.query(BlockChoice):
-            value = values.get(block.number)
-            block.show_state(
-                placeable=is_placeable(table, seat, block.number, active=active), value=value
-            )
+        for button in self.query(BlockButton):
+            placeable = is_placeable(table, seat, button.number, active=active)
+            button.show_state(placeable=placeable, value=values.get(button.number))
+
+    def action_walk(self, columns: int, rows: int) -> None:
+        """Move the focus to another block."""
+        buttons = list(self.query(BlockButton))
+        in_row = len({button.region.x for button in buttons})
+        focused = next((index for index, button in enumerate(buttons) if button.has_focus), 0)
+        index = focused + columns + rows * in_row
+        if 0 <= index < len(buttons):
+            buttons[index].focus()
 
 
 class NumberEntry(Static):

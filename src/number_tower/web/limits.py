@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Preset, Rulebook
-from number_tower.rules import Rules
+from number_tower.rules import MAX_SERVED_BLOCKS, MAX_SERVED_PLIES, MAX_SERVED_TARGET, Rules
 from number_tower.voice import get_voice
 
 # Questions ------------------------------------------------------------------------------------------------------------
@@ -34,15 +34,15 @@ MAX_RULE_FILE = 16 * 1024
 MAX_RECORD_LENGTH = 12_000
 """Characters of a record in an address."""
 
-MAX_BLOCKS = 1_000
+MAX_BLOCKS = MAX_SERVED_BLOCKS
 MAX_IRREGULAR_BLOCKS = 300
 """Blocks with gaps between them of which each has to be compared with each."""
 
 MAX_WRITTEN_BLOCKS = 50_000
 """Blocks that a text may stand for before they are made, and counted one by one."""
 
-MAX_TARGET = 10_000
-MAX_MOVES = 2_000
+MAX_TARGET = MAX_SERVED_TARGET
+MAX_MOVES = MAX_SERVED_PLIES
 """Moves that a game can last at most: all of them are told and sent."""
 
 MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000

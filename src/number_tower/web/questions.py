@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from number_tower.room import Move, Room, RoomError
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, Table
-from number_tower.web import limits, rule_form, tasks
+from number_tower.web import limits, tasks
 from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.workers import BusyError, GaveUpError, Lane, Workers
 
@@ -29,9 +29,6 @@ RoomChanger = Callable[[StoredRoom, Callable[[StoredRoom], Room], str], Awaitabl
 
 MAX_INLINE_RECORD = 600
 """Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
-
-MAX_INLINE_RULES = 600
-"""Characters of a rule file that is changed on the event loop: the time for a strange one grows with their square."""
 
 RETRY_HEADER = {"Retry-After": "5"}
 """The header of a response that says: not now, but soon."""
@@ -65,13 +62,6 @@ async def read_record(request: Request, line: str) -> Table:
     if not MAX_INLINE_RECORD < len(line) <= limits.MAX_RECORD_LENGTH:
         return tasks.parse_record(line)
     return await _ask(request, tasks.parse_record, line)
-
-
-async def write_rule_fields(request: Request, text: str, changes: Mapping[str, str]) -> str:
-    """Return a rule file with changed fields; a long one is changed in a worker process."""
-    if len(text) <= MAX_INLINE_RULES:
-        return rule_form.write_fields(text, changes)
-    return await _ask(request, rule_form.write_fields, text, changes)
 
 
 async def ask_for_hint(request: Request, room: StoredRoom, step: int) -> HintText:

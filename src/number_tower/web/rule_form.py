@@ -1,22 +1,21 @@
 """The form that builds a rule file: its fields, what they show of a file, and how a change is written into the file.
 
-The text of the file is the only state. A field that was changed is written into the text, and everything else there
-stays as it is, comments included; then the fields show what the text says.
+The text of the file is the only state. A changed field is written into it: all values stay, comments do not. Then the
+fields show what the text says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
-from typing import Any, NamedTuple
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
+import json
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.catalogue import Rulebook, RuleFileError
 from number_tower.rules import Rules
-from number_tower.text import format_text, make_sentence
+from number_tower.text import format_text, format_value, make_sentence
 from number_tower.voice import add_voice_mistakes
 from number_tower.web import limits
 
@@ -146,7 +145,7 @@ class RuleSheet(NamedTuple):
 
 def make_text(title: str = "My game", rules: Rules = EXAMPLE) -> str:
     """Write a rule file with every rule."""
-    return tomlkit.dumps({"title": title, "rules": rules.written()})
+    return format_rule_file({"title": title, "rules": rules.written()})
 
 
 def find_changes(given: Mapping[str, str]) -> dict[str, str]:
@@ -160,25 +159,22 @@ def find_changes(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_fields(text: str, changes: Mapping[str, str]) -> str:
-    """Write changed fields into a rule file; an empty one is removed. Everything else stays, comments included."""
-    wanted = _change_table(catalogue.parse_toml(text.encode(), NAME), changes)
+    """Write changed fields into a rule file, which is written anew without its comments; an empty field is removed."""
+    table = catalogue.parse_toml(text.encode(), NAME)
+    rules = table.setdefault("rules", {})
+    if not isinstance(rules, dict):
+        raise RuleFileError(NAME, "rules", "expected a [rules] table")
+    if changes.get("fit", "ascending") != "ascending":
+        changes = {**changes, "step": ""}  # only ascending blocks have one; its field is hidden
+    for key, value in changes.items():
+        section = table if key == "title" else rules
+        if value:
+            section[key] = _parse_field(key, value)
+        else:
+            section.pop(key, None)
     try:
-        written = _change_document(text, changes)
-        if catalogue.parse_toml(written.encode(), NAME) == wanted:
-            return written
-    except (
-        TOMLKitError,
-        RuleFileError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-    ):
-        pass  # some files cannot be changed in place
-    try:
-        return tomlkit.dumps(wanted)
-    except (TOMLKitError, TypeError, ValueError, RecursionError):
+        return format_rule_file(table)
+    except (RecursionError, ValueError):  # tables in tables in tables, or a number of 5,000 digits
         raise RuleFileError(NAME, "", UNCHANGEABLE) from None
 
 
@@ -239,8 +235,8 @@ def read_fields(table: Mapping[str, object]) -> dict[str, str]:
 def _format_field(value: object) -> str:
     """Write a value of a rule file in one line, as a person would type it."""
     if isinstance(value, list) and all(type(number) is int for number in value):
-        return ",".join(map(str, value))
-    text = value if isinstance(value, str) else f"{value}"
+        return ",".join(map(format_value, value))
+    text = value if isinstance(value, str) else format_value(value, limits.MAX_RULE_FILE)
     return format_text(" ".join(text.split()), limits.MAX_RULE_FILE)
 
 
@@ -250,40 +246,38 @@ def _parse_field(key: str, text: str) -> str | int:
     return text if number is None or number > LARGEST_NUMBER else number
 
 
-def _change_table(table: dict[str, object], changes: Mapping[str, str]) -> dict[str, object]:
-    """Return a parsed rule file with changed fields."""
-    rules = table.get("rules", {})
-    if not isinstance(rules, dict):
-        raise RuleFileError(NAME, "rules", "expected a [rules] table")
-    top, rules = {**table}, {**rules}
-    _change(top, rules, changes)
-    return {**top, "rules": rules}
+def format_rule_file(table: Mapping[str, object], name: str = "") -> str:
+    """Write a table as TOML: its values, and then the tables in it under their names."""
+    values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    lines = [f"{_format_key(key)} = {_format_value(value)}\n" for key, value in values.items()]
+    if name:
+        lines.insert(0, f"[{name}]\n")
+    sections = ["".join(lines)]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            path = f"{name}.{_format_key(key)}" if name else _format_key(key)
+            sections.append(format_rule_file(value, path))
+    return "\n".join(filter(None, sections))
 
 
-def _change_document(text: str, changes: Mapping[str, str]) -> str:
-    """Return the text of a rule file with changed fields."""
-    document: Any = tomlkit.parse(text)
-    if "rules" not in document:
-        document.add("rules", tomlkit.table())
-    _change(document, document["rules"], changes)
-    return tomlkit.dumps(document)
+def _format_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _format_value(key)
 
 
-def _change(
-    top: MutableMapping[str, Any], rules: MutableMapping[str, Any], changes: Mapping[str, str]
-) -> None:
-    """Change fields in place, in a parsed rule file or in one with its comments."""
-    if changes.get("fit", "ascending") != "ascending":
-        changes = {
-            **changes,
-            "step": "",
-        }  # only ascending blocks have one, and its field is hidden then
-    for key, value in changes.items():
-        place = top if key == "title" else rules
-        if value:
-            place[key] = _parse_field(key, value)
-        elif key in place:
-            del place[key]
+def _format_value(value: object) -> str:
+    """Write a value as TOML does, in one line."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case bool():
+            return str(value).lower()
+        case list():
+            return f"[{', '.join(map(_format_value, value))}]"
+        case dict():
+            entries = (f"{_format_key(key)} = {_format_value(item)}" for key, item in value.items())
+            return f"{{{', '.join(entries)}}}"
+        case _:
+            return str(value)  # numbers, dates and times
 
 
 # Mistakes -------------------------------------------------------------------------------------------------------------

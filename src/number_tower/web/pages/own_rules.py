@@ -7,7 +7,6 @@ The page's script sends the form while it is filled in (`/rules/live`) and asks 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -24,10 +23,10 @@ from number_tower.web.drawing import draw_supply
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.new_game import OWN_RULES, render_form
-from number_tower.web.questions import ask_analysis, read_record, write_rule_fields
+from number_tower.web.questions import ask_analysis, read_record
 from number_tower.web.rates import THINKING, price
 from number_tower.web.rule_form import TEXT, RuleSheet
-from number_tower.web.workers import BusyError, GaveUpError
+from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
 
@@ -55,15 +54,12 @@ async def show_form(request: Request, game: str = "") -> Response:
 @router.post("/rules", dependencies=[price(THINKING)])
 async def check_form(request: Request) -> Response:
     """Check the form, and show what is wrong or what the solver says; or save the file, or play by it."""
-    given = await _read_given(request)
-    sheet, problem = await _read_sheet(request, given)
-    if problem:
-        return await _render_sheet(request, sheet, problem=problem, status=503)
-    if given.get("do") == "save":
+    sheet, button = await _read_sheet(request)
+    if button == "save":
         return _send_file(sheet)
     if sheet.book is None:
         return await _render_sheet(request, sheet, status=422)
-    if given.get("do") != "play":
+    if button != "play":
         return await _render_sheet(request, sheet)
     carried = {"game": OWN_RULES, TEXT: sheet.text}
     address = f"/new?{urlencode(carried)}"
@@ -77,10 +73,8 @@ async def check_form(request: Request) -> Response:
 @router.post("/rules/live")
 async def check_live(request: Request) -> Response:
     """Check the form while it is filled in; the solver is not asked."""
-    sheet, problem = await _read_sheet(request, await _read_given(request))
-    return await _render_sheet(
-        request, sheet, problem=problem, status=503 if problem else 200, solve=False
-    )
+    sheet, _ = await _read_sheet(request)
+    return await _render_sheet(request, sheet, solve=False)
 
 
 @router.get("/rules/verdict", dependencies=[price(THINKING)])
@@ -106,37 +100,29 @@ def _send_file(sheet: RuleSheet) -> Response:
     return Response(sheet.text, media_type="application/toml", headers=headers)
 
 
-async def _read_given(request: Request) -> dict[str, str]:
-    return {
-        key: value for key, value in (await read_form(request)).items() if isinstance(value, str)
-    }
-
-
 def _clean_text(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-async def _read_sheet(request: Request, given: Mapping[str, str]) -> tuple[RuleSheet, str]:
-    """Return the rule file of a submitted form with the changed fields in it, and why it could not be made."""
+async def _read_sheet(request: Request) -> tuple[RuleSheet, str]:
+    """Return the rule file of a submitted form with the changed fields in it, and which button was pressed."""
+    submitted = await read_form(request)
+    given = {key: value for key, value in submitted.items() if isinstance(value, str)}
     text, changes = _clean_text(given.get(TEXT, "")), rule_form.find_changes(given)
     try:
-        text = await write_rule_fields(request, text, changes) if changes else text
+        text = rule_form.write_fields(text, changes) if changes else text
     except RuleFileError as error:
-        return rule_form.refuse_text(text, given, error), ""
-    except GaveUpError:
-        return rule_form.refuse_text(
-            text, given, RuleFileError(rule_form.NAME, "", rule_form.UNCHANGEABLE)
-        ), ""
-    except BusyError as busy:
-        return rule_form.refuse_text(text, given), str(busy)
-    return rule_form.check_text(text, given), ""
+        sheet = rule_form.refuse_text(text, given, error)
+    else:
+        sheet = rule_form.check_text(text, given)
+    return sheet, given.get("do", "")
 
 
 async def _render_sheet(
-    request: Request, sheet: RuleSheet, *, problem: str = "", status: int = 200, solve: bool = True
+    request: Request, sheet: RuleSheet, *, status: int = 200, solve: bool = True
 ) -> Response:
     """Show the form, with the start of the game and the solver's verdict if the rules are right."""
-    context: dict[str, object] = {"sheet": sheet, "fields": rule_form.FIELDS, "problem": problem}
+    context: dict[str, object] = {"sheet": sheet, "fields": rule_form.FIELDS}
     if sheet.book is not None:
         # The plain words for the rules, whatever the file calls things: one question for all of its versions.
         table = Table.start(catalogue.choose(sheet.book.rules))

@@ -1,0 +1,83 @@
+"""The screen for playing: towers on one side; words, the tray and what is said on the other side, or below."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Button, Footer, Static
+
+from number_tower.table import Table
+from number_tower.tui.choice import GAME_CSS, MenuScreen
+from number_tower.tui.panels import CoachPanel, LogPanel
+from number_tower.tui.rematch import EndingMenu
+from number_tower.tui.towers import TowerView
+from number_tower.tui.tray import BlockButton, NumberEntry, Tray
+
+
+class PlayingScreen(MenuScreen):
+    """Shows a position, and asks for a block."""
+
+    CSS_PATH = GAME_CSS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.coach = CoachPanel(id="panel")
+
+    def compose(self) -> ComposeResult:
+        """Show everything that a game or a question needs; what is empty takes no room."""
+        with Container(id="body"):
+            yield TowerView(id="towers")
+            with Vertical(id="side"):
+                yield Static("", id="heading")
+                yield Static("", id="score", classes="empty")
+                yield Static("", id="turn")
+                yield Tray(id="tray")
+                yield EndingMenu(id="ending")
+                yield NumberEntry(id="entry")
+                yield Static("", id="opponent")
+                yield self.coach
+                yield LogPanel(id="log")
+        yield Footer(show_command_palette=False, compact=True)
+
+    @property
+    @abstractmethod
+    def asked_table(self) -> Table | None:
+        """The table at which a block can be placed now."""
+
+    @abstractmethod
+    def place(self, block: int) -> None:
+        """Place a block, or say why it cannot be placed."""
+
+    def show_text(self, selector: str, text: str) -> None:
+        """Show a text in one of the widgets; without a text, the widget takes no room."""
+        widget = self.query_one(selector, Static)
+        widget.update(Content(text))
+        widget.set_class(not text, "empty")
+
+    def focus_block(self) -> None:
+        """Focus a block that can be placed, unless one has the focus."""
+        placeable = [
+            block for block in self.query(BlockButton) if not block.has_class("unplaceable")
+        ]
+        if placeable and self.focused not in placeable:
+            placeable[0].focus()
+
+    @on(Button.Pressed)
+    def _press(self, event: Button.Pressed) -> None:
+        """Place the block of a button; a second key comes too late."""
+        if self.app.screen is self and isinstance(event.button, BlockButton):
+            self.query_one(NumberEntry).clear()
+            self.place(event.button.number)
+
+    def on_key(self, event: events.Key) -> None:
+        """Read a typed number; other keys are read by the classes above and below, which Textual calls as well."""
+        if self.asked_table is None:
+            return
+        largest = self.asked_table.game.rules.blocks[-1]
+        number = self.query_one(NumberEntry).read_key(event, largest)
+        if number is not None:
+            self.place(number)
