@@ -58,7 +58,7 @@ def test_a_game_is_chosen_by_its_number(number: int) -> None:
         ("draft --target 21", ["play", "draft", "--target", "21"]),
         ("s", ["play", "summit"]),
         ("learn 2", ["learn", "draft"]),
-        ("rules su", ["rules", "summit"]),
+        ("games su", ["games", "summit"]),
         ("resume 2", ["resume", "2"]),
     ],
 )
@@ -114,7 +114,6 @@ def test_without_a_game_a_call_asks_which(tmp_path: Path) -> None:
     for call, said in (
         ("play", MOVE),
         ("learn", "A first lesson."),
-        ("rules", "Play it with: tower play draft"),
     ):
         terminal = Terminal(call, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
         terminal.until(MENU)
@@ -193,7 +192,7 @@ def test_the_move_that_lost_against_the_computer_can_be_taken_back(
     answer(lost, "quit", "(y, n) ")
     lost.type("y\n")
     assert lost.end() == 0
-    done = tower("replay", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    done = tower("review", "--replay", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert "The record ends here. The game is unfinished." in done.stdout
 
 
@@ -244,14 +243,14 @@ def test_the_end_of_the_input_is_an_answer_too(lost: Terminal) -> None:
 @pytest.mark.slow
 def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
     play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
-    for command in ("review", "replay"):
+    for command in ("review", "review --replay"):
         assert "there is no game" in play(command).stderr
     play("play", "race", typed="7\nquit\n")
     play("play", "draft", "--names", "Ann,Ben", typed="9\n8\n6\n")
-    assert play("replay").stdout == play("replay", "2").stdout
+    assert play("review", "--replay").stdout == play("review", "--replay", "2").stdout
     assert play("review").stdout == play("review", "2").stdout
     play("resume", "1", typed="8\nquit\n")
-    assert play("replay").stdout == play("replay", "1").stdout
+    assert play("review", "--replay").stdout == play("review", "--replay", "1").stdout
 
 
 # Widths ---------------------------------------------------------------------------------------------------------------
@@ -279,7 +278,7 @@ def test_tables_fit_into_the_terminal(tmp_path: Path, columns: int) -> None:
         "review 1",
         "review 3",
         "solve draft",
-        "levels",
+        "games",
     )
     arena = "arena draft --players gentle,easy,fair --games 2 --jobs 1 --out /dev/null"
     for call in (*calls, arena):
@@ -305,7 +304,7 @@ def test_the_width_is_read_when_it_is_used() -> None:
 
 
 def test_rules_end_with_a_command_that_has_the_options() -> None:
-    done = tower("rules", "summit", "--target", "30", "--blocks", "1,3,5-9")
+    done = tower("games", "summit", "--target", "30", "--blocks", "1,3,5-9")
     assert done.stdout.endswith("Play it with: tower play summit --target 30 --blocks 1,3,5-9\n")
 
 

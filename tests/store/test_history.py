@@ -283,7 +283,7 @@ def fits(game: StoredGame, wanted: GameFilter) -> bool:
 # By its id -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["replay", "review", "solve", "resume"])
+@pytest.mark.parametrize("command", ["review", "solve", "resume"])
 def test_an_id_stands_wherever_a_record_may(database: str, command: str) -> None:
     by_id = tower(command, "1", NUMBER_TOWER_DB=database)
     by_line = tower(command, "draft(names=Ann,Ben):9,8,6")
@@ -291,7 +291,7 @@ def test_an_id_stands_wherever_a_record_may(database: str, command: str) -> None
     assert (by_id.stdout, by_id.stderr) == (by_line.stdout, by_line.stderr)
 
 
-@pytest.mark.parametrize("command", ["replay", "review", "solve", "resume"])
+@pytest.mark.parametrize("command", ["review", "solve", "resume"])
 def test_an_id_that_is_none(database: str, command: str) -> None:
     done = tower(command, "77", NUMBER_TOWER_DB=database)
     assert done.returncode == 2

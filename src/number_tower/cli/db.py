@@ -23,10 +23,8 @@ from number_tower.text import format_count, format_path
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower db`."""
-    parser.add_examples(
-        ("tower db", "say where your games are saved, and how many"),
-        ("tower db backup games-backup.db", "copy all of them to a file"),
-    )
+    parser.add_example("tower db", "say where your games are saved, and how many")
+    parser.add_example("tower db backup games-backup.db", "copy all of them to a file")
     parser.add_value(
         "action",
         "ACTION",

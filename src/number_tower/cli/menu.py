@@ -15,18 +15,18 @@ from number_tower.cli.terminal import Terminal
 from number_tower.text import find_nearest, format_text, format_value, make_sentence
 from number_tower.voice import add_voice_mistakes
 
-_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
+_COMMANDS = ("learn", "puzzle", "games", "resume", "history", "stats", "match")
 """Commands that can be typed in the menu."""
 
-_MORE_COMMANDS = ("review", "replay", "games", "config")
+_MORE_COMMANDS = ("review", "config")
 """Commands that can be typed as well where the menu comes back after them."""
 
-_COMMANDS_WITH_GAME = {"learn", "puzzle", "rules", "match"}
+_COMMANDS_WITH_GAME = {"learn", "puzzle", "games", "match"}
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Open the full-screen app where it can be shown, and else the menu."""
-    if opens_app(args, default=True):
+    if opens_app(args):
         open_app(args)
     else:
         _run_menu(args, terminal)

@@ -19,12 +19,10 @@ _STDOUT = "-"
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower print`."""
-    parser.add_examples(
-        ("tower print draft", "a sheet for draft, in the file draft.svg"),
-        (
-            "tower print race --target 21 --paper letter --out race-21.svg",
-            "race to 21, on paper of the size letter",
-        ),
+    parser.add_example("tower print draft", "a sheet for draft, in the file draft.svg")
+    parser.add_example(
+        "tower print race --target 21 --paper letter --out race-21.svg",
+        "race to 21, on paper of the size letter",
     )
     parser.add_game_options()
     parser.add_argument(

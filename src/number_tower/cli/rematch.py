@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.catalogue import GameChoice
-from number_tower.cli.config import PEOPLE, list_levels
+from number_tower.cli.config import LEVEL_NAMES, PEOPLE
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import InputEndedError
 from number_tower.cli.main import run_command
@@ -47,7 +47,7 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
                 _ask_level(terminal)
                 if answer == "level"
                 else answer
-                if answer in list_levels()
+                if answer in LEVEL_NAMES
                 else None
             )
         except InputEndedError:
@@ -80,7 +80,7 @@ def may_undo_end(table: Table) -> bool:
 def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
     """Return y, n, level, review, undo or a level's name."""
     choices = ["y", "n", "other level", "review", *["undo"] * may_undo_end(dialogue.table)]
-    levels = list_levels()
+    levels = LEVEL_NAMES
     while True:
         typed = terminal.ask(f"\nAgain? ({', '.join(choices)}) ").strip().lower()
         answer = _ANSWERS.get(typed, typed)
@@ -109,11 +109,11 @@ def _ask_level(terminal: Terminal) -> str | None:
             .strip()
             .lower()
         )
-        if typed in list_levels():
+        if typed in LEVEL_NAMES:
             return typed
         if _ANSWERS.get(typed) == "n":
             return None
-        nearest = find_nearest(typed, list_levels())
+        nearest = find_nearest(typed, LEVEL_NAMES)
         terminal.show(
             f"There is no level {format_value(typed)}.{f' Did you mean {nearest}?' if nearest else ''}\n"
         )

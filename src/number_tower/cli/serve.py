@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
-    parser.add_examples(
-        ("tower serve", "play in the browser on this machine"),
-        ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
+    parser.add_example("tower serve", "play in the browser on this machine")
+    parser.add_example(
+        "tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"
     )
     parse_port = make_number_parser(
         parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535

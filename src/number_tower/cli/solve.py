@@ -38,9 +38,9 @@ LONGEST_LINE = 10_000
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    parser.add_examples(
-        ("tower solve draft", "the value of every opening in draft"),
-        ("tower solve draft --moves 9,8 --line", "a position, and a best line to the end"),
+    parser.add_example("tower solve draft", "the value of every opening in draft")
+    parser.add_example(
+        "tower solve draft --moves 9,8 --line", "a position, and a best line to the end"
     )
     parser.add_game_options(
         "GAME|REF",

@@ -1,4 +1,4 @@
-"""`tower export` and `tower import`: carry games from one database to another."""
+"""`tower export`: write games as lines that another database can import."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError, print_error, report_as
@@ -20,19 +20,14 @@ from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter
-from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
+from number_tower.store.transfer import export_games
 from number_tower.text import format_count, format_path
 
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of a line that is imported."""
 
-
-def add_export_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower export`."""
-    parser.add_examples(
-        ("tower export games.jsonl", "all your games, a line each"),
-        ("tower export --game draft --player Ann > ann.jsonl", "Ann's games of draft"),
-    )
+    parser.add_example("tower export games.jsonl", "all your games, a line each")
+    parser.add_example("tower export --game draft --player Ann > ann.jsonl", "Ann's games of draft")
     parser.add_value("file", "FILE", "the file to write (default: standard output)", nargs="?")
     parser.add_force_option()
     parser.add_value("--game", "GAME", "only this game; a match is exported as a whole")
@@ -40,7 +35,7 @@ def add_export_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run_export(args: Namespace, terminal: Terminal) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Write games, a line each, to a file or to standard output."""
     store = LazyStore(args.db)
     if args.file is not None and not args.force and not _is_stream(args.file):
@@ -97,53 +92,3 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
         open_replacing(Path(os.path.realpath(path))) as stream,
     ):
         yield stream
-
-
-def add_import_arguments(parser: CommandParser) -> None:
-    """Describe the options of `tower import`."""
-    parser.add_examples(
-        ("tower import games.jsonl", "import what another machine exported"),
-        ("tower import < games.jsonl", "the same, from standard input"),
-    )
-    parser.add_value("file", "FILE", "the file to read (default: standard input)", nargs="?")
-    parser.add_db_option()
-
-
-def run_import(args: Namespace, terminal: Terminal) -> None:
-    """Import games from a file or standard input; all of them, or none if one of them is wrong."""
-    name = "standard input" if args.file is None else format_path(args.file)
-    with (
-        report_as(f"{name}, ", TransferError, end=". Nothing was imported", code=FAILED),
-        report_as(f"{name} cannot be read: ", OSError),
-        nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
-    ):
-        lines = _read_lines(stream)
-        result = LazyStore(args.db).query(
-            lambda database: import_games(database, lines), "game", create=True
-        )
-    terminal.show(_describe_import(result))
-
-
-def _read_lines(stream: BinaryIO) -> Iterator[str]:
-    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
-        if len(line) > LONGEST_LINE:
-            raise TransferError(f"line {number}: too long for a record")
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise TransferError(f"line {number}: expected text in UTF-8") from None
-
-
-def _describe_import(result: ImportResult) -> str:
-    others = [f"{result.continued:,} updated"] if result.continued else []
-    if result.known:
-        others.append(f"{result.known:,} already present")
-    more = f" ({', '.join(others)})" if others else ""
-    puzzles = f" and {format_count(result.puzzles, 'puzzle')}" if result.puzzles else ""
-    text = f"Imported {format_count(result.new, 'game')}{more}{puzzles}.\n"
-    if len(result.differ) == 1:
-        text += f"Line {result.differ[0]} differs from the game here, which was not changed.\n"
-    elif result.differ:
-        lines = ", ".join(map(str, result.differ))
-        text += f"Lines {lines} differ from the games here, which were not changed.\n"
-    return text
