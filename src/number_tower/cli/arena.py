@@ -87,7 +87,7 @@ def format_report(results: ArenaResults, width: int) -> str:
             ]
             rows.append([_format_percent(score) for score in scores])
         text += "\nScore of each player against each other, in %:\n\n"
-        text += format_ranking(players, places, rows, width)
+        text += format_ranking(players, places, rows)
     if len(results.by_game) == 1:
         only = results.by_game[0]
         starter = f"The player who starts scored {_format_percent(only.starter)}%"

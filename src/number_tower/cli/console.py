@@ -41,6 +41,9 @@ _TRANSIENT: dict[str, Any] = {
 }
 """Settings of what is shown only while there is work."""
 
+_NAME = 24
+"""Characters of a player's name; of a longer command, the end is shown."""
+
 _DELAY = 0.5
 """Seconds of work before a progress bar is shown."""
 
@@ -84,11 +87,14 @@ def measure_width(text: str) -> int:
 
 
 def format_ranking(
-    players: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
+    players: Sequence[str],
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int = sys.maxsize,
 ) -> str:
     """Return a table with a numbered line for each player."""
     named = [
-        (f"{place:3}", format_path(player), *row)
+        (f"{place:3}", format_path(player, _NAME), *row)
         for place, (player, row) in enumerate(zip(players, rows, strict=True), 1)
     ]
     return format_table(["", "player", *heads], "><" + ">" * len(heads), named, width=width)

@@ -249,18 +249,18 @@ def _print_table(
     if has_bars:
         titles.append(bar_head)
         alignment += "<"
-    text = format_table(
-        (*titles, ""), f"{alignment}>", table, colour=terminal.colour, width=terminal.columns
-    )
+    width = min(MAX_WIDTH, terminal.columns)
+    text = format_table((*titles, ""), f"{alignment}>", table, colour=terminal.colour, width=width)
     terminal.write(f"\n{text}")
 
 
 def draw_bar(parts: Sequence[int], marks: Mapping[str, str], terminal: Terminal) -> str:
     """Draw a bar in which each part is as long as its share, with a mark and a colour of its own."""
-    bar, done, drawn = "", 0, 0
+    bar, total, done, drawn = "", sum(parts), 0, 0
     for part, (mark, colour) in zip(parts, marks.items(), strict=True):
         done += part
-        end = round(BAR_WIDTH * done / sum(parts))
+        # A bar is full only if nothing is missing.
+        end = min(round(BAR_WIDTH * done / total), BAR_WIDTH - (done < total))
         bar += terminal.paint(mark * (end - drawn), colour)
         drawn = end
     return f"[{bar}]"
