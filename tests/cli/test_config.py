@@ -211,7 +211,7 @@ def test_the_database_of_the_settings_is_used_unless_the_call_names_another(
     tower_here("play", "draft", "--db", str(tmp_path / "other.db"), typed="9\nquit\n")
     assert (tmp_path / "other.db").exists()
     file.write_text('database = "none"\n')
-    assert "games are not saved: the settings file says none" in tower_here("history").stderr
+    assert "or the settings file says none" in tower_here("history").stderr
 
 
 def test_colours_can_be_switched_off(file: Path) -> None:

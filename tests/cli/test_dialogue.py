@@ -226,7 +226,11 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
             "wrong-voice.toml: voice.start: unknown field",
         ),
         (["play", "tests/data/rulefiles/high.toml", "--blocks", "1-5"], 2, "so add --opening too"),
-        (["review", "--replay"], 2, "games are not saved: NUMBER_TOWER_DB or --db says none"),
+        (
+            ["review", "--replay"],
+            2,
+            "games are not saved: --db, NUMBER_TOWER_DB or the settings file says none",
+        ),
         (
             ["review", "--replay", "draft"],
             2,

@@ -9,7 +9,6 @@ import pytest
 
 from number_tower import catalogue, record
 from number_tower.cli.menu import _parse_answer
-from number_tower.cli.terminal import Terminal as PipedTerminal
 from support.command import tower
 from support.terminal import Terminal
 
@@ -63,30 +62,27 @@ def test_a_game_is_chosen_by_its_number(number: int) -> None:
     ],
 )
 def test_an_answer_stands_for_a_call(typed: str, call: list[str]) -> None:
-    assert _parse_answer(typed, PipedTerminal()) == call
+    assert _parse_answer(typed) == call
 
 
 @pytest.mark.parametrize("typed", ["0", "6", "-1", "chess", "", "٢"])
 def test_what_stands_for_nothing_is_no_game(typed: str) -> None:
-    with pytest.raises(catalogue.UnknownGameError):
-        _parse_answer(typed, PipedTerminal())
+    assert _parse_answer(typed) is None
 
 
-def test_the_menu_says_what_it_did_not_understand_and_shows_the_list_once() -> None:
+def test_the_menu_says_what_it_did_not_understand_and_help_shows_the_list() -> None:
     terminal = open_menu()
     assert LISTED in terminal.seen
-    first, second = answer(terminal, "chess"), answer(terminal, "chess")
-    assert "I do not know 'chess'.\n" in first
-    assert LISTED in first
-    assert second == "chess\nI do not know 'chess'.\nType help to see the list.\nWhich game? "
+    said = answer(terminal, "chess")
+    assert said == "chess\nI do not know 'chess'. Type help to see the list.\nWhich game? "
     assert LISTED in answer(terminal, "help")
     leave(terminal)
 
 
 def test_the_menu_asks_whether_something_similar_was_meant() -> None:
     terminal = open_menu()
-    assert answer(terminal, "darft gentle").endswith("Did you mean draft gentle?\nWhich game? ")
-    assert answer(terminal, "puzle").endswith("Did you mean puzzle?\nWhich game? ")
+    assert "Did you mean draft gentle?" in answer(terminal, "darft gentle")
+    assert "Did you mean puzzle?" in answer(terminal, "puzle")
     leave(terminal)
 
 
@@ -98,7 +94,7 @@ def test_commands_and_games_return_to_the_menu(tmp_path: Path) -> None:
     assert "Resume it with: tower resume 1\n" in answer(terminal, "y")
     assert "unfinished, 1 move" in answer(terminal, "history")
     assert "1 unfinished" in answer(terminal, "stats")
-    assert "never makes a mistake" in answer(terminal, "lev")
+    assert "never makes a mistake" in answer(terminal, "gam")
     answer(terminal, "learn draft", MOVE)
     assert "The lesson ends here." in answer(terminal, "quit")
     answer(terminal, "puzzle", ": ")
@@ -175,7 +171,14 @@ def lost_game(tmp_path: Path) -> Terminal:
     """Lose a game against the computer; return the terminal, which asks what follows."""
     database = str(tmp_path / "games.db")
     terminal = Terminal(
-        "draft", "perfect", "--seed", "1", columns=200, NUMBER_TOWER_DB=database, NO_COLOR="1"
+        "play",
+        "draft",
+        "perfect",
+        "--seed",
+        "1",
+        columns=200,
+        NUMBER_TOWER_DB=database,
+        NO_COLOR="1",
     )
     terminal.until(MOVE)
     assert "You lost this one." in answer(

@@ -232,7 +232,7 @@ def test_nonsense_ends_the_call_before_a_game_begins(
 
 
 def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
-    said = "tower: games are not saved: NUMBER_TOWER_DB or --db says none\n"
+    said = "tower: games are not saved: --db, NUMBER_TOWER_DB or the settings file says none\n"
     assert play("review", "--replay", "1", "--db", "none") == (2, "", said)
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TextIO
 
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FAILED, CommandError, print_error, report_as
+from number_tower.cli.errors import print_error
 from number_tower.cli.history import normalize_game_name
 from number_tower.cli.options import CommandParser
-from number_tower.cli.savefile import refuse_existing
+from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store.database import Store
@@ -38,25 +34,25 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Write games, a line each, to a file or to standard output."""
     store = LazyStore(args.db)
-    if args.file is not None and not args.force and not _is_stream(args.file):
-        refuse_existing(args.file)
     wanted = GameFilter(normalize_game_name(args.game), args.player and args.player.strip())
-    games = puzzles = 0
-    with _open_output(args.file) as stream:
-        if not store.missing:
-            games, puzzles = store.query(
-                lambda database: _write_games(database, wanted, stream), "game"
-            )
-    if args.file is not None:
-        more = f" and {format_count(puzzles, 'puzzle')}" if puzzles else ""
-        terminal.show(
-            f"Exported {format_count(games, 'game')}{more} to {format_path(args.file)}.\n"
-        )
 
+    def write_games(stream: TextIO) -> tuple[int, int]:
+        if store.missing:
+            return 0, 0
+        return store.query(lambda database: _write_games(database, wanted, stream), "game")
 
-def _is_stream(path: str) -> bool:
-    """Say whether a path is a pipe or a device, such as /dev/stdout, which writing does not replace."""
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    if args.file is None:
+        sys.stdout.flush()
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        write_games(sys.stdout)
+        return
+    file = find_output_file(args.file, "list of games", force=args.force)
+    with report_writing("list of games", args.file), open_replacing(file) as stream:
+        games, puzzles = write_games(stream)
+    more = f" and {format_count(puzzles, 'puzzle')}" if puzzles else ""
+    path = format_path(args.file)
+    terminal.show(f"Exported {format_count(games, 'game')}{more} to {path}.\n")
 
 
 def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> tuple[int, int]:
@@ -71,24 +67,3 @@ def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> tuple[int,
             games += item.is_game
             puzzles += not item.is_game
     return games, puzzles
-
-
-@contextmanager
-def _open_output(path: str | None) -> Iterator[TextIO]:
-    if path is None:
-        sys.stdout.flush()
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")
-        yield sys.stdout
-        return
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.exists(folder):
-        raise CommandError(
-            f"{format_path(path)} cannot be written: there is no folder {format_path(folder)}",
-            code=FAILED,
-        )
-    with (
-        report_as(f"{format_path(path)} cannot be written: ", OSError, code=FAILED),
-        open_replacing(Path(os.path.realpath(path))) as stream,
-    ):
-        yield stream

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import nullcontext
-from typing import BinaryIO
 
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, report_as
@@ -14,9 +11,6 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.store.transfer import ImportResult, TransferError, import_games
 from number_tower.text import format_count, format_path
-
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of a line that is imported."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -30,26 +24,16 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Import games from a file or standard input; all of them, or none if one of them is wrong."""
     name = "standard input" if args.file is None else format_path(args.file)
+    source = sys.stdin.fileno() if args.file is None else args.file
     with (
         report_as(f"{name}, ", TransferError, end=". Nothing was imported", code=FAILED),
-        report_as(f"{name} cannot be read: ", OSError),
-        nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
+        report_as(f"{name} cannot be read: ", OSError, UnicodeDecodeError),
+        open(source, encoding="utf-8-sig") as lines,
     ):
-        lines = _read_lines(stream)
         result = LazyStore(args.db).query(
             lambda database: import_games(database, lines), "game", create=True
         )
     terminal.show(_describe_import(result))
-
-
-def _read_lines(stream: BinaryIO) -> Iterator[str]:
-    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
-        if len(line) > LONGEST_LINE:
-            raise TransferError(f"line {number}: too long for a record")
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise TransferError(f"line {number}: expected text in UTF-8") from None
 
 
 def _describe_import(result: ImportResult) -> str:

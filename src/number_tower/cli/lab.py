@@ -39,10 +39,7 @@ _EXAMPLES = {
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
     parser.add_example("tower lab draft", "measure the usual settings of a game")
-    parser.add_example(
-        "tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any",
-        "measure a grid of settings",
-    )
+    parser.add_example("tower lab draft --blocks 1-5..1-12 --target 5..60", "a grid of settings")
     amount = "a whole number from 1 to 1,000,000,000"
     parse_large = make_number_parser(parse_number, amount, 1, 1_000_000_000)
     limits = StudyLimits()

@@ -27,6 +27,7 @@ from number_tower.cli.errors import (
 )
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
+from number_tower.store import StoreError
 from number_tower.text import format_value, make_sentence, suggest_nearest
 from number_tower.voice import add_voice_mistakes
 
@@ -130,6 +131,8 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         raise CommandError(str(add_voice_mistakes(error))) from None
     except CatalogueError as error:
         raise CommandError(str(error)) from None
+    except StoreError as error:
+        raise CommandError(str(error), code=FAILED) from None
 
 
 def create_parser(names: Collection[str] = tuple(SUMMARIES)) -> CommandParser:

@@ -79,17 +79,16 @@ def parse_day(text: str) -> str:
 
 def check_report_folder(folder: str | None) -> None:
     """Refuse a folder for a report that cannot be one, before any work is done."""
-    if folder is not None and (
-        not folder or (os.path.exists(folder) and not os.path.isdir(folder))
-    ):
+    if folder is None:
+        return
+    if not folder or (os.path.exists(folder) and not os.path.isdir(folder)):
         raise CommandError("--report: expected a folder; it is created if needed")
-    page = os.path.join(folder or "", "index.html")
-    if folder is not None and os.path.exists(page):
+    page = os.path.join(folder, "index.html")
+    if os.path.exists(page):
         with open(page, "rb") as stream:
             if REPORT_MARK not in stream.read(1000):
-                raise CommandError(
-                    f"--report: {format_path(page)} is not a report, so it is not replaced; name another folder"
-                )
+                problem = f"{format_path(page)} is not a report, so it is not replaced"
+                raise CommandError(f"--report: {problem}; name another folder")
 
 
 # The parser -----------------------------------------------------------------------------------------------------------

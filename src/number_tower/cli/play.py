@@ -35,13 +35,8 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
-    parser.add_example(
-        "tower play draft gentle",
-        "play draft line by line against the easiest level",
-    )
-    parser.add_example(
-        "tower play race --target 21 --names Ann,Ben", "two people play race to 21 at one keyboard"
-    )
+    parser.add_example("tower play draft gentle", "play draft against the easiest level")
+    parser.add_example("tower play race --target 21 --names Ann,Ben", "two people play race to 21")
     parser.add_game_options()
     parser.add_match_options("who starts: 1, 2, or random for a coin toss")
     parser.add_record_option()

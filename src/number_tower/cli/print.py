@@ -20,21 +20,13 @@ _STDOUT = "-"
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower print`."""
     parser.add_example("tower print draft", "a sheet for draft, in the file draft.svg")
-    parser.add_example(
-        "tower print race --target 21 --paper letter --out race-21.svg",
-        "race to 21, on paper of the size letter",
-    )
+    parser.add_example("tower print race --target 21 --paper letter", "race to 21, on US paper")
     parser.add_game_options()
-    parser.add_argument(
-        "--paper",
-        choices=tuple(PAPERS),
-        type=str.lower,
-        default=next(iter(PAPERS)),
-        help="the size of the paper (a4)",
-    )
-    parser.add_value(
-        "--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)"
-    )
+    usual, *_ = PAPERS
+    size = f"the size of the paper ({usual})"
+    parser.add_argument("--paper", choices=PAPERS, type=str.lower, default=usual, help=size)
+    out = "the file to write, or - to print the SVG itself (default: GAME.svg)"
+    parser.add_value("--out", "FILE", out)
     parser.add_force_option()
 
 

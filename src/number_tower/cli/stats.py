@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from time import monotonic
 
 from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
@@ -18,7 +17,7 @@ from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
 from number_tower.store.statistics import Statistics
-from number_tower.text import format_count, format_text, format_value, pluralize
+from number_tower.text import format_count, format_text, format_value, pluralize, suggest_nearest
 
 PATIENCE = 60.0
 """Seconds that games are judged for before the tables are shown; another call continues with the rest."""
@@ -69,22 +68,14 @@ def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
     with store.read() as connection:
         found = statistics.compute_statistics(connection, name)
         if found.empty and name is not None:
-            _check_name(name, statistics.list_names(connection))
+            names = statistics.list_names(connection)
+            some = (
+                suggest_nearest(name, names)
+                or f"; the players are {', '.join(names[:_MOST_NAMES])}"
+            )
+            if names:
+                raise CommandError(f"no player is called {format_value(name)}{format_text(some)}")
         return found, stopped
-
-
-def _check_name(name: str, known: Sequence[str]) -> None:
-    """Refuse an unknown name, unless no names are known."""
-    if not known:
-        return
-
-    def measure_distance(player: str) -> float:
-        return -SequenceMatcher(None, name.casefold(), player.casefold()).ratio()
-
-    nearest = sorted(known, key=measure_distance)
-    listed = ", ".join(format_text(player, 40) for player in nearest[:_MOST_NAMES])
-    more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
-    raise CommandError(f"no player is called {format_value(name)}; the players are {listed}{more}")
 
 
 def _judge_games(store: Store, name: str | None) -> bool:
