@@ -26,15 +26,19 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_example("tower arena draft --players gentle,easy,fair", "each plays each 100 times")
     parser.add_example("tower arena race --players fair,./my-bot --games 20", "test your program")
-    games = 'a game, a rule file, or one with options: "draft(target=21)"'
-    parser.add_value("games", "GAME", games, nargs="+")
-    players = "levels, random, or commands such as ./my-bot"
-    parser.add_value("--players", "A,B,C", players, required=True)
-    number = "how many times each pair plays each game (100)"
-    parser.add_count("--games", number, default=100, dest="number")
+    parser.add_value(
+        "games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+"
+    )
+    parser.add_value(
+        "--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True
+    )
+    parser.add_count(
+        "--games", "how many times each pair plays each game (100)", default=100, dest="number"
+    )
     parser.add_seed("games", default=1)
-    file = "save every game in FILE, one line of JSON each (a new arena.jsonl)"
-    parser.add_study_options("games", file)
+    parser.add_study_options(
+        "games", "save every game in FILE, one line of JSON each (a new arena.jsonl)"
+    )
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
 

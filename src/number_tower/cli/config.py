@@ -209,8 +209,9 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower config`."""
     parser.add_example("tower config", "show all settings, and where each comes from")
     parser.add_example("tower config level easy", "play against easy, unless a call differs")
-    key = f"the setting to show or change: {', '.join(SETTINGS)}"
-    parser.add_value("key", "KEY", key, nargs="?")
+    parser.add_value(
+        "key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?"
+    )
     parser.add_value("value", "VALUE", "the new value", nargs="?")
     parser.add_flag("--unset", "remove the setting from the file")
 

@@ -50,31 +50,44 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
     parser.add_example("tower eval --player ./my-bot --baselines", "a program, beside the levels")
     parser.add_example("tower eval draft --player strong --games 10", "a short one, in one game")
-    amount = "a whole number from 0 to 1,000,000"
-    parse_amount = make_number_parser(parse_number, amount, 0, 1_000_000)
-    games = "a game, a rule file, or one with options (new games)"
-    parser.add_value("games", "GAME", games, nargs="*")
-    player = "the player to measure: a command such as ./my-bot, module:function, or a level; may be repeated"
-    parser.add_value("--player", "PLAYER", player, dest="players", action="append")
+    parse_amount = make_number_parser(
+        parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000
+    )
+    parser.add_value(
+        "games", "GAME", "a game, a rule file, or one with options (new games)", nargs="*"
+    )
+    parser.add_value(
+        "--player",
+        "PLAYER",
+        "the player to measure: a command such as ./my-bot, module:function, or a level; may be repeated",
+        dest="players",
+        action="append",
+    )
     parser.add_flag("--baselines", "also measure random and all levels, for comparison")
-    number = "number of games for each player (40)"
-    parser.add_value("--games", "N", number, dest="number", type=parse_amount)
-    positions = "number of positions for each player (200)"
-    parser.add_value("--positions", "N", positions, type=parse_amount)
+    parser.add_value(
+        "--games", "N", "number of games for each player (40)", dest="number", type=parse_amount
+    )
+    parser.add_value(
+        "--positions", "N", "number of positions for each player (200)", type=parse_amount
+    )
     parser.add_count("--variants", "without a GAME: the number of new games (20)")
     parser.add_value("--against", "LEVEL", "the opponent in games (fair)")
     parser.add_seed("tasks")
     parser.add_count("--tries", "how many answers a player may try for each question (3)")
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
-    patience = "seconds that a program has for an answer (60)"
-    parser.add_value("--patience", "S", patience, type=parse_seconds)
-    stop = "stop when an answer does not come, instead of counting it; continue with --resume"
-    parser.add_flag("--stop", stop)
+    parser.add_value(
+        "--patience", "S", "seconds that a program has for an answer (60)", type=parse_seconds
+    )
+    parser.add_flag(
+        "--stop",
+        "stop when an answer does not come, instead of counting it; continue with --resume",
+    )
     parser.add_study_options(
         "tasks", "save everything in FILE, as lines of JSON (a new eval.jsonl)"
     )
-    report = "write a report to FOLDER: Markdown, a web page, and plots"
-    parser.add_value("--report", "FOLDER", report)
+    parser.add_value(
+        "--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots"
+    )
     parser.add_flag("--json", "print the scores as one JSON document")
 
 

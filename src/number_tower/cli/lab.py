@@ -40,8 +40,9 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
     parser.add_example("tower lab draft", "measure the usual settings of a game")
     parser.add_example("tower lab draft --blocks 1-5..1-12 --target 5..60", "a grid of settings")
-    amount = "a whole number from 1 to 1,000,000,000"
-    parse_large = make_number_parser(parse_number, amount, 1, 1_000_000_000)
+    parse_large = make_number_parser(
+        parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000
+    )
     limits = StudyLimits()
     parser.add_game_argument()
     for key in KEYS:
@@ -49,16 +50,27 @@ def add_arguments(parser: CommandParser) -> None:
         parser.add_value(f"--{key}", example, meaning, action="append")
     parser.add_count("--sample", "draw N settings at random, instead of all of them")
     parser.add_seed("settings", default=1)
-    positions = (
-        f"the most positions of a setting; larger ones are not measured ({limits.positions:,})"
+    parser.add_value(
+        "--positions",
+        "N",
+        f"the most positions of a setting; larger ones are not measured ({limits.positions:,})",
+        type=parse_large,
+        default=limits.positions,
     )
-    parser.add_value("--positions", "N", positions, type=parse_large, default=limits.positions)
-    memory = f"the most memory for one setting, in MiB ({limits.memory:,})"
-    parser.add_count("--memory", memory, default=limits.memory)
-    estimate = "estimate what is too large, from N games of each pair of players (not at all)"
-    parser.add_count("--estimate", estimate, default=0)
-    file = "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file"
-    parser.add_study_options("settings", file)
+    parser.add_count(
+        "--memory",
+        f"the most memory for one setting, in MiB ({limits.memory:,})",
+        default=limits.memory,
+    )
+    parser.add_count(
+        "--estimate",
+        "estimate what is too large, from N games of each pair of players (not at all)",
+        default=0,
+    )
+    parser.add_study_options(
+        "settings",
+        "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
+    )
 
 
 def run(args: Namespace, terminal: Terminal) -> None:

@@ -34,8 +34,9 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
     parser.add_example("tower match summit --best-of 5 --vs fair", "up to five games of summit")
     parser.add_example("tower match race,draft --names Ann,Ben", "two games that take turns")
-    games = "a game's name or a rule file; or several that take turns, as in race,draft,factor"
-    parser.add_game_options("GAME", games)
+    parser.add_game_options(
+        "GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor"
+    )
     parser.add_count("--best-of", "how many games at most (3, or one of each)")
     parser.add_match_options("who starts the first game: 1, 2, or random")
 

@@ -134,8 +134,13 @@ class CommandParser(argparse.ArgumentParser):
     def add_seed(self, what: str, default: int | None = None) -> None:
         """Add the random seed of what a command does."""
         usual = "" if default is None else f" ({default})"
-        meaning = f"the random seed: the same number gives the same {what}{usual}"
-        self.add_value("--seed", "N", meaning, type=parse_seed, default=default)
+        self.add_value(
+            "--seed",
+            "N",
+            f"the random seed: the same number gives the same {what}{usual}",
+            type=parse_seed,
+            default=default,
+        )
 
     def add_example(self, call: str, meaning: str) -> None:
         """Add a call and what it does to the end of the help."""
@@ -164,8 +169,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_game_options(self, name: str = "GAME", meaning: str = _GAME) -> None:
         """Add a game, its presets and the options of its rules."""
         self.add_game_argument(name, meaning)
-        preset = "recommended settings of the game (see `games GAME`); options override them"
-        self.add_value("--preset", "PRESET", preset)
+        self.add_value(
+            "--preset",
+            "PRESET",
+            "recommended settings of the game (see `games GAME`); options override them",
+        )
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
         self.add_value("--opening", "1-5", "the blocks that may start a tower")
@@ -174,17 +182,22 @@ class CommandParser(argparse.ArgumentParser):
         """Add whether to play in the full-screen app or in the dialogue."""
         if not only_plain:
             self.add_flag("--app", "play in the full-screen app", default=argparse.SUPPRESS)
-        meaning = "play line by line, not in the full-screen app"
         self.add_argument(
-            "--plain", action="store_false", dest="app", default=argparse.SUPPRESS, help=meaning
+            "--plain",
+            action="store_false",
+            dest="app",
+            default=argparse.SUPPRESS,
+            help="play line by line, not in the full-screen app",
         )
 
     def add_match_options(self, first: str) -> None:
         """Add the players of a game or a match, who starts, and what is shown and saved."""
-        level = "play against the computer: the same as --vs LEVEL"
-        self.add_value("level", "LEVEL", level, nargs="?")
-        names = "the players' names; with --vs, your name (ANN), or both"
-        self.add_value("--names", "ANN,BEN", names)
+        self.add_value(
+            "level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?"
+        )
+        self.add_value(
+            "--names", "ANN,BEN", "the players' names; with --vs, your name (ANN), or both"
+        )
         self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
         self.add_opponent_options()
         self.add_flag("--hidden", "do not show which blocks are left")
@@ -193,36 +206,48 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_opponent_options(self) -> None:
         """Add who plays for the computer."""
-        opponent = "play against the computer, or a program (./my-bot); see `games`"
-        self.add_value("--vs", "LEVEL", opponent, action="append")
+        self.add_value(
+            "--vs",
+            "LEVEL",
+            "play against the computer, or a program (./my-bot); see `games`",
+            action="append",
+        )
         self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
         self.add_seed("coin toss and computer moves")
         self.add_patience_option()
 
     def add_patience_option(self) -> None:
         """Add the time that a program has for a move."""
-        meaning = "seconds that a program has for a move (10)"
-        self.add_value("--patience", "S", meaning, type=parse_seconds, default=10.0)
+        self.add_value(
+            "--patience",
+            "S",
+            "seconds that a program has for a move (10)",
+            type=parse_seconds,
+            default=10.0,
+        )
 
     def add_study_options(self, what: str, file: str) -> None:
         """Add where the results of a study are saved, and who does the work."""
         self.add_value("--out", "FILE", file)
         self.add_flag("--resume", "resume what is saved in FILE")
         self.add_count("--jobs", f"how many {what} to work on at once (one per core)")
-        cluster = (
+        self.add_value(
+            "--cluster",
+            "ADDRESS",
             "use the workers of the Dask scheduler at ADDRESS, such as tcp://host:8786, or none "
-            f"(default: {CLUSTER_VARIABLE}, or this machine)"
+            f"(default: {CLUSTER_VARIABLE}, or this machine)",
         )
-        self.add_value("--cluster", "ADDRESS", cluster)
 
     def add_ref_argument(self, default: str, *, matches: bool = False) -> None:
         """Add a reference to a game, and the database that it may be in; without it, the default is used."""
         match = ", a match's such as m3" if matches else ""
-        meaning = (
+        self.add_value(
+            "ref",
+            "REF",
             f"a game's id (see `history`){match}, one line such as draft:9,8,6, or a file with its record "
-            f"(default: {default})"
+            f"(default: {default})",
+            nargs="?",
         )
-        self.add_value("ref", "REF", meaning, nargs="?")
 
     def add_db_option(self, meaning: str = _DATABASE) -> None:
         """Add which database to use."""
@@ -231,8 +256,9 @@ class CommandParser(argparse.ArgumentParser):
     def add_saving_options(self) -> None:
         """Add where games are saved, and whether they are."""
         self.add_db_option()
-        meaning = "do not save anything in the database"
-        self.add_flag("--no-save", meaning, default=argparse.SUPPRESS)
+        self.add_flag(
+            "--no-save", "do not save anything in the database", default=argparse.SUPPRESS
+        )
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""

@@ -23,10 +23,16 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_example("tower print race --target 21 --paper letter", "race to 21, on US paper")
     parser.add_game_options()
     usual, *_ = PAPERS
-    size = f"the size of the paper ({usual})"
-    parser.add_argument("--paper", choices=PAPERS, type=str.lower, default=usual, help=size)
-    out = "the file to write, or - to print the SVG itself (default: GAME.svg)"
-    parser.add_value("--out", "FILE", out)
+    parser.add_argument(
+        "--paper",
+        choices=PAPERS,
+        type=str.lower,
+        default=usual,
+        help=f"the size of the paper ({usual})",
+    )
+    parser.add_value(
+        "--out", "FILE", "the file to write, or - to print the SVG itself (default: GAME.svg)"
+    )
     parser.add_force_option()
 
 

@@ -46,8 +46,13 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_example("tower puzzle", "today's puzzle")
     parser.add_example("tower puzzle race --grade 3 --count 5", "five puzzles of medium grade")
     parser.add_game_options()
-    grade = "how hard the puzzles are, from 1 (easy) to 5 (hard)"
-    parser.add_value("--grade", "1-5", grade, type=int, choices=range(1, 6))
+    parser.add_value(
+        "--grade",
+        "1-5",
+        "how hard the puzzles are, from 1 (easy) to 5 (hard)",
+        type=int,
+        choices=range(1, 6),
+    )
     parser.add_value("--day", "DATE", "the puzzle of a date, such as 2027-01-31", type=parse_day)
     parser.add_seed("puzzles")
     parser.add_count("--count", "the number of puzzles")

@@ -40,8 +40,13 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
     parser.add_force_option()
-    seconds = "seconds to think about each position at most (20)"
-    parser.add_value("--seconds", "S", seconds, type=parse_seconds, default=20.0)
+    parser.add_value(
+        "--seconds",
+        "S",
+        "seconds to think about each position at most (20)",
+        type=parse_seconds,
+        default=20.0,
+    )
 
 
 def run(args: Namespace, terminal: Terminal) -> None:

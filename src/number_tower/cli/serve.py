@@ -20,10 +20,15 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
     parser.add_example("tower serve", "play in the browser on this machine")
     parser.add_example("tower serve --host 0.0.0.0", "let others in the same network play too")
-    ports = "a port from 1 to 65,535, such as 8000"
-    parse_port = make_number_parser(parse_number, ports, 0, 65_535)
-    host = "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)"
-    parser.add_value("--host", "HOST", host, default=settings.HOST)
+    parse_port = make_number_parser(
+        parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535
+    )
+    parser.add_value(
+        "--host",
+        "HOST",
+        "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)",
+        default=settings.HOST,
+    )
     parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
     parser.add_db_option(
         "the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)"
@@ -33,22 +38,38 @@ def add_arguments(parser: CommandParser) -> None:
     )
     loopback = ",".join(settings.LOOPBACK)
     parser.add_value("--proxy", "ADDRESSES", proxy, nargs="?", const=loopback)
-    url = "the address that people open, if a proxy gives it another"
-    parser.add_value("--public-url", "URL", url)
-    names = "names of the server besides localhost and IP addresses, separated by commas"
-    parser.add_value("--host-name", "NAMES", names, action="append")
-    parser.add_flag("--no-limits", "do not limit the number of requests")
-    workers = "processes that think about positions (all cores but one; at most 4)"
-    parser.add_count("--workers", workers, default=settings.get_default_workers())
-    days = "delete rooms and their games after N days without a move (never; rooms with at most one move: 30)"
-    parser.add_value("--keep-days", "N", days)
-    size = "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)"
-    parser.add_value("--max-db", "SIZE", size, default="4G")
-    parser.add_flag("--quiet", "log only problems")
-    metrics = (
-        "serve metrics for Prometheus at this port (of this machine only, unless HOST is given)"
+    parser.add_value(
+        "--public-url", "URL", "the address that people open, if a proxy gives it another"
     )
-    parser.add_value("--metrics", "[HOST:]PORT", metrics)
+    parser.add_value(
+        "--host-name",
+        "NAMES",
+        "names of the server besides localhost and IP addresses, separated by commas",
+        action="append",
+    )
+    parser.add_flag("--no-limits", "do not limit the number of requests")
+    parser.add_count(
+        "--workers",
+        "processes that think about positions (all cores but one; at most 4)",
+        default=settings.get_default_workers(),
+    )
+    parser.add_value(
+        "--keep-days",
+        "N",
+        "delete rooms and their games after N days without a move (never; rooms with at most one move: 30)",
+    )
+    parser.add_value(
+        "--max-db",
+        "SIZE",
+        "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)",
+        default="4G",
+    )
+    parser.add_flag("--quiet", "log only problems")
+    parser.add_value(
+        "--metrics",
+        "[HOST:]PORT",
+        "serve metrics for Prometheus at this port (of this machine only, unless HOST is given)",
+    )
 
 
 def run(args: Namespace, _: Terminal) -> int:

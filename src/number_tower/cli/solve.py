@@ -40,20 +40,25 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
     parser.add_example("tower solve draft", "the value of every opening in draft")
     parser.add_example("tower solve draft --moves 9,8 --line", "a position, and a best line")
-    ref = 'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record'
-    parser.add_game_options("GAME|REF", ref)
+    parser.add_game_options(
+        "GAME|REF",
+        'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
+    )
     parser.add_db_option()
     parser.add_value("--moves", "9,8", "the moves made so far, or after those of the record")
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_flag("--line", "also print one best line of play to the end")
     parser.add_flag("--all", "list every move, even thousands of them")
-    values = "only win, draw or loss, without the number of plies: often much faster"
-    parser.add_flag("--values", values)
+    parser.add_flag(
+        "--values", "only win, draw or loss, without the number of plies: often much faster"
+    )
     parser.add_value("--seconds", "S", "stop after S seconds (exit code 3)", type=parse_seconds)
-    amount = "a whole number of MiB, 1 or more"
-    parse_memory = make_number_parser(parse_number, amount, 1, LARGEST_NUMBER + 1)
-    memory = "use at most M MiB of memory for tables (512)"
-    parser.add_value("--memory", "M", memory, type=parse_memory)
+    parse_memory = make_number_parser(
+        parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1
+    )
+    parser.add_value(
+        "--memory", "M", "use at most M MiB of memory for tables (512)", type=parse_memory
+    )
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
