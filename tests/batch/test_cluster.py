@@ -22,8 +22,7 @@ from number_tower.arena import arena
 from number_tower.batch import BatchError, WorkerError
 from number_tower.batch.cluster import ClusterError, ClusterExecutor
 from number_tower.batch.executor import run_chunks
-from number_tower.cli import arena as arena_command
-from number_tower.cli.main import create_parser, main
+from number_tower.cli.main import main
 from number_tower.evaluation import evaluate
 from support.batch_jobs import Counted, die_at, kill_once, square
 from support.clocks import SLOW, wait_until
@@ -244,16 +243,6 @@ def test_what_has_to_be_installed_is_named(
     assert main([*CALL, "2", "--cluster", "tcp://127.0.0.1:1"]) == 1
     assert "tower: using a cluster needs a few more packages: " in (told := capsys.readouterr().err)
     assert "[cluster]" in told
-
-
-@pytest.mark.parametrize(
-    "command", ["arena draft --players random,fair", "eval draft --player random"]
-)
-def test_the_call_that_resumes_names_the_cluster(command: str) -> None:
-    asked = create_parser().parse_args([*command.split(), "--cluster", "tcp://127.0.0.1:8786"])
-    asked.out = "a.jsonl"
-    module = arena_command if command.startswith("arena") else sys.modules["number_tower.cli.eval"]
-    assert "--cluster tcp://127.0.0.1:8786" in module.format_resume_command(asked)
 
 
 def start_arena(address: str, file: Path, games: int) -> subprocess.Popen[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def completed(line: str, folder: Path, **environment: str) -> set[str]:
 
 def test_commands_games_files_and_options_are_completed(tmp_path: Path) -> None:
     (tmp_path / "mygame.toml").write_text("[rules]\n")
-    assert {"play", "resume", "replay", "games", "rules"} <= completed("tower ", tmp_path)
+    assert {"play", "resume", "review", "games"} <= completed("tower ", tmp_path)
     assert completed("tower pl", tmp_path) == {"play"}
     assert {"climb", "draft", "factor", "race", "summit", "mygame.toml"} <= completed(
         "tower play ", tmp_path
@@ -53,17 +52,6 @@ def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
     assert set(catalogue.load("draft").presets) == completed("tower draft --preset ", tmp_path)
 
 
-@pytest.fixture(scope="module", name="database")
-def played_database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a database with a finished game, an unfinished one, and a match."""
-    database = str(tmp_path_factory.mktemp("completion") / "games.db")
-    play = partial(tower, NUMBER_TOWER_DB=database)
-    play("play", "draft", "--names", "Ann,Ben", typed="9\n8\n6\n")
-    play("play", "race", "--vs", "gentle", "--seed", "1", typed="7\nquit\n")
-    play("match", "draft", typed="9\nquit\n")
-    return database
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "offered", "others"),
@@ -73,12 +61,7 @@ def played_database(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("tower draft pe", {"perfect", "people"}, {"gentle"}),
         ("tower arena draft --players gentle,f", {"gentle,fair"}, {"fair"}),
         ("tower match race,d", {"race,draft"}, {"draft"}),
-        ("tower review ", {"1", "2", "3"}, {"m1"}),
-        ("tower resume ", {"2", "3", "m1"}, {"1"}),
-        ("tower forget ", {"1", "2", "3", "m1"}, set()),
-        ("tower solve ", {"draft", "1"}, set()),
-        ("tower stats ", {"Ann", "Ben", "Gentle"}, set()),
-        ("tower history --player A", {"Ann"}, {"Ben"}),
+        ("tower solve ", {"draft"}, set()),
         ("tower history --result ", {"won", "lost", "unfinished"}, set()),
         ("tower config ", {"name", "level", "app", "colours", "database"}, set()),
         ("tower config level ", {"people", "gentle", "perfect"}, {"true"}),
@@ -89,23 +72,13 @@ def played_database(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("tower review --svg m", {"mygame.toml"}, set()),
     ],
 )
-def test_levels_games_matches_names_and_values_are_completed(
-    tmp_path: Path, database: str, line: str, offered: set[str], others: set[str]
+def test_levels_games_and_values_are_completed(
+    tmp_path: Path, line: str, offered: set[str], others: set[str]
 ) -> None:
     (tmp_path / "mygame.toml").write_text("[rules]\n")
-    found = completed(line, tmp_path, NUMBER_TOWER_DB=database)
+    found = completed(line, tmp_path)
     assert offered <= found
     assert not others & found
-
-
-def test_a_database_that_cannot_be_used_is_no_error_of_the_shell(tmp_path: Path) -> None:
-    (tmp_path / "broken.db").write_text("no database")
-    assert completed("tower review --j", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {
-        "--json"
-    }
-    assert completed("tower review br", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {
-        "broken.db"
-    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from number_tower.cli.main import COMMANDS, complete_call, create_parser
+from number_tower.cli.main import SUMMARIES, complete_call, create_parser
 from number_tower.cli.options import CommandParser
 from support.command import tower
 from support.terminal import ESCAPES, Terminal
@@ -21,7 +21,7 @@ def parser_of(command: str) -> CommandParser:
     raise LookupError(command)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SUMMARIES)
 def test_every_command_has_a_line_about_itself_and_two_examples(command: str) -> None:
     parser = parser_of(command)
     assert parser.description is not None
@@ -33,7 +33,7 @@ def test_every_command_has_a_line_about_itself_and_two_examples(command: str) ->
         assert f"\n  {call}\n      {meaning}" in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SUMMARIES)
 def test_the_examples_are_calls_that_the_command_understands(command: str) -> None:
     for call, _ in parser_of(command).examples:
         words = shlex.split(

@@ -172,7 +172,7 @@ def test_a_level_can_be_chosen_at_the_welcome() -> None:
 
 
 def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
-    said = tower("levels").stdout
+    said = tower("games").stdout
     places = [said.index(f"  {level} ") for level in LEVELS]
     assert places == sorted(places)
 
@@ -234,10 +234,10 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         ("draft ./nobody", "This game cannot be played: ./nobody cannot be started"),
         ("draft vs perfect easy", "This game cannot be played: perfect easy cannot be started"),
         ("draft, gentle", "--- Tower of Numbers Game Start ---"),
-        ("levels", "The computer plays at five levels"),
+        ("games", "The computer plays at five levels"),
         ("learn draft", "A first lesson. Tower of Numbers: the draft"),
         ("puzzle --day 2027-01-31", "Puzzle of the day, 31 January 2027"),
-        ("rules climb", "A number must be larger than the one beneath it"),
+        ("games climb", "A number must be larger than the one beneath it"),
         ("learn nothing", "This game cannot be played: there is no game called 'nothing'"),
     ],
 )

@@ -63,7 +63,7 @@ def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
     done = tower("learn", "climb", typed=f"{typed}quit\n")
     assert done.stdout.count("Not this one.") == 3
     assert done.stdout.count("Try again.") == 2
-    assert f"The answer: Play {first.hint.block}. " in done.stdout
+    assert f"The answer: {first.hint.block} wins. " in done.stdout
     assert "2 of 3" in done.stdout
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Outcome, Position, Rules, Worth, catalogue, record
+from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli.errors import (
@@ -29,7 +29,8 @@ from number_tower.cli.errors import (
     print_error,
 )
 from number_tower.cli.main import create_parser
-from number_tower.cli.puzzle import LONGEST_LINE, LONGEST_TOLD, PUZZLE_COMMANDS, find_line
+from number_tower.cli.puzzle import LONGEST_LINE, find_line
+from number_tower.cli.question import QUESTION_COMMANDS, QuestionDialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.coach import quiz
 from number_tower.coach.puzzles import (
@@ -40,7 +41,7 @@ from number_tower.coach.puzzles import (
     find_puzzles,
     reduce_position,
 )
-from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.quiz import make_puzzle
 from number_tower.players import make_player
 from number_tower.solve import jit
 from support.game_tree import Tree, key
@@ -367,23 +368,13 @@ def some_of(name: str, seed: int, count: int) -> list[Puzzle]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
+def test_the_line_of_an_answer_is_played_out_to_its_win(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
-        moves = find_line(puzzle.solve(), puzzle.answer, LONGEST_TOLD)
+        moves = find_line(puzzle)
         over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
         assert over is not None
         assert over.winner == puzzle.game.to_move
         assert puzzle.plies == len(moves)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_answer_is_refuted_to_the_end(name: str) -> None:
-    for puzzle in some_of(name, 1, 5):
-        for block in {*puzzle.game.legal} - {puzzle.answer}:
-            moves = find_line(puzzle.solve(), block, LONGEST_TOLD)
-            over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
-            assert over is not None
-            assert over.winner != puzzle.game.to_move
 
 
 def test_a_run_keeps_score_and_streak(capsys: pytest.CaptureFixture[str]) -> None:
@@ -392,8 +383,8 @@ def test_a_run_keeps_score_and_streak(capsys: pytest.CaptureFixture[str]) -> Non
     assert hold("summit --seed 3 --count 5", person) == FINISHED
     assert person.shown.count("Right! ") == 3
     assert f"Not this one. {wrong(three)} " in person.shown
-    assert f"The only winning move is {three.answer}. " in person.shown
-    assert f"The only winning move is {four.answer}. " in person.shown
+    assert f"The answer: {three.answer} wins. " in person.shown
+    assert f"The answer: {four.answer} wins. " in person.shown
     assert person.shown.count(" in a row.") == 1
     assert "2 in a row." in person.shown
     assert person.shown.endswith("\nSolved 3 of 5, best streak 2.\n")
@@ -425,11 +416,10 @@ def test_the_commands_answer_and_the_question_is_put_again() -> None:
     (puzzle,) = some_of("factor", 2, 1)
     person = Person("help", "moves", "show", "hint", "hint?", "quit")
     assert hold("factor --seed 2", person) == FINISHED
-    for meaning in PUZZLE_COMMANDS.values():
+    for meaning in QUESTION_COMMANDS.values():
         assert meaning in person.shown
     assert person.shown.count("[ ] You   ( ) Player 2") == 2
-    assert person.shown.count("Only one of your moves wins.") == 1
-    assert person.shown.count("That is the only hint. Type skip for the answer.") == 1
+    assert person.shown.count("Only one of your moves wins.") == 2
     assert person.shown.count("One move wins. Which? ") == 6
     assert f"{puzzle.answer} wins" not in person.shown
     assert " of 1" not in person.shown
@@ -448,12 +438,31 @@ def test_to_ask_about_a_number_tells_nothing_and_leaves_the_hint() -> None:
     assert " loses" not in person.shown
 
 
+def table_of(puzzle: Puzzle, name: str) -> nt.Table:
+    return nt.Table(puzzle.game, book=catalogue.load(name))
+
+
+def test_a_question_with_more_tries_is_asked_again_and_its_reason_may_be_asked_for() -> None:
+    (puzzle,) = some_of("factor", 1, 1)
+    question = make_puzzle(catalogue.load("factor"), puzzle)
+    saved: list[str] = []
+    person = Person(wrong(puzzle), "why more", puzzle.answer)
+    table = table_of(puzzle, "factor")
+    assert QuestionDialogue(person, 3).ask(table, question, "Which? ", saved.append) == "wrong"
+    assert saved == ["wrong"]
+    assert question.nudge in person.shown
+    assert "Try again." in person.shown
+    assert "Right! " in person.shown
+    assert "The answer: " not in person.shown
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hint_does_not_name_the_move(name: str) -> None:
     for puzzle in some_of(name, 5, 5):
         person = Person("hint")
+        question = make_puzzle(catalogue.load(name), puzzle)
         with pytest.raises(InputEndedError):
-            puzzling.PuzzleDialogue(puzzle, catalogue.load(name), person).ask()
+            QuestionDialogue(person).ask(table_of(puzzle, name), question, "One move wins. Which? ")
         nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition(
             "One move wins. Which? "
         )[2]
@@ -499,7 +508,7 @@ def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> No
     seed = person.shown.partition(" --seed ")[2].partition(".")[0]
     again = Person("quit", typed=True)
     assert hold(f"factor --seed {seed}", again) == FINISHED
-    assert f"(Type at any time: {', '.join(PUZZLE_COMMANDS)}.)\n" in again.shown
+    assert f"(Type at any time: {', '.join(QUESTION_COMMANDS)}.)\n" in again.shown
     assert person.shown.split("\n")[2:] == again.shown.split("\n")[2:]
 
 
@@ -554,7 +563,7 @@ def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, messag
 def test_what_is_typed_between_puzzles_is_answered() -> None:
     person = Person("skip", "7", "why sums", "why pairs", "quit")
     assert hold("factor --seed 1", person) == FINISHED
-    assert person.shown.count("Press Enter for another puzzle, or type quit.\n") == 1
+    assert person.shown.count("Press Enter for another, or type quit.\n") == 1
     assert (
         "Making up the sum does not help in this game. Ask instead: why pairs, why answers."
         in person.shown
@@ -568,67 +577,9 @@ def test_a_set_that_is_exhausted_says_so() -> None:
     assert person.shown.endswith("\nThere are no more puzzles in draft (blocks 1-3).\n")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_line_contradicts_the_reason_above_it(name: str) -> None:
-    for seed in range(size(3, 10)):
-        for puzzle in islice(find_puzzles(nt.rules(name), seed), 4):
-            for typed in ("skip", *puzzle.game.legal):
-                person = Person(typed)
-                puzzling.PuzzleDialogue(puzzle, catalogue.load(name), person).ask()
-                block = typed if isinstance(typed, int) else puzzle.answer
-                if "\nIt could go on: " in person.shown:
-                    assert_line_follows(puzzle, explain_move(puzzle.solve(), block))
-
-
-def assert_line_follows(puzzle: Puzzle, reason: Reason) -> None:
-    """A line is told only after reasons that name no answers; the winner follows a plan."""
-    winning = reason.because if reason.kind == "refuted" and reason.because else reason
-    assert not winning.answers
-    assert not {"answer", "need", "matched", "replies"} & {*winning.facts}
-    position = puzzle.game.position
-    for block in find_line(puzzle.solve(), reason.block, LONGEST_TOLD, follow=True):
-        after = position.place(block)
-        if (
-            winning.kind.startswith("plan")
-            and position.to_move == winning.mover
-            and position != puzzle.game.position
-        ):
-            ends = any(
-                position.place(each).outcome == Outcome(winning.mover, "exact")
-                for each in position.legal
-            )
-            assert (
-                ends
-                or after.outcome is not None
-                or winning.kind != "plan"
-                or block == position.legal[-1]
-            )
-        position = after
-
-
-@pytest.mark.parametrize("call", ["draft --grade 4 --seed 2", "factor --grade 4 --seed 2"])
-def test_a_reason_that_names_the_answers_is_followed_by_no_line(call: str) -> None:
-    person = Person("skip", "quit")
-    assert hold(call, person) == FINISHED
-    assert "The only winning move is 6. " in person.shown
-    assert "It could go on" not in person.shown
-
-
-def test_a_long_line_is_told_only_in_its_beginning() -> None:
-    rules = LARGE["climb(blocks=1-1000)"]
-    puzzle = next(
-        each for each in find_puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD
-    )
-    person = Person(puzzle.answer)
-    assert puzzling.PuzzleDialogue(puzzle, catalogue.load("climb"), person).ask() == "right"
-    told, _, end = person.shown.rpartition("\nIt could go on: ")[2].partition(", and so on: ")
-    assert len(told.split(", ")) == 8
-    assert end == f"{(puzzle.plies or 0) - 8:,} more moves, and you win.\n"
-
-
 anything = st.one_of(
     st.integers(-3, 31).map(str),
-    st.sampled_from([*PUZZLE_COMMANDS, "y", "?", "", "7 8"]),
+    st.sampled_from([*QUESTION_COMMANDS, "y", "?", "", "7 8"]),
     st.text(),
 )
 

@@ -116,7 +116,7 @@ def test_a_hostile_record_is_refused_in_one_printable_line(
 ) -> None:
     (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
     refused(
-        tower("replay", "evil.json", cwd=tmp_path),
+        tower("review", "--replay", "evil.json", cwd=tmp_path),
         1,
         "tower: the record cannot be read: evil.json: ",
     )
@@ -130,7 +130,7 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
     ):
         (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
         refused(
-            tower("replay", "evil.json", cwd=tmp_path),
+            tower("review", "--replay", "evil.json", cwd=tmp_path),
             1,
             "tower: the record cannot be read: evil.json: ",
         )
@@ -139,7 +139,7 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
 def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[rules]\n[voice]\nstart = "opened"\n')
     (tmp_path / "game.json").write_text(json.dumps({**RECORD, "game": "mine.toml"}))
-    done = tower("replay", "game.json", cwd=tmp_path)
+    done = tower("review", "--replay", "game.json", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("mine.toml\n")
     assert "opened" not in done.stdout
@@ -149,4 +149,4 @@ def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     "ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"]
 )
 def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
-    refused(tower("replay", ref), 1, "tower: the record cannot be read: ")
+    refused(tower("review", "--replay", ref), 1, "tower: the record cannot be read: ")

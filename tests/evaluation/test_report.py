@@ -479,7 +479,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     assert said.out == ""
     found = re.fullmatch(
         r"tower: stopped: support.replies:failing_once gave no answer: it raised ConnectionError: no connection\. "
-        r"(\d) of 8 tasks are saved in eval\.jsonl\. Resume with: tower (eval --resume --out eval\.jsonl .+)\n",
+        r"(\d) of 8 tasks are saved in eval\.jsonl\. Resume with: tower (eval factor .+ --resume --out eval\.jsonl)\n",
         said.err,
     )
     assert found is not None

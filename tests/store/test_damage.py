@@ -422,7 +422,8 @@ def play(
 
 
 COMMANDS = [
-    ("history",), ("history", "--matches"), ("stats",), ("resume",), ("resume", "1"), ("replay", "1"), ("review", "1"),
+    ("history",), ("history", "--matches"), ("stats",), ("resume",), ("resume", "1"), ("review", "--replay", "1"),
+    ("review", "1"),
     ("solve", "1"), ("export",), ("forget", "1"), ("db",), ("db", "check"), ("db", "backup", "b.db"), ("db", "upgrade"),
 ]  # fmt: skip
 

@@ -204,7 +204,7 @@ def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
     left = tower("play", "draft", "--db", "my games?.db", typed="9\n8\nquit\n", cwd=tmp_path)
     assert left.stdout.endswith("Resume it with: tower resume 1 --db 'my games?.db'\n")
     assert os.listdir(tmp_path) == ["my games?.db"]
-    done = tower("replay", "1", "--db", "sqlite:///my%20games%3F.db", cwd=tmp_path)
+    done = tower("review", "--replay", "1", "--db", "sqlite:///my%20games%3F.db", cwd=tmp_path)
     assert "You placed block 8" in done.stdout
 
 
@@ -224,7 +224,7 @@ def test_nonsense_ends_the_call_before_a_game_begins(
     got: str,
 ) -> None:
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, environment)
-    for command in (("play", "draft"), ("resume",), ("replay", "1")):
+    for command in (("play", "draft"), ("resume",), ("review", "--replay", "1")):
         said = (
             f"tower: {source}: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
         )
@@ -232,8 +232,8 @@ def test_nonsense_ends_the_call_before_a_game_begins(
 
 
 def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
-    said = "tower: games are not saved: NUMBER_TOWER_DB or --db says none\n"
-    assert play("replay", "1", "--db", "none") == (2, "", said)
+    said = "tower: games are not saved: --db, NUMBER_TOWER_DB or the settings file says none\n"
+    assert play("review", "--replay", "1", "--db", "none") == (2, "", said)
 
 
 # Passwords ------------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_a_password_is_left_out_of_what_a_server_is_called(url: str, name: str) 
 )
 def test_a_password_is_never_shown(play: Command, tmp_path: Path, url: str) -> None:
     played = play("play", "draft", "--db", url, answers=["9", "8", "save game.json", "quit"])
-    sought = play("replay", "1", "--db", url)
+    sought = play("review", "--replay", "1", "--db", url)
     assert (played.code, sought.code) == (0, 1)
     for said in (
         played.out,
@@ -299,7 +299,7 @@ def test_nor_in_the_line_that_says_how_to_go_on() -> None:
     [
         (("resume",), "there is no unfinished game: nothing is saved in {file} yet"),
         (("resume", "1"), "there is no game 1: nothing is saved in {file} yet"),
-        (("replay", "12"), "there is no game 12: nothing is saved in {file} yet"),
+        (("review", "--replay", "12"), "there is no game 12: nothing is saved in {file} yet"),
         (("review", "1"), "there is no game 1: nothing is saved in {file} yet"),
         (("solve", "1"), "there is no game 1: nothing is saved in {file} yet"),
     ],
@@ -323,12 +323,12 @@ def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked
 ) -> None:
     store_in("games.db").close()
     said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
-    assert play("replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
+    assert play("review", "--replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
 
 
 def test_what_is_read_only_can_still_be_looked_at(play: Command) -> None:
     play("play", "draft", "--db", "games.db", answers=["9", "8", "quit"])
-    done = play("replay", "1", "--db", "sqlite:///file:games.db?mode=ro&uri=true")
+    done = play("review", "--replay", "1", "--db", "sqlite:///file:games.db?mode=ro&uri=true")
     assert (done.code, done.err) == (0, "")
     assert "You placed block 8" in done.out
 
@@ -337,4 +337,4 @@ def test_readers_do_not_wait_for_a_writer(play: Command) -> None:
     play("play", "draft", "--db", "games.db", answers=["9", "quit"])
     with closing(sqlite3.connect("games.db", isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
-        assert play("replay", "1", "--db", "sqlite:///games.db?timeout=0.1").code == 0
+        assert play("review", "--replay", "1", "--db", "sqlite:///games.db?timeout=0.1").code == 0

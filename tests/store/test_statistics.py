@@ -17,8 +17,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from number_tower import Game, Table, catalogue, record
@@ -482,24 +480,12 @@ def test_without_games_it_says_how_to_begin_and_makes_no_file(
 
 
 @pytest.mark.usefixtures("club")
-def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(file: str) -> None:
+def test_nobodys_name_is_answered_with_the_nearest_one(file: str) -> None:
     for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
         with pytest.raises(CommandError) as failed:
             stats.run(asked(file, name), Terminal())
         assert failed.value.code == WRONG_CALL
-        start, _, listed = str(failed.value).partition("; the players are ")
-        assert start == f"no player is called '{name}'"
-        assert sorted(listed.split(", ")) == ["Ann", "Ben", "Easy", "Perfect"]
-        assert listed.startswith(nearest)
-
-
-def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> None:
-    for number in range(20):
-        try_puzzle(store, 1, "right", f"Ann {number}")
-    with pytest.raises(
-        CommandError, match=r"the players are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"
-    ):
-        stats.run(asked(file, "anne 17"), Terminal())
+        assert str(failed.value) == f"no player is called '{name}'; did you mean {nearest}?"
 
 
 def test_whoever_only_solved_puzzles_is_somebody(
@@ -533,20 +519,7 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
             assert [
                 line for line in lines if count_cells(line) > width and "--db" not in line
             ] == []
-            assert any("W...  person" in line or "x..." in line for line in lines)
     assert "  and 11 more\n" in printed(file, capsys)
-
-
-@given(st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(5, 40))
-def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) -> None:
-    sizes = stats.split_width(parts, width)
-    assert [bool(size) for size in sizes] == [bool(part) for part in parts]
-    if any(parts):
-        assert sum(sizes) == width
-        for part, size in zip(parts, sizes, strict=True):
-            assert size == 1 or abs(size - width * part / sum(parts)) < 2
-    marks = dict.fromkeys("#=."[: len(parts)], "")
-    assert [stats.draw_bar(parts, marks, width).count(mark) for mark in marks] == sizes
 
 
 @pytest.mark.parametrize(
@@ -559,7 +532,7 @@ def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) ->
     ],
 )
 def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
-    assert stats.draw_bar(parts, {"#": "", ".": ""}, 20) == bar
+    assert stats.draw_bar(parts, {"#": "", ".": ""}, Solver()) == bar
 
 
 @pytest.mark.parametrize(
@@ -637,14 +610,14 @@ def test_an_answer_is_kept_before_it_is_announced(
     write = practice.insert_attempt
 
     def add(*given: Any) -> bool:
-        announced.append("Right!" in solver.shown or "winning move" in solver.shown)
+        announced.append("Right!" in solver.shown or "The answer: " in solver.shown)
         return write(*given)
 
     monkeypatch.setattr(practice, "insert_attempt", add)
     for answer in (puzzle.answer, "skip"):
         solver = Solver(answer)
         solve(f"--seed 1 --count 1 --db {file}", solver)
-        assert "Right!" in solver.shown or "winning move" in solver.shown
+        assert "Right!" in solver.shown or "The answer: " in solver.shown
     assert announced == [False, False]
 
 
@@ -703,7 +676,6 @@ def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) ->
         "sqlalchemy",
         "sqlite3",
         "alembic",
-        "platformdirs",
         "number_tower.store.puzzles",
     }
     assert not Path(file).exists()

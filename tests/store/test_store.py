@@ -160,7 +160,7 @@ def test_a_game_is_told_in_its_own_voice_when_its_rule_file_is_gone(tmp_path: Pa
     )
     assert "Player 1 steps to 4." in played.stdout
     file.unlink()
-    replayed = tower("replay", "1", NUMBER_TOWER_DB=database)
+    replayed = tower("review", "--replay", "1", NUMBER_TOWER_DB=database)
     assert replayed.stdout.startswith(played.stdout[: played.stdout.index("2\n")])
     assert "Player 2 steps to 2." in replayed.stdout
     resumed = tower("resume", typed="1\n", NUMBER_TOWER_DB=database)

@@ -490,8 +490,9 @@ def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "nothing.jsonl cannot be read: No such file or directory" in done.stderr
     done = tower("export", str(tmp_path / "no" / "folder.jsonl"), NUMBER_TOWER_DB=database)
-    assert done.returncode == 1
-    assert "cannot be written: there is no folder " in done.stderr
+    assert done.returncode == 2
+    assert "cannot be saved to " in done.stderr
+    assert "there is no folder " in done.stderr
 
 
 def test_an_export_leaves_out_what_somebody_damaged_and_says_so(tmp_path: Path) -> None:

@@ -181,7 +181,13 @@ def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(
 def test_a_command_that_needs_the_database_ends_in_one_sentence(
     play: Command, trouble: Trouble
 ) -> None:
-    for call in (("replay", "1"), ("resume",), ("resume", "1"), ("review", "1"), ("solve", "1")):
+    for call in (
+        ("review", "--replay", "1"),
+        ("resume",),
+        ("resume", "1"),
+        ("review", "1"),
+        ("solve", "1"),
+    ):
         assert play(*call) == (1, "", f"tower: {trouble.said}\n")
 
 
@@ -193,7 +199,7 @@ def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
     assert saved.stdout.endswith("Resume it with: tower resume game.json\n")
     resumed = tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
     assert (resumed.returncode, resumed.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    sought = tower("replay", "1", cwd=tmp_path, **call)
+    sought = tower("review", "--replay", "1", cwd=tmp_path, **call)
     assert (sought.returncode, sought.stdout, sought.stderr) == (1, "", f"tower: {trouble.said}\n")
 
 

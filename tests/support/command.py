@@ -162,7 +162,7 @@ def lost_games(game: str) -> str:
 
 
 def _hold(call: str, typed: str) -> str:
-    arguments = call.split(" ", 1) if call.startswith(("replay ", "resume ")) else shlex.split(call)
+    arguments = shlex.split(call)
     clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
     with clock if "--seconds" in arguments else nullcontext():
         done = tower(*arguments, typed=typed)

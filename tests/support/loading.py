@@ -9,11 +9,9 @@ from support.clocks import SLOW
 from support.command import plain_environment
 
 NEVER_AT_FIRST = {
-    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "socket", "ssl", "http",
-    "urllib.request", "numpy", "numba", "rich", "textual", "argcomplete", "email", "logging", "multiprocessing",
-    "concurrent", "importlib.metadata", "importlib.resources", "unittest", "json", "pathlib", "shutil", "tempfile",
-    "subprocess", "random", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "distributed", "dask",
-    "matplotlib",
+    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "ssl", "http", "numpy",
+    "numba", "rich", "textual", "argcomplete", "multiprocessing", "concurrent", "importlib.metadata", "gymnasium",
+    "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "distributed", "dask", "matplotlib",
 }  # fmt: skip
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
-import sys
+import tomllib
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from platformdirs import user_config_dir
 
 from number_tower import store
 from number_tower.cli.errors import CommandError, report_as
 from number_tower.files import open_replacing
+from number_tower.players import ALL_LEVELS
 from number_tower.table import check_player_name
 from number_tower.text import (
     format_mistakes,
@@ -33,17 +37,12 @@ CONFIG_VARIABLE = "NUMBER_TOWER_CONFIG"
 PEOPLE = "people"
 """The level that stands for two people at one keyboard."""
 
-_ON_LINUX = sys.platform == "linux"
-_LARGEST_FILE = 64 * 1024
+LEVEL_NAMES = (PEOPLE, *ALL_LEVELS)
+"""The levels that a new game can have."""
+
 _TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 
 
@@ -82,9 +81,8 @@ class Setting(NamedTuple):
 def load_config() -> Config:
     """Read the settings file and the environment; whatever is wrong there is a ConfigError."""
     file = find_config_file()
-    return Config(
-        **{**(_parse_settings(_read_table(file), file) if file else {}), **_read_environment()}
-    )
+    settings = {} if file is None else _parse_settings(_read_table(file), file)
+    return Config(**{**settings, **_read_environment()})
 
 
 def find_config_file() -> str | None:
@@ -92,52 +90,27 @@ def find_config_file() -> str | None:
     chosen = os.environ.get(CONFIG_VARIABLE)
     if chosen:
         return None if chosen.lower() == store.NONE else os.path.abspath(os.path.expanduser(chosen))
-    return os.path.join(_find_config_folder(), "config.toml")
-
-
-def _find_config_folder() -> str:
-    """Return the system's folder for a user's settings."""
-    if _ON_LINUX:  # as platformdirs does, which takes longer to load than the first prompt may
-        base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        return os.path.join(base, "number-tower")
-    from platformdirs import user_config_dir  # noqa: PLC0415 - start-up, see above
-
-    return user_config_dir("number-tower", appauthor=False)
+    return os.path.join(user_config_dir("number-tower", appauthor=False), "config.toml")
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def _read_file(file: str) -> str:
-    """Return the text of the settings file; "" if there is none."""
-    start = f"{format_path(file)}: "
-    with report_as(f"{start}cannot be read: ", OSError):
-        try:
-            with open(file, "rb") as stream:
-                content = stream.read(_LARGEST_FILE + 1)
-        except (FileNotFoundError, NotADirectoryError):
-            return ""
-    if len(content) > _LARGEST_FILE:
-        raise ConfigError(
-            f"{start}too large for a settings file (at most {_LARGEST_FILE // 1024} KiB)"
-        )
-    with report_as(f"{start}not TOML: expected text in UTF-8, but ", UnicodeDecodeError):
-        return content.decode("utf-8-sig")
-
-
 def _read_table(file: str) -> dict[str, object]:
-    """Return the keys and values of the settings file, not checked yet."""
-    return _parse_toml(text, file) if (text := _read_file(file)) else {}
-
-
-def _parse_toml(text: str, file: str) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 - start-up: most users have no settings file
-
+    """Return the keys and values of the settings file, not checked yet; there may be no file."""
+    start = f"{format_path(file)}: "
     try:
-        return tomllib.loads(text)
+        with open(file, encoding="utf-8-sig") as stream:
+            return tomllib.loads(stream.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{start}cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{start}not TOML: expected text in UTF-8, but {error}") from None
     except (ValueError, RecursionError) as error:
-        problem = f'not TOML: {format_text(str(error))}; write a line for each setting, as in level = "easy"'
-        raise ConfigError(f"{format_path(file)}: {problem}") from None
+        advice = 'write a line for each setting, as in level = "easy"'
+        raise ConfigError(f"{start}not TOML: {format_text(str(error))}; {advice}") from None
 
 
 def _parse_settings(table: Mapping[str, object], file: str) -> dict[str, Any]:
@@ -174,19 +147,11 @@ def _get_setting(key: str) -> Setting:
 
 
 def _parse_level(value: object) -> str | None:
-    levels = list_levels()
     level = value.strip().lower() if isinstance(value, str) else ""
-    if level not in levels:
-        meant = suggest_nearest(level, levels)
-        raise ValueError(f"expected one of {', '.join(levels)}; got {format_value(value)}{meant}")
+    if level not in LEVEL_NAMES:
+        expected, meant = ", ".join(LEVEL_NAMES), suggest_nearest(level, LEVEL_NAMES)
+        raise ValueError(f"expected one of {expected}; got {format_value(value)}{meant}")
     return None if level == PEOPLE else level
-
-
-def list_levels() -> tuple[str, ...]:
-    """Return the levels that a new game can have, among them two people."""
-    from number_tower.players import ALL_LEVELS  # noqa: PLC0415 - start-up: most users have no settings file
-
-    return (PEOPLE, *ALL_LEVELS)
 
 
 def _parse_truth(value: object) -> bool:
@@ -200,11 +165,8 @@ def _parse_database(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{store.EXPECTED}; got {format_value(value)}")
     store.find_location(value)
-    if (
-        "://" not in value
-        and value.lower() != store.NONE
-        and not os.path.isabs(os.path.expanduser(value))
-    ):
+    is_file = "://" not in value and value.lower() != store.NONE
+    if is_file and not os.path.isabs(os.path.expanduser(value)):
         raise ValueError(f"expected a whole path, such as ~/games.db; got {format_value(value)}")
     return value
 
@@ -245,10 +207,8 @@ SETTINGS = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower config`."""
-    parser.add_examples(
-        ("tower config", "show all settings, and where each comes from"),
-        ("tower config level easy", "play against the level easy unless a call says otherwise"),
-    )
+    parser.add_example("tower config", "show all settings, and where each comes from")
+    parser.add_example("tower config level easy", "play against easy, unless a call differs")
     parser.add_value(
         "key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?"
     )
@@ -263,107 +223,71 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.value is not None and args.unset:
         raise CommandError("choose one: a new value, or --unset")
     file = find_config_file()
-    if args.key is not None and not (
-        args.unset and file is not None and args.key in _read_table(file)
-    ):
+    if args.key is not None:
         with report_as(f"{format_text(args.key, 40)}: ", ValueError):
             _get_setting(args.key)
     if args.value is None and not args.unset:
-        _show_settings(file, SETTINGS if args.key is None else (args.key,), terminal)
+        _show_settings(file, [*SETTINGS] if args.key is None else [args.key], terminal)
         return
     if file is None:
         raise CommandError(f"there is no settings file to change: {CONFIG_VARIABLE} says none")
-    value = None if args.unset else _parse_value(args.key, args.value)
-    _write_setting(file, args.key, value)
-    terminal.show(f"{_format_change(args.key, value)} in {format_path(file)}.\n")
-    variable = SETTINGS[args.key].variable if args.key in SETTINGS else ""
+    # Keys that are no settings are mistakes; they are not written again.
+    table = {key: value for key, value in _read_table(file).items() if key in SETTINGS}
+    if args.unset:
+        table.pop(args.key, None)
+        change = f"Removed {args.key}"
+    else:
+        table[args.key] = _parse_value(args.key, args.value)
+        change = f"Set {args.key} = {_format_toml(table[args.key])}"
+    with report_as(f"{format_path(file)}: cannot be written: ", OSError):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open_replacing(Path(os.path.realpath(file))) as stream:
+            stream.writelines(f"{key} = {_format_toml(table[key])}\n" for key in table)
+    terminal.show(f"{change} in {format_path(file)}.\n")
+    variable = SETTINGS[args.key].variable
     if os.environ.get(variable):
         terminal.show(f"{variable} is set in the environment, which beats the file.\n")
 
 
-def _show_settings(file: str | None, keys: Iterable[str], terminal: Terminal) -> None:
+def _show_settings(file: str | None, keys: list[str], terminal: Terminal) -> None:
     """Show the settings that hold, each with where it comes from."""
     table = {} if file is None else _read_table(file)
     config = load_config()
     if file is None:
         terminal.show(f"There is no settings file: {CONFIG_VARIABLE} says none.\n\n")
     else:
-        terminal.show(
-            f"Settings file: {format_path(file)}{'' if table else ' (nothing is set there yet)'}\n\n"
-        )
+        empty = "" if table else " (nothing is set there yet)"
+        terminal.show(f"Settings file: {format_path(file)}{empty}\n\n")
     entries = {}
     for key in keys:
         variable = SETTINGS[key].variable
-        source = (
-            f"from {variable}"
-            if os.environ.get(variable)
-            else "from the file"
-            if key in table
-            else "default"
-        )
-        entries[key] = (
-            f"{_format_value(key, getattr(config, key))} ({source}). {make_sentence(SETTINGS[key].meaning)}"
-        )
+        source = "from the file" if key in table else "default"
+        if os.environ.get(variable):
+            source = f"from {variable}"
+        value = _format_value(key, getattr(config, key))
+        entries[key] = f"{value} ({source}). {make_sentence(SETTINGS[key].meaning)}"
     terminal.show_list(entries)
     terminal.show("\nChange one with, for example: tower config level easy\n")
 
 
 def _format_value(key: str, value: object) -> str:
     if value is None:
-        return {"level": PEOPLE, "app": "false, but `tower` alone opens it"}.get(key, "not set")
+        unset = {"level": PEOPLE, "app": "false, but `tower` and `tower GAME` open it"}
+        return unset.get(key, "not set")
     if key == "database" and (location := store.find_location(str(value))) is not None:
         return location.name
     return str(value).lower() if isinstance(value, bool) else format_text(str(value))
 
 
-def _format_change(key: str, value: object) -> str:
-    return f"Removed {key}" if value is None else f"Set {key} = {_format_toml(value)}"
-
-
 def _parse_value(key: str, text: str) -> object:
     """Return a value of the command line as it is to be written; the path of a file is made whole."""
-    if (
-        key == "database"
-        and text
-        and "://" not in text
-        and text.lower() != store.NONE
-        and not text.startswith("~")
-    ):
+    is_file = "://" not in text and text.lower() != store.NONE and not text.startswith("~")
+    if key == "database" and text and is_file:
         text = os.path.abspath(text)
     with report_as(f"{key}: ", ValueError):
         return SETTINGS[key].parse(text) or (PEOPLE if key == "level" else False)
 
 
 def _format_toml(value: object) -> str:
-    """Write a truth value or a text without control characters as TOML does."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _write_setting(file: str, key: str, value: object) -> None:
-    """Change one line of the settings file, and leave the others as they are; None removes the setting."""
-    from pathlib import Path  # noqa: PLC0415 - start-up: only a change needs it
-
-    text = _read_file(file)
-    table = _parse_toml(text, file)
-    line = "" if value is None else f"{key} = {_format_toml(value)}\n"
-    pattern = re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[^\n]*(\n|\Z)", re.MULTILINE)
-    if pattern.search(text):
-        changed = pattern.sub(lambda _: line, text, count=1)
-    else:
-        changed = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
-    expected = (
-        {**table, key: value}
-        if value is not None
-        else {each: table[each] for each in table if each != key}
-    )
-    if _parse_toml(changed, file) != expected:
-        raise ConfigError(
-            f"{format_path(file)}: {key} cannot be changed there by a command; please edit the file"
-        )
-    with report_as(f"{format_path(file)}: cannot be written: ", OSError):
-        os.makedirs(os.path.dirname(file), exist_ok=True)
-        with open_replacing(Path(os.path.realpath(file))) as stream:
-            stream.write(changed)
+    """Write a truth value or a text, which look alike in TOML and in JSON."""
+    return json.dumps(value, ensure_ascii=False)

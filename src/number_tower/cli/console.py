@@ -7,13 +7,13 @@ import this module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from types import MappingProxyType
 from typing import Any
 
-from rich.console import Console, JustifyMethod
+from rich.cells import cell_len
+from rich.console import Console
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -27,14 +27,11 @@ from rich.progress import (
 from rich.table import Table as Grid
 from rich.text import Text
 
-from number_tower.cli.terminal import BOLD, count_cells, is_visible, paint
+from number_tower.cli.terminal import is_visible
 from number_tower.text import format_path
 
 MAX_WIDTH = 80
-"""Columns of a terminal that a table takes, if its names can be shortened to that."""
-
-MIN_NAME = 10
-"""Columns that a name has even where there is little room."""
+"""Columns of a terminal that a table takes at most."""
 
 _TRANSIENT: dict[str, Any] = {
     "auto_refresh": False,  # no thread: worker processes are forked while it is shown
@@ -43,6 +40,9 @@ _TRANSIENT: dict[str, Any] = {
     "redirect_stderr": False,
 }
 """Settings of what is shown only while there is work."""
+
+_NAME = 24
+"""Characters of a player's name; of a longer command, the end is shown."""
 
 _DELAY = 0.5
 """Seconds of work before a progress bar is shown."""
@@ -57,137 +57,47 @@ def format_table(
     rows: Iterable[Sequence[str]],
     *,
     colour: bool = False,
-    max_widths: Mapping[str, int] = MappingProxyType({}),
     width: int = sys.maxsize,
 ) -> str:
-    """Return a table without lines, as wide as it needs to be, without spaces at the ends of lines.
+    """Return a table without lines, without spaces at the ends of lines; what is too wide is continued below.
 
-    `alignment` has `<` or `>` for each column; cells may be painted; `max_widths` has columns that are cut. Where the
-    table is wider than `width`, those columns are cut to what is left, or each row is written in several lines.
+    `alignment` has `<` or `>` for each column; cells may be painted.
     """
-    rows = list(rows)
-    text = _draw_table(heads, alignment, rows, colour=colour, max_widths=max_widths)
-    excess = measure_width(text) - width
-    if excess <= 0:
-        return text
-    room = _share_room(heads, rows, max_widths, excess)
-    if room is None:
-        return _stack_rows(heads, alignment, rows, width, colour=colour)
-    return _draw_table(heads, alignment, rows, colour=colour, max_widths=room)
-
-
-def measure_width(text: str) -> int:
-    """Return the width of the longest line of a text, which may be painted."""
-    return max((count_cells(Text.from_ansi(line).plain) for line in text.splitlines()), default=0)
-
-
-def _share_room(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], max_widths: Mapping[str, int], excess: int
-) -> dict[str, int] | None:
-    """Return narrower widths for the columns that may be cut, the widest cut first; None if that is not enough."""
-    widths = {}
-    for place, head in enumerate(heads):
-        if head in max_widths:
-            widths[head] = min(
-                max_widths[head], max(measure_width(row[place]) for row in (heads, *rows))
-            )
-    while excess > 0:
-        widest = max(widths, key=lambda head: widths[head], default=None)
-        if widest is None or widths[widest] <= MIN_NAME:
-            return None
-        widths[widest] -= 1
-        excess -= 1
-    return widths
-
-
-def _stack_rows(
-    heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]], width: int, *, colour: bool
-) -> str:
-    """Write each row in as many lines as it needs, with its numbers after their heads."""
-    lines = [paint(heads[0], BOLD) if colour else heads[0]] if alignment[0] == "<" else []
-    first = max(measure_width(row[0]) for row in rows)
-    for row in rows:
-        line = row[0].rjust(first) if alignment[0] == ">" else row[0]
-        for head, side, cell in list(zip(heads, alignment, row, strict=True))[1:]:
-            if not cell:
-                continue
-            piece = f"{head} {cell}" if side == ">" and head else cell
-            if measure_width(f"{line}  {piece}") > width:
-                lines.append(line)
-                line = _cut(" " * (first + 2 if alignment[0] == ">" else 4) + piece, width)
-            else:
-                line += f"  {piece}"
-        lines.append(line)
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _cut(text: str, width: int) -> str:
-    """Return a text that fits into a width; what is cut loses its colour."""
-    if measure_width(text) <= width:
-        return text
-    plain = Text.from_ansi(text)
-    plain.truncate(width, overflow="ellipsis")
-    return plain.plain
-
-
-def _draw_table(
-    heads: Sequence[str],
-    alignment: str,
-    rows: Iterable[Sequence[str]],
-    *,
-    colour: bool,
-    max_widths: Mapping[str, int],
-) -> str:
-    table = Grid(box=None, padding=(0, 1), pad_edge=False, header_style="none")
+    table = Grid(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold" if colour else "none"
+    )
     for head, side in zip(heads, alignment, strict=True):
-        justify: JustifyMethod = "left" if side == "<" else "right"
-        table.add_column(head, justify=justify, no_wrap=True, max_width=max_widths.get(head))
+        table.add_column(head, justify="left" if side == "<" else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(Text.from_ansi, row))
     console = Console(
-        width=sys.maxsize,
+        width=width,
         force_terminal=colour,
         color_system="standard" if colour else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
         legacy_windows=False,
     )
     with console.capture() as capture:
         console.print(table)
-    heading, *rows = (line.rstrip() for line in capture.get().splitlines())
-    return "".join(f"{line}\n" for line in (paint(heading, BOLD) if colour else heading, *rows))
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def render_ranking(
-    players: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]], width: int
+def measure_width(text: str) -> int:
+    """Return the width of the longest line of a text."""
+    return max(map(cell_len, text.splitlines()), default=0)
+
+
+def format_ranking(
+    players: Sequence[str],
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int = sys.maxsize,
 ) -> str:
-    """Return a table with a numbered line for each player; names are shortened to fit into the width."""
-
-    def build(longest_name: int) -> str:
-        named = [
-            (name, *row)
-            for name, row in zip(number_names(players, longest_name), rows, strict=True)
-        ]
-        return format_table(["     player", *heads], "<" + ">" * len(heads), named)
-
-    longest_name = max(map(len, players))
-    text = build(longest_name)
-    excess = measure_width(text) - width
-    if excess > 0:
-        text = build(longest_name - excess)
-    if width >= MAX_WIDTH or measure_width(text) <= width:
-        return text
-    named = [(name, *row) for name, row in zip(number_names(players, width - 5), rows, strict=True)]
-    return _stack_rows(["     player", *heads], "<" + ">" * len(heads), named, width, colour=False)
-
-
-def number_names(players: Sequence[str], longest_name: int) -> list[str]:
-    """Return the players' names after their places, shortened where they are longer than that."""
-    return [
-        f"{place:3}  {format_path(player, max(longest_name, MIN_NAME))}"
-        for place, player in enumerate(players, 1)
+    """Return a table with a numbered line for each player."""
+    named = [
+        (f"{place:3}", format_path(player, _NAME), *row)
+        for place, (player, row) in enumerate(zip(players, rows, strict=True), 1)
     ]
+    return format_table(["", "player", *heads], "><" + ">" * len(heads), named, width=width)
 
 
 class _RateColumn(ProgressColumn):

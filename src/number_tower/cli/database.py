@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import contextmanager
-from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower import store
+from number_tower import record, store
 from number_tower.cli.config import load_config
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.session.database import GameDatabase
@@ -16,7 +13,7 @@ from number_tower.text import format_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import TypeVar
 
     from number_tower.store.database import Store
@@ -24,6 +21,10 @@ if TYPE_CHECKING:
     from number_tower.table import Table
 
     Found = TypeVar("Found")
+
+
+NOT_SAVED = f"--db, {store.ENVIRONMENT_VARIABLE} or the settings file says none"
+"""Why games are not saved."""
 
 
 class LazyStore(GameDatabase):
@@ -39,7 +40,7 @@ class LazyStore(GameDatabase):
         with report_as(f"{source}: ", store.LocationError):
             location = store.find_location(choose_database(self._choice))
         if location is None:
-            raise CommandError(f"games are not saved: {name_disabling(self._choice)} says none")
+            raise CommandError(f"games are not saved: {NOT_SAVED}")
         return location
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
@@ -47,19 +48,14 @@ class LazyStore(GameDatabase):
 
         A database that does not exist yet is not created, unless `create` says so.
         """
+        problem = f"there is no {format_text(what)}"
         if self.missing and not create:
-            raise CommandError(
-                f"there is no {format_text(what)}: nothing is saved in {self.name} yet"
-            )
+            raise CommandError(f"{problem}: nothing is saved in {self.name} yet")
         try:
             return look_up(self.open())
         except store.GameNotFoundError:
             listed = f"to list your games: tower history{self.db_option}"
-            raise CommandError(
-                f"there is no {format_text(what)} in {self.name}; {listed}"
-            ) from None
-        except store.StoreError as error:
-            raise CommandError(str(error), code=FAILED) from None
+            raise CommandError(f"{problem} in {self.name}; {listed}") from None
         finally:
             self.close()
 
@@ -77,27 +73,6 @@ def choose_database(given: str | None) -> str | None:
 def is_disabled(given: str | None) -> bool:
     """Say whether a call uses no database."""
     return store.is_disabled(choose_database(given))
-
-
-def name_disabling(
-    given: str | None, otherwise: str = f"{store.ENVIRONMENT_VARIABLE} or --db"
-) -> str:
-    """Name what says that a call uses no database: the settings file, or what else can say so."""
-    in_file = given is None and not os.environ.get(store.ENVIRONMENT_VARIABLE) and is_disabled(None)
-    return "the settings file" if in_file else otherwise
-
-
-@contextmanager
-def announce_wait() -> Iterator[None]:
-    """Say on a terminal, after a second, that the database is being waited for."""
-    timer = Timer(1.0, lambda: print("(Waiting for the database ...)", file=sys.stderr, flush=True))
-    if sys.stderr is not None and sys.stderr.isatty():
-        timer.daemon = True
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 # Finding a game ------------------------------------------------------------------------------------------------------
@@ -139,8 +114,6 @@ def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) ->
         raise CommandError(
             f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
         )
-    from number_tower import record  # noqa: PLC0415 - a game by its name needs no records
-
     try:
         return FoundGame(record.read(ref))
     except record.NoRecordError as error:

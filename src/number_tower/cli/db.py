@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from number_tower.cli.console import show_progress
-from number_tower.cli.database import LazyStore, is_disabled, name_disabling
-from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.database import NOT_SAVED, LazyStore, is_disabled
+from number_tower.cli.errors import FAILED, CommandError
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError, locate_file
+from number_tower.store import locate_file
 from number_tower.store.backup import create_backup, restore_backup
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.engine import use_once
@@ -23,10 +23,8 @@ from number_tower.text import format_count, format_path
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower db`."""
-    parser.add_examples(
-        ("tower db", "say where your games are saved, and how many"),
-        ("tower db backup games-backup.db", "copy all of them to a file"),
-    )
+    parser.add_example("tower db", "say where your games are saved, and how many")
+    parser.add_example("tower db backup games-backup.db", "copy all of them to a file")
     parser.add_value(
         "action",
         "ACTION",
@@ -44,10 +42,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
     _check_options(args)
     if args.action is None and is_disabled(args.db):
-        terminal.show(f"Games are not saved ({name_disabling(args.db)} says none).\n")
+        terminal.show(f"Games are not saved ({NOT_SAVED}).\n")
         return
-    with report_as("", StoreError, code=FAILED):
-        _ACTIONS[args.action](args, terminal)
+    _ACTIONS[args.action](args, terminal)
 
 
 def _check_options(args: Namespace) -> None:

@@ -6,19 +6,16 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from number_tower.cli.database import announce_wait
 from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_stop
 from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, format_commands, list_commands
+from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.session.game import GameSession, find_program_name, format_record
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument, make_sentence
 from number_tower.voice import Message, Reader, get_voice, narrate
-
-if TYPE_CHECKING:
-    from number_tower.cli.savefile import SaveFile
 
 _QUESTIONS = {"resign": "Resign? Your opponent then wins.", "quit": "Leave this game?"}
 """What is asked on a terminal before a command that ends the dialogue."""
@@ -159,8 +156,7 @@ class Dialogue:
         """Save a change before it is announced; return False if the game was changed elsewhere instead."""
         before = self.table
         try:
-            with announce_wait():
-                news = self.session.save(table)
+            news = self.session.save(table)
         except StaleError:
             self._catch_up(before, table)
             return False
@@ -185,8 +181,6 @@ class Dialogue:
 
     def _start_savefile(self, path: str, *, force: bool) -> None:
         """Write the game to a file, now and after every change; with `force`, in place of a file that exists."""
-        from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - not for the first prompt
-
         if not path:
             self.terminal.show("Type save and a file name, as in: save game.json\n")
             return

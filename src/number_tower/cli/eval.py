@@ -12,16 +12,14 @@ from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
-from number_tower.cli import arena
-from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
+from number_tower.cli import study
+from number_tower.cli.console import MAX_WIDTH, format_ranking, show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import (
     CommandParser,
     check_report_folder,
     make_number_parser,
-    parse_count,
     parse_seconds,
-    parse_seed,
 )
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
@@ -50,13 +48,8 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
-    parser.add_examples(
-        (
-            "tower eval --player ./my-bot --baselines",
-            "measure a program, with the levels for comparison",
-        ),
-        ("tower eval draft --player strong --games 10 --positions 50", "a short one, in one game"),
-    )
+    parser.add_example("tower eval --player ./my-bot --baselines", "a program, beside the levels")
+    parser.add_example("tower eval draft --player strong --games 10", "a short one, in one game")
     parse_amount = make_number_parser(
         parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000
     )
@@ -77,35 +70,21 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--positions", "N", "number of positions for each player (200)", type=parse_amount
     )
-    parser.add_value(
-        "--variants", "N", "without a GAME: the number of new games (20)", type=parse_count
-    )
+    parser.add_count("--variants", "without a GAME: the number of new games (20)")
     parser.add_value("--against", "LEVEL", "the opponent in games (fair)")
-    parser.add_value(
-        "--seed", "N", "the random seed: the same number gives the same tasks (1)", type=parse_seed
-    )
-    parser.add_value(
-        "--tries", "N", "how many answers a player may try for each question (3)", type=parse_count
-    )
+    parser.add_seed("tasks")
+    parser.add_count("--tries", "how many answers a player may try for each question (3)")
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
     parser.add_value(
-        "--patience",
-        "S",
-        "seconds that a program has for an answer (60)",
-        type=parse_seconds,
+        "--patience", "S", "seconds that a program has for an answer (60)", type=parse_seconds
     )
     parser.add_flag(
         "--stop",
         "stop when an answer does not come, instead of counting it; continue with --resume",
     )
-    parser.add_value(
-        "--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)"
+    parser.add_study_options(
+        "tasks", "save everything in FILE, as lines of JSON (a new eval.jsonl)"
     )
-    parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
-    parser.add_value(
-        "--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count
-    )
-    parser.add_cluster_option()
     parser.add_value(
         "--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots"
     )
@@ -116,15 +95,15 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
     check_report_folder(args.report)
     write_report = None if args.report is None else _load_report_writer()
-    args.out = arena.choose_journal_file(args, FILE)
-    with arena.connect_cluster(args) as executor:
+    args.out = study.choose_journal_file(args, FILE)
+    with study.connect_cluster(args) as executor:
         suite = create_suite(args)
         run = partial(run_tasks, suite, jobs=args.jobs, executor=executor, stop=args.stop)
         with (
-            arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
+            study.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
-            arena.report_interruption(journal, len(suite), format_resume_command(args)),
-            show_progress("games and positions", arena.INTERRUPT_HINT) as update,
+            study.report_interruption(journal, len(suite), study.format_resume_call(args)),
+            show_progress("games and positions", study.INTERRUPT_HINT) as update,
             closing(run(log=journal, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
@@ -213,21 +192,9 @@ def format_command(suite: Suite) -> str:
     words += [f"--seed={suite.seed}"]
     tries = None if suite.tries == DEFAULT_TRIES else suite.tries
     patience = None if suite.patience == DEFAULT_PATIENCE else suite.patience
-    return arena.format_call(
+    return study.format_call(
         "eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience
     )
-
-
-def format_resume_command(args: Namespace) -> str:
-    """Return the command that resumes an evaluation; its file has the other settings."""
-    own = {
-        "jobs": args.jobs,
-        "cluster": args.cluster,
-        "report": args.report,
-        "stop": args.stop,
-        "json": args.json,
-    }
-    return arena.format_call("eval", resume=True, out=args.out, **own)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
@@ -235,31 +202,26 @@ def format_resume_command(args: Namespace) -> str:
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
-    kept = (
-        f"Every prompt, answer and value is saved in {journal.name}, one line for each task."
-        if journal.is_kept
-        else ""
-    )
+    lines = []
+    if journal.is_kept:
+        kept = f"Every prompt, answer and value is saved in {journal.name}, one line for each task."
+        lines.append(kept)
     if args.report is not None:
-        return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
-    again = arena.format_call("eval", resume=True, out=args.out)
-    more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
-    return (
-        f"{kept}\n{more}".strip() or "Nothing is saved; --report FOLDER writes a report with plots."
-    )
+        folder = format_path(args.report)
+        lines.append(f"The report is in {folder}: report.md, report.html and its plots.")
+    elif journal.is_kept:
+        again = study.format_call("eval", resume=True, out=args.out)
+        lines.append(f"For a report with plots: {again} --report FOLDER")
+    else:
+        lines.append("Nothing is saved; --report FOLDER writes a report with plots.")
+    return "\n".join(lines)
 
 
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
     """Say that fewer positions were found than the call asks for."""
-    expected = (
-        0
-        if _resumes_file(args)
-        else DEFAULT_POSITIONS
-        if args.positions is None
-        else args.positions
-    )
+    expected = DEFAULT_POSITIONS if args.positions is None else args.positions
     found = len(suite.position_specs)
-    if found >= expected:
+    if _resumes_file(args) or found >= expected:
         return ""
     return f"\nOnly {found:,} of {expected:,} positions were found in which the choice is known to matter."
 
@@ -273,21 +235,14 @@ def format_summary(found: Scores, width: int) -> str:
     games = format_count(len(suite.games), "new game" if suite.fresh else "game")
     tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.position_specs), 'position')}"
     text = f"{tasks} for each player, over {games}; random seed {suite.seed}.\n\n"
-    text += (
-        render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width)
-        + _LEGEND
-    )
+    text += format_ranking(players, _HEAD, list(map(_format_row, found.players)), width)
+    text += _LEGEND
     if not any(score.overall.troubled.mean for score in found.players):
         return f"{text}Nobody gave an illegal answer.\n"
     text += "\nIllegal answers, decisions with one, and tasks forfeited by them, in %:\n\n"
-    text += render_ranking(
-        players, _ILLEGAL, [_format_illegal(score) for score in found.players], width
-    )
-    return (
-        text
-        + "\nWhy answers were illegal, and how many:\n\n"
-        + "".join(_format_reasons(found, width))
-    )
+    text += format_ranking(players, _ILLEGAL, list(map(_format_illegal, found.players)), width)
+    text += "\nWhy answers were illegal, and how many:\n\n"
+    return text + "".join(_format_reasons(found, width))
 
 
 _HEAD = ("lost (95%)", "guess", "right", "points (95%)")
@@ -316,18 +271,13 @@ def _format_illegal(score: PlayerScore) -> Sequence[str]:
 
 def _format_reasons(found: Scores, width: int) -> Iterator[str]:
     """Say for each player why answers were illegal, and how many failed to come."""
-    names = number_names([score.player for score in found.players], width // 2 - 5)
-    for name, score in zip(names, found.players, strict=True):
+    for place, score in enumerate(found.players, 1):
         if score.reasons:
-            text = ", ".join(
-                f"{number:,} {REASON_WORDS[reason]}" for reason, number in score.reasons.items()
-            )
-            yield (
-                fill(f"{name}: {text}", width, initial_indent="", subsequent_indent=" " * 7) + "\n"
-            )
+            counts = (f"{count:,} {REASON_WORDS[key]}" for key, count in score.reasons.items())
+            text = f"{place:3}  {format_path(score.player)}: {', '.join(counts)}"
+            yield fill(text, width, subsequent_indent=" " * 7) + "\n"
     for score in found.players:
         if score.failure is not None:
-            name = format_path(score.player, width // 2)
             times = format_count(score.reasons["failed"], "time")
-            text = f"{name} failed to answer {times}; first: {format_text(score.failure)}"
-            yield "\n" + fill(text, width) + "\n"
+            failure = f"failed to answer {times}; first: {format_text(score.failure)}"
+            yield "\n" + fill(f"{format_path(score.player)} {failure}", width) + "\n"

@@ -18,10 +18,8 @@ from number_tower.text import format_value
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower forget`."""
-    parser.add_examples(
-        ("tower forget 12", "delete game 12, and print its line, which brings it back"),
-        ("tower forget 7 m3", "delete a game and a whole match"),
-    )
+    parser.add_example("tower forget 12", "delete game 12, and print its line")
+    parser.add_example("tower forget 7 m3", "delete a game and a whole match")
     parser.add_value("ids", "ID", "a game's id, or a match's such as m3 (see `history`)", nargs="+")
     parser.add_db_option()
 

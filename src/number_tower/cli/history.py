@@ -11,7 +11,7 @@ from number_tower import catalogue, record
 from number_tower.cli.console import format_table
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
-from number_tower.cli.options import CommandParser, parse_count, parse_day
+from number_tower.cli.options import CommandParser, parse_day
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
 from number_tower.session.saved_games import (
@@ -22,20 +22,16 @@ from number_tower.session.saved_games import (
 )
 from number_tower.store import matches
 from number_tower.store.database import Store
-from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
+from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time
 from number_tower.voice import format_points, get_voice
 
-_MAX_WIDTHS = {"game": 28, "players": 31}
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower history`."""
-    parser.add_examples(
-        ("tower history --player Ann --result won", "the games that Ann won"),
-        ("tower history --matches", "your matches and their scores"),
-    )
+    parser.add_example("tower history --player Ann --result won", "the games that Ann won")
+    parser.add_example("tower history --matches", "your matches and their scores")
     parser.add_value("--game", "GAME", "only this game")
     parser.add_value("--player", "NAME", "only games of this player")
     parser.add_argument(
@@ -46,10 +42,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--matches", "list matches and their scores instead of games")
     parser.add_value("--since", "DATE", "only games played on DATE or later", type=parse_day)
     parser.add_value("--until", "DATE", "only games played on DATE or earlier", type=parse_day)
-    parser.add_value("--page", "N", "the page to show (1)", type=parse_count, default=1)
-    parser.add_value(
-        "--count", "N", "how many games to show on a page (20)", type=parse_count, default=20
-    )
+    parser.add_count("--page", "the page to show (1)", default=1)
+    parser.add_count("--count", "how many games to show on a page (20)", default=20)
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_db_option()
 
@@ -85,26 +79,16 @@ def run(args: Namespace, terminal: Terminal) -> None:
             f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}"
         )
     else:
-        heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
-        terminal.write(_format_entries(heads, found, terminal))
+        heads = ["id", "last move", "game", "players", "result"]
+        if args.matches:
+            heads.insert(-1, "score")
+        rows = map(_format_row, found)
+        colour, width = terminal.colour, terminal.columns
+        alignment = ">" + "<" * (len(heads) - 1)
+        terminal.write(format_table(heads, alignment, rows, colour=colour, width=width))
         if pages > 1:
             after = f"; next page: --page {args.page + 1}" if args.page < pages else ""
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
-
-
-def _format_entries(
-    heads: tuple[str, ...],
-    found: Sequence[ListedMatch | StoredGame | DamagedEntry],
-    terminal: Terminal,
-) -> str:
-    """Return the table of games or matches."""
-    rows = [
-        _format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each)
-        for each in found
-    ]
-    alignment = ">" + "<" * (len(heads) - 1)
-    colour, width = terminal.colour, terminal.columns
-    return format_table(heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS, width=width)
 
 
 def _load_page(
@@ -121,8 +105,14 @@ def _load_page(
         return list_games(connection, wanted, args.count, skip)
 
 
-def _format_match_row(listed: ListedMatch) -> tuple[str, ...]:
-    saved, changed = listed.match, format_local_time(listed.changed)
+def _format_row(entry: ListedMatch | StoredGame | DamagedEntry) -> tuple[str, ...]:
+    if isinstance(entry, DamagedEntry):
+        return str(entry.id), "", "(damaged)", "", entry.problem
+    if isinstance(entry, StoredGame):
+        players = " - ".join(get_player_names(entry))
+        changed, label = format_local_time(entry.changed), label_game(entry)
+        return str(entry.id), changed, label, players, format_result(entry)
+    saved, changed = entry.match, format_local_time(entry.changed)
     if isinstance(saved, DamagedEntry):
         return f"m{saved.id}", changed, "(damaged)", "", "", saved.problem
     match, names = saved.series.match, _get_match_names(saved)
@@ -157,20 +147,6 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
     }
 
 
-def list_ids(
-    store: Store, count: int, result: ResultFilter | None = None, *, with_matches: bool = False
-) -> dict[str, str]:
-    """Return the ids of the last games, and perhaps of the last matches, each with a description."""
-    with store.read() as connection:
-        rows = [
-            _format_row(each)
-            for each in list_games(connection, GameFilter(result=result), count)[0]
-        ]
-        if with_matches:
-            rows += [_format_match_row(each) for each in matches.list_matches(connection, count)[0]]
-    return {identity: ", ".join(cells) for identity, _, *cells in rows}
-
-
 def normalize_game_name(game: str | None) -> str | None:
     """Return the name in the database of a game that is given by its name or rule file."""
     if game is None or game.lower() in catalogue.list_names():
@@ -188,19 +164,6 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
     except (OverflowError, ValueError, OSError):
         return None
     return format_time(start)
-
-
-def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
-    if isinstance(game, DamagedEntry):
-        return str(game.id), "", "(damaged)", "", game.problem
-    names = " - ".join(get_player_names(game))
-    return (
-        str(game.id),
-        format_local_time(game.changed),
-        label_game(game),
-        names,
-        format_result(game),
-    )
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 from number_tower.blocks import parse_number
-from number_tower.cli import arena
+from number_tower.cli import study
 from number_tower.cli.console import show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
-from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seed
+from number_tower.cli.options import CommandParser, make_number_parser
 from number_tower.cli.terminal import Terminal
 from number_tower.lab import LabJournal, Space, SpaceError, StudyLimits, make_space, sweep
 from number_tower.lab.results import read_results
@@ -38,13 +38,8 @@ _EXAMPLES = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
-    parser.add_examples(
-        ("tower lab draft", "measure the usual settings of a game"),
-        (
-            "tower lab draft --blocks 1-5..1-12 --target 5..60 --fit descending,any",
-            "measure a grid of settings",
-        ),
-    )
+    parser.add_example("tower lab draft", "measure the usual settings of a game")
+    parser.add_example("tower lab draft --blocks 1-5..1-12 --target 5..60", "a grid of settings")
     parse_large = make_number_parser(
         parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000
     )
@@ -53,16 +48,8 @@ def add_arguments(parser: CommandParser) -> None:
     for key in KEYS:
         example, meaning = _EXAMPLES[key]
         parser.add_value(f"--{key}", example, meaning, action="append")
-    parser.add_value(
-        "--sample", "N", "draw N settings at random, instead of all of them", type=parse_count
-    )
-    parser.add_value(
-        "--seed",
-        "N",
-        "the random seed: the same number draws the same settings (1)",
-        type=parse_seed,
-        default=1,
-    )
+    parser.add_count("--sample", "draw N settings at random, instead of all of them")
+    parser.add_seed("settings", default=1)
     parser.add_value(
         "--positions",
         "N",
@@ -70,23 +57,15 @@ def add_arguments(parser: CommandParser) -> None:
         type=parse_large,
         default=limits.positions,
     )
-    parser.add_value(
+    parser.add_count(
         "--memory",
-        "MIB",
-        f"the most memory for one setting ({limits.memory:,})",
-        type=parse_count,
+        f"the most memory for one setting, in MiB ({limits.memory:,})",
         default=limits.memory,
     )
-    parser.add_value(
-        "--out",
-        "FILE",
+    parser.add_study_options(
+        "settings",
         "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
     )
-    parser.add_flag("--resume", "resume the experiment in FILE")
-    parser.add_value(
-        "--jobs", "N", "how many settings to measure at once (one per core)", type=parse_count
-    )
-    parser.add_cluster_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -97,17 +76,17 @@ def run(args: Namespace, terminal: Terminal) -> None:
         space = make_space(args.game, _get_axes(args), sample=args.sample, seed=args.seed)
     except SpaceError as error:
         raise CommandError(f"--{error}" if error.key else str(error)) from None
-    out = arena.choose_journal_file(args, FILE)
+    out = study.choose_journal_file(args, FILE)
     table = Path(out) if out.endswith(".csv") else None
     rows_file = out if table is None else str(table.with_suffix(".jsonl"))
     args.out = out
     limits = StudyLimits(args.positions, args.memory)
     with (
-        arena.connect_cluster(args) as executor,
-        arena.report_journal_error(LabJournal.run_noun, resume=args.resume),
+        study.connect_cluster(args) as executor,
+        study.report_journal_error(LabJournal.run_noun, resume=args.resume),
         LabJournal(rows_file, space, limits, resume=args.resume) as journal,
-        arena.report_interruption(journal, len(space), format_resume_command(args)),
-        show_progress("settings", arena.INTERRUPT_HINT) as update,
+        study.report_interruption(journal, len(space), study.format_resume_call(args)),
+        show_progress("settings", study.INTERRUPT_HINT) as update,
         closing(
             sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)
         ) as rows,
@@ -122,26 +101,6 @@ def run(args: Namespace, terminal: Terminal) -> None:
 def _get_axes(args: Namespace) -> dict[str, list[str]] | None:
     """Return the rules that the call varies; None where it names none."""
     return {key: getattr(args, key) for key in KEYS if getattr(args, key) is not None} or None
-
-
-def format_resume_command(args: Namespace) -> str:
-    """Return the command that resumes an experiment."""
-    axes = _get_axes(args) or {}
-    words = [word for key, texts in axes.items() for text in texts for word in (f"--{key}", text)]
-    usual = StudyLimits()
-    return arena.format_call(
-        "lab",
-        args.game,
-        *words,
-        sample=args.sample,
-        seed=None if args.seed == 1 else args.seed,
-        positions=None if args.positions == usual.positions else args.positions,
-        memory=None if args.memory == usual.memory else args.memory,
-        out=None if args.out == FILE else args.out,
-        jobs=args.jobs,
-        cluster=args.cluster,
-        resume=True,
-    )
 
 
 def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path | None) -> str:

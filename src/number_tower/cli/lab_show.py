@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import fill
 from typing import TypeVar
 
-from number_tower.cli.arena import format_call
 from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, check_report_folder, parse_count
+from number_tower.cli.study import format_call
 from number_tower.cli.terminal import Terminal
 from number_tower.lab.measures import GOALS, MEASURES, SHOWN
 from number_tower.lab.ranking import (
@@ -53,12 +53,10 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab show`."""
     weights = ",".join(f"{name}={weight:g}" for name, weight in DEFAULT_WEIGHTS.items())
     limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
-    parser.add_examples(
-        ("tower lab show lab.jsonl", "the ten best settings of a sweep"),
-        (
-            "tower lab show lab.jsonl --weights fairness=2,depth=1 --report report",
-            "another mix, and a page with maps",
-        ),
+    parser.add_example("tower lab show lab.jsonl", "the ten best settings of a sweep")
+    parser.add_example(
+        "tower lab show lab.jsonl --weights fairness=2,depth=1 --report report",
+        "another mix, and a page with maps",
     )
     parser.add_value("file", "FILE", "the rows that `tower lab GAME` wrote")
     parser.add_value(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Collection, Sequence
+from argparse import SUPPRESS, Namespace
+from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 import number_tower
+from number_tower.catalogue import CatalogueError, RuleFileError, list_names
+from number_tower.cli.config import load_config
 from number_tower.cli.errors import (
     FAILED,
     FINISHED,
@@ -23,51 +25,60 @@ from number_tower.cli.errors import (
     handle_interrupt_once,
     print_error,
 )
-from number_tower.cli.options import CommandParser, list_games
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
+from number_tower.store import StoreError
 from number_tower.text import format_value, make_sentence, suggest_nearest
+from number_tower.voice import add_voice_mistakes
 
 COMMANDS = {
-    "play": ("play", "play a game at this keyboard"),
-    "match": ("match", "play a series of games; the players take turns to start"),
-    "resume": ("resume", "resume a game: the last unfinished one, or any"),
-    "replay": ("replay", "print a saved game again, move by move"),
-    "history": ("history", "list the games you played"),
-    "stats": ("stats", "show your results: games, accuracy, streaks, puzzles"),
-    "export": ("transfer", "export games to a file that another machine can import"),
-    "import": ("transfer", "import games that were exported, or any records, one per line"),
-    "forget": ("forget", "delete games from the database"),
-    "db": ("db", "show where games are saved; back them up, check, restore, upgrade"),
-    "learn": ("learn", "a first lesson: three positions, and a game against the easiest opponent"),
-    "puzzle": ("puzzle", "find the only winning move; without a game or seed, today's puzzle"),
-    "review": ("review", "review a game: every move's value, the mistakes, and why"),
-    "solve": ("solve", "show the exact value of a position and of each move"),
-    "arena": ("arena", "let players play each other, and compare how strong they are"),
-    "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
-    "lab": ("lab", "measure many settings of a game: who wins, how fair and how deep each is"),
-    "lab show": (
-        "lab_show",
-        "list the best settings that were measured, or write a report with maps",
-    ),
-    "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
-    "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
-    "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
-    "config": ("config", "show your settings, or change one: name, level, app, colours, database"),
-    "games": ("info", "list the games"),
-    "levels": ("info", "describe the levels of the computer"),
-    "rules": ("info", "print the rules of a game in brief"),
-    "print": (
-        "print",
-        "make a sheet for playing on paper: rules, blocks to cut out, a score table",
-    ),
-    "completion": ("completion", 'print shell completion, e.g. eval "$(tower completion bash)"'),
+    "Play": {
+        "play": "play a game at this keyboard",
+        "match": "play a series of games; the players take turns to start",
+        "resume": "resume a game or match: the last unfinished one, or any",
+        "games": "list the games and the levels of the computer, or print the rules of a game",
+    },
+    "Learn": {
+        "learn": "a first lesson: three positions, and a game against the easiest level",
+        "puzzle": "find the only winning move; without a game or seed, today's puzzle",
+        "review": "review a game: every move's value, the mistakes, and why; or replay it",
+        "solve": "show the exact value of a position and of each move",
+    },
+    "Your games": {
+        "history": "list the games you played",
+        "stats": "show your results: games, accuracy, streaks, puzzles",
+        "export": "export games to a file that another machine can import",
+        "import": "import games that were exported, or any records, one per line",
+        "forget": "delete games from the database",
+        "db": "show where games are saved; back them up, check, restore, upgrade",
+        "config": "show your settings, or change one: name, level, app, colours, database",
+        "completion": 'print shell completion, e.g. eval "$(tower completion bash)"',
+    },
+    "Teach": {
+        "print": "make a sheet for playing on paper: rules, blocks to cut out, a score table",
+    },
+    "Make rules": {
+        "lab": "measure many settings of a game: who wins, how fair and how deep each is",
+        "lab show": "list the best settings that were measured, or write a report with maps",
+    },
+    "Study": {
+        "arena": "let players play each other, and compare how strong they are",
+        "eval": "measure how well a player plays, by results and by the exact value lost",
+    },
+    "Serve": {
+        "serve": "play in the browser: on this machine, in a class, on the web",
+        "mcp": "let a language model play, with tools of the Model Context Protocol (stdio)",
+    },
 }
-"""Each command's module in `cli`, which is imported only when the command is called, and its summary.
+"""The commands by what they are for, each with its summary.
 
-The module has the functions `add_arguments(parser)` and `run(args, terminal)`; what goes wrong is raised as a
-CommandError, and `run` returns an exit code only where it is not 0. Where a module has several commands, the others
-have `add_NAME_arguments` and `run_NAME`.
+A command's module in `cli` is imported only when the command is called. It has the functions `add_arguments(parser)`
+and `run(args, terminal)`; what goes wrong is raised as a CommandError, and `run` returns an exit code only where it is
+not 0.
 """
+
+SUMMARIES = {name: text for group in COMMANDS.values() for name, text in group.items()}
+"""The summary of each command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -103,84 +114,77 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     """Parse a call, import its command's module and run it; `namespace` holds options given before."""
     if "_ARGCOMPLETE" in os.environ:
         import_module("number_tower.cli.completion").complete(create_parser)
-    argv = complete_call(argv)
-    try:
-        args, unknown = create_parser(argv).parse_known_args(argv, namespace)
-    except SystemExit as end:
-        return int(end.code or FINISHED)
+    call = complete_call(argv)
+    args, unknown = create_parser(call).parse_known_args(call, namespace)
+    # argparse takes the game and what follows it only where they stand side by side.
     if unknown and not unknown[0].startswith("-") and getattr(args, "level", "") is None:
-        args.level = unknown.pop(
-            0
-        )  # argparse takes the game and what follows it only where they stand side by side
+        args.level = unknown.pop(0)
     if unknown:
-        call = " ".join(filter(None, ("tower", args.command)))
-        raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {call} --help)")
-    run = (
-        import_module("number_tower.cli.menu").run
-        if args.command is None
-        else _load(args.command, "run")
-    )
-    colours = (
-        args.command == "config" or import_module("number_tower.cli.config").load_config().colours
-    )
+        help_call = " ".join(filter(None, ("tower", args.command, "--help")))
+        raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {help_call})")
+    args.call = argv
+    args.prefers_app = args.command is None or (call != argv and args.command == "play")
     try:
-        return int(run(args, Terminal(colours=colours)) or FINISHED)
-    except number_tower.RuleFileError as error:  # imported only when there is an error
-        raise CommandError(
-            str(import_module("number_tower.voice").add_voice_mistakes(error))
-        ) from None
-    except number_tower.CatalogueError as error:
+        terminal = Terminal(colours=args.command == "config" or load_config().colours)
+        return int(load_command(args.command or "menu").run(args, terminal) or FINISHED)
+    except RuleFileError as error:
+        raise CommandError(str(add_voice_mistakes(error))) from None
+    except CatalogueError as error:
         raise CommandError(str(error)) from None
+    except StoreError as error:
+        raise CommandError(str(error), code=FAILED) from None
 
 
-def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
+def create_parser(names: Collection[str] = tuple(SUMMARIES)) -> CommandParser:
     """Describe the command: all subcommands with their summaries, those named with all their options."""
     parser = CommandParser(
         prog="tower",
-        description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
+        usage="tower [OPTIONS] COMMAND ...",
+        description="Number-stacking games for two players. `tower` alone shows them and asks which to play; "
+        "`tower draft` plays one of them: in the full-screen app on a terminal, else line by line.",
+        epilog="\n".join(_list_commands()),
     )
-    parser.add_argument(
-        "--version", action="version", version=f"Number Tower {number_tower.__version__}"
-    )
-    parser.add_db_option()
-    parser.add_no_save_option()
+    version = f"Number Tower {number_tower.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    parser.add_saving_options()
     parser.add_app_option(only_plain=True)
     parser.set_defaults(db=None, no_save=False, app=None)
     commands = parser.add_subparsers(
-        title="commands",
-        metavar="COMMAND",
-        dest="command",
-        parser_class=CommandParser,
-        prog="tower",
+        metavar="COMMAND", dest="command", help=SUPPRESS, parser_class=CommandParser, prog="tower"
     )
-    for name, (_, summary) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=make_sentence(summary))
+    for name, summary in SUMMARIES.items():
+        command = commands.add_parser(name, description=make_sentence(summary))
         if name in names:
-            _load(name, "add", "_arguments")(command)
+            load_command(name).add_arguments(command)
     return parser
 
 
-def _load(name: str, verb: str, noun: str = "") -> Any:
-    """Import a command's module and return its function `run`, `run_NAME`, `add_arguments` or `add_NAME_arguments`."""
-    module = import_module(f"number_tower.cli.{COMMANDS[name][0]}")
-    return getattr(module, f"{verb}_{name}{noun}", None) or getattr(module, f"{verb}{noun}")
+def _list_commands() -> Iterator[str]:
+    width = max(map(len, SUMMARIES)) + 2
+    for title, group in COMMANDS.items():
+        yield f"{title}:"
+        for name, summary in group.items():
+            yield f"  {name.ljust(width)}{summary}"
+        yield ""
+    yield "To see the options of a command: tower COMMAND --help"
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command."""
+    module = {"import": "import_games", "lab show": "lab_show"}.get(name, name)
+    return import_module(f"number_tower.cli.{module}")
 
 
 def complete_call(argv: Sequence[str]) -> Sequence[str]:
-    """Return a call with its command, which is `play` where a game stands first; refuse an unknown command.
-
-    A command of two words becomes one argument.
-    """
-    if " ".join(argv[:2]) in COMMANDS:
+    """Return a call with its command, which is `play` where a game stands first; refuse an unknown command."""
+    if " ".join(argv[:2]) in SUMMARIES:
         return [" ".join(argv[:2]), *argv[2:]]
-    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
+    if not argv or argv[0] in SUMMARIES or argv[0].startswith("-"):
         return argv
-    if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
+    if argv[0].lower() in list_names() or argv[0].endswith(".toml"):
         return ["play", *argv]
-    known = (
-        suggest_nearest(argv[0], [*COMMANDS, *list_games()])
-        or f"; the commands are {', '.join(COMMANDS)}"
-    )
+    names = [*SUMMARIES, *list_names()]
+    known = suggest_nearest(argv[0], names) or f"; the commands are {', '.join(SUMMARIES)}"
     raise CommandError(
         f"there is no command or game {format_value(argv[0])}{known} (see: tower --help)"
     )

@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower.catalogue import GameChoice
-from number_tower.cli.app import opens_app, play_match_in_app
+from number_tower.cli.app import load_screens, open_app, opens_app
 from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, report_as, report_stop
 from number_tower.cli.menu import ask_for_game
-from number_tower.cli.options import CommandParser, parse_count
+from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
@@ -32,25 +32,13 @@ DEFAULT_GAMES = 3
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
-    parser.add_examples(
-        (
-            "tower match summit --best-of 5 --vs fair",
-            "up to five games of summit against the level fair",
-        ),
-        ("tower match race,draft,factor --names Ann,Ben", "three games that take turns"),
-    )
+    parser.add_example("tower match summit --best-of 5 --vs fair", "up to five games of summit")
+    parser.add_example("tower match race,draft --names Ann,Ben", "two games that take turns")
     parser.add_game_options(
         "GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor"
     )
-    parser.add_level_argument()
-    parser.add_value(
-        "--best-of", "N", "how many games at most (3, or one of each)", type=parse_count
-    )
-    parser.add_player_options("who starts the first game: 1, 2, or random")
-    parser.add_hidden_option()
-    parser.add_db_option()
-    parser.add_no_save_option()
-    parser.add_app_option()
+    parser.add_count("--best-of", "how many games at most (3, or one of each)")
+    parser.add_match_options("who starts the first game: 1, 2, or random")
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -68,7 +56,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     series = Series(games, match, names, hidden=args.hidden)
     session = _MatchSession(args, series, terminal)
     if opens_app(args):
-        play_match_in_app(args, session.course)
+        open_app(args, load_screens().create_match(session.course))
     else:
         session.play(coin_tossed=args.first == "random")
 
@@ -87,7 +75,7 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> Non
         raise CommandError(problem)
     session = _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved)
     if not session.course.series.match.over and opens_app(args):
-        play_match_in_app(args, session.course)
+        open_app(args, load_screens().create_match(session.course))
     else:
         session.play()
 

@@ -15,10 +15,8 @@ from number_tower.cli.terminal import Terminal
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower mcp`."""
-    parser.add_examples(
-        ("tower mcp", "what a client of the Model Context Protocol starts"),
-        ("tower mcp --no-help", "without hints and analysis, to see how well a model plays"),
-    )
+    parser.add_example("tower mcp", "what a client of the Model Context Protocol starts")
+    parser.add_example("tower mcp --no-help", "see how well a model plays without hints")
     parser.add_flag("--no-legal", "never list the legal moves")
     parser.add_flag("--no-help", "offer no hints and no analysis")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from contextlib import suppress
 
 from number_tower import catalogue
 from number_tower.cli.app import open_app, opens_app
@@ -13,20 +12,26 @@ from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
 from number_tower.text import find_nearest, format_text, format_value, make_sentence
-from number_tower.voice import add_voice_mistakes
 
-_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
+_COMMANDS = (
+    "learn",
+    "puzzle",
+    "games",
+    "match",
+    "resume",
+    "history",
+    "stats",
+    "review",
+    "config",
+)
 """Commands that can be typed in the menu."""
 
-_MORE_COMMANDS = ("review", "replay", "games", "config")
-"""Commands that can be typed as well where the menu comes back after them."""
-
-_COMMANDS_WITH_GAME = {"learn", "puzzle", "rules", "match"}
+_COMMANDS_WITH_GAME = {"learn", "puzzle", "games", "match"}
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Open the full-screen app where it can be shown, and else the menu."""
-    if opens_app(args, default=True):
+    if opens_app(args):
         open_app(args)
     else:
         _run_menu(args, terminal)
@@ -39,22 +44,29 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
     show_games(terminal, numbered=terminal.interactive)
     help_text = _format_help(terminal)
     terminal.show(f"\n{help_text}")
-    explained = False
     while True:
-        with report_stop("the input ended before a game was chosen"):
-            answer = terminal.ask("Which game? ").strip()
+        answer = _ask_which(terminal)
         if parse_input(answer).command == "quit":
             return
+        call = _parse_answer(answer)
+        if call is None:
+            if terminal.interactive and answer and parse_input(answer).command != "help":
+                terminal.show(f"{_format_misunderstood(answer)} Type help to see the list.\n")
+                continue
+            if terminal.interactive:
+                terminal.show("\n")
+                show_games(terminal, numbered=True)
+                terminal.show("\n")
+            terminal.show(help_text)
+            continue
         try:
-            run_command(
-                _parse_answer(answer, terminal), Namespace(db=args.db, no_save=args.no_save)
-            )
+            run_command(call, Namespace(db=args.db, no_save=args.no_save))
         except PlayStoppedError:
             raise
-        except catalogue.UnknownGameError:
-            explained = _explain(answer, terminal, help_text, explained=explained)
-        except (catalogue.CatalogueError, CommandError) as error:
-            _show_problem(error, terminal)
+        except CommandError as error:
+            problem = str(error).removeprefix("--vs: ")
+            refused = f"This game cannot be played: {problem.removesuffix('.')}."
+            terminal.show(f"{make_sentence(problem) if terminal.interactive else refused}\n")
         else:
             if not terminal.interactive:
                 return
@@ -63,13 +75,10 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
 
 def show_games(terminal: Terminal, *, numbered: bool = False) -> None:
     """List the games with their summaries, perhaps with the numbers by which the menu knows them."""
-    books = enumerate(catalogue.load_all(), 1)
-    terminal.show_list(
-        {
-            f"{number}  {book.name}" if numbered else book.name: book.summary
-            for number, book in books
-        }
-    )
+    entries = {}
+    for number, book in enumerate(catalogue.load_all(), 1):
+        entries[f"{number}  {book.name}" if numbered else book.name] = book.summary
+    terminal.show_list(entries)
 
 
 def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
@@ -78,28 +87,31 @@ def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
         return True
     show_games(terminal, numbered=True)
     while True:
-        with report_stop("the input ended before a game was chosen"):
-            answer = terminal.ask("Which game? ").strip()
+        answer = _ask_which(terminal)
         if parse_input(answer).command == "quit":
             return False
-        try:
-            args.game, opponent = _parse_game(answer)
-        except catalogue.UnknownGameError:
-            terminal.show(
-                f"{_format_misunderstood(answer)} Type a number or a name from the list, or quit.\n"
-            )
-        except catalogue.CatalogueError as error:
-            terminal.show(f"{make_sentence(str(error))}\n")
-        else:
-            if opponent is not None and getattr(args, "level", "") is None:
+        game, opponent = _parse_game(answer)
+        if game is not None:
+            args.game = game
+            if opponent and getattr(args, "level", "") is None:
                 args.level = opponent
             return True
+        advice = "Type a number or a name from the list, or quit."
+        terminal.show(f"{_format_misunderstood(answer)} {advice}\n")
+
+
+def _ask_which(terminal: Terminal) -> str:
+    with report_stop("the input ended before a game was chosen"):
+        return terminal.ask("Which game? ").strip()
 
 
 def _format_help(terminal: Terminal) -> str:
-    numbers = f"Type a number from 1 to {len(catalogue.list_names())}, a name"
-    games = numbers if terminal.interactive else f"Type {', '.join(catalogue.list_names())}"
-    more = "`history` lists your games, `help` shows this again.\n" if terminal.interactive else ""
+    names = catalogue.list_names()
+    games = f"Type {', '.join(names)}"
+    more = ""
+    if terminal.interactive:
+        games = f"Type a number from 1 to {len(names)}, a name"
+        more = "`history` lists your games, `help` shows this again.\n"
     return (
         f"{games}, the name of a rule file, or quit.\n"
         "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
@@ -108,91 +120,52 @@ def _format_help(terminal: Terminal) -> str:
     )
 
 
-def _explain(answer: str, terminal: Terminal, help_text: str, *, explained: bool) -> bool:
-    """Say what was not understood, and show the list the first time; return whether it has been shown."""
-    if not terminal.interactive:
-        terminal.show(help_text)
-        return explained
-    asked, nearest = parse_input(answer).command == "help", _suggest(answer)
-    if not asked and answer:
-        terminal.show(f"{_format_misunderstood(answer)}\n")
-    if asked or not (explained or nearest):
-        terminal.show("\n")
-        show_games(terminal, numbered=True)
-        terminal.show(f"\n{help_text}")
-        return True
-    if not nearest:
-        terminal.show("Type help to see the list.\n")
-    return explained
-
-
-def _show_problem(error: Exception, terminal: Terminal) -> None:
-    problem = str(
-        add_voice_mistakes(error) if isinstance(error, catalogue.RuleFileError) else error
-    )
-    problem = problem.removeprefix("--vs: ")
-    refused = f"This game cannot be played: {problem.removesuffix('.')}."
-    terminal.show(f"{make_sentence(problem) if terminal.interactive else refused}\n")
-
-
 def _format_misunderstood(answer: str) -> str:
-    return f"I do not know {format_value(answer)}.{_suggest(answer)}"
+    """Say what is not known, and ask whether something similar was meant."""
+    first, *rest = answer.split(maxsplit=1) or [""]
+    nearest = find_nearest(first, (*catalogue.list_names(), *_COMMANDS, "help", "quit"))
+    text = f"I do not know {format_value(answer)}."
+    if nearest is not None:
+        text += f" Did you mean {format_text(' '.join([nearest, *rest]), 60)}?"
+    return text
 
 
-def _suggest(answer: str) -> str:
-    """Return the question whether something similar was meant; "" if nothing is similar."""
-    words = answer.split(maxsplit=1) or [""]
-    nearest = find_nearest(
-        words[0], (*catalogue.list_names(), *_COMMANDS, *_MORE_COMMANDS, "help", "quit")
-    )
-    return (
-        ""
-        if nearest is None
-        else f" Did you mean {format_text(' '.join([nearest, *words[1:]]), 60)}?"
-    )
-
-
-def _parse_answer(answer: str, terminal: Terminal) -> list[str]:
-    """Return the call that an answer in the menu stands for."""
-    words = answer.split()
-    command = words[0] if words else ""
-    if terminal.interactive and command not in _COMMANDS:
-        begun = [
-            name
-            for name in (*_COMMANDS, *_MORE_COMMANDS)
-            if command and name.startswith(command.lower())
-        ]
-        command = begun[0] if len(begun) == 1 and not _find_games(command) else command
-    if command in _COMMANDS or (terminal.interactive and command in _MORE_COMMANDS):
-        if command in _COMMANDS_WITH_GAME and len(words) > 1:
-            words[1] = next(iter(_find_games(words[1])), words[1])
-        return [command, *words[1:]]
+def _parse_answer(answer: str) -> list[str] | None:
+    """Return the call that an answer in the menu stands for; None if it stands for none."""
     game, opponent = _parse_game(answer)
-    if opponent is None:
-        return ["play", game]
-    return [
-        "play",
-        game,
-        *(shlex.split(opponent) if opponent.startswith("--") else [f"--vs={opponent}"]),
-    ]
+    if game is not None:
+        if opponent.startswith("--"):
+            return ["play", game, *shlex.split(opponent)]
+        return ["play", game, f"--vs={opponent}"] if opponent else ["play", game]
+    words = answer.split()
+    command = _complete(words[0], _COMMANDS) if words else None
+    if command is None:
+        return None
+    if command in _COMMANDS_WITH_GAME and len(words) > 1:
+        words[1] = _find_game(words[1]) or words[1]
+    return [command, *words[1:]]
 
 
-def _parse_game(answer: str) -> tuple[str, str | None]:
-    """Return the game that was typed, by its number or at least its beginning, and the opponent typed after it."""
-    game, space, rest = answer.partition(".toml ") if ".toml " in answer else answer.partition(" ")
-    game = (game + space).rstrip(" ,")
-    if found := _find_games(game):
-        game = found[0]
-    elif not game.endswith(".toml"):
-        game, rest = answer, ""
-    catalogue.load(game)
-    return game, rest.strip().removeprefix("vs ") or None
+def _parse_game(answer: str) -> tuple[str | None, str]:
+    """Return the game that was typed, and what was typed after it: the opponent, or options."""
+    name, end, rest = answer.partition(".toml")
+    if not end:
+        name, _, rest = answer.partition(" ")
+    game = _find_game(f"{name}{end}".rstrip(" ,"))
+    return game, rest.strip(" ,").removeprefix("vs ")
 
 
-def _find_games(text: str) -> list[str]:
-    """Return the game of this number, or the one game that begins like this."""
+def _find_game(text: str) -> str | None:
+    """Return a rule file, or the game of this number or beginning."""
     names = catalogue.list_names()
-    with suppress(ValueError):
-        return list(names[int(text) - 1 : int(text)]) if text.isascii() and int(text) > 0 else []
-    begun = [name for name in names if text and name.startswith(text.lower())]
-    return begun if len(begun) == 1 else []
+    if text.endswith(".toml"):
+        return text
+    if text.isascii() and text.isdigit():
+        return names[int(text) - 1] if 0 < int(text) <= len(names) else None
+    return _complete(text, names)
+
+
+def _complete(text: str, words: tuple[str, ...]) -> str | None:
+    """Return the one word that begins with a text."""
+    begun = [word for word in words if text and word.startswith(text.lower())]
+    return begun[0] if len(begun) == 1 else None

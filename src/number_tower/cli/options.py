@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from math import inf, nextafter
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
-_EXAMPLES = "examples:"
 _HELP_WIDTH = 96
 """Columns of the help where there is room for them."""
 
@@ -33,6 +33,7 @@ CLUSTER_VARIABLE = "NUMBER_TOWER_CLUSTER"
 REPORT_MARK = b'<meta name="generator" content="Number Tower">'
 """By which the page of a report is known; other pages are not replaced."""
 
+_GAME = "a game's name, or a rule file (mygame.toml)"
 _DATABASE = (
     "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
 )
@@ -78,51 +79,45 @@ def parse_day(text: str) -> str:
 
 def check_report_folder(folder: str | None) -> None:
     """Refuse a folder for a report that cannot be one, before any work is done."""
-    if folder is not None and (
-        not folder or (os.path.exists(folder) and not os.path.isdir(folder))
-    ):
+    if folder is None:
+        return
+    if not folder or (os.path.exists(folder) and not os.path.isdir(folder)):
         raise CommandError("--report: expected a folder; it is created if needed")
-    page = os.path.join(folder or "", "index.html")
-    if folder is not None and os.path.exists(page):
+    page = os.path.join(folder, "index.html")
+    if os.path.exists(page):
         with open(page, "rb") as stream:
             if REPORT_MARK not in stream.read(1000):
-                raise CommandError(
-                    f"--report: {format_path(page)} is not a report, so it is not replaced; name another folder"
-                )
+                problem = f"{format_path(page)} is not a report, so it is not replaced"
+                raise CommandError(f"--report: {problem}; name another folder")
 
 
 # The parser -----------------------------------------------------------------------------------------------------------
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Fits the help into the terminal; in a pipe it always has the same width. Examples keep their lines."""
+    """Fits the help into the terminal; in a pipe it always has the same width. Lists keep their lines."""
 
     def __init__(self, prog: str) -> None:
         columns = get_columns(sys.stdout) - 2 if is_visible(sys.stdout) else _HELP_WIDTH
-        super().__init__(
-            prog, max_help_position=min(26, columns // 3), width=min(columns, _HELP_WIDTH)
-        )
+        width = min(columns, _HELP_WIDTH)
+        super().__init__(prog, max_help_position=min(26, columns // 3), width=width)
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if not text.startswith(_EXAMPLES):
-            return super()._fill_text(text, width, indent)
-        indented = " " * 6
-        return "\n".join(
-            super(_HelpFormatter, self)._fill_text(line, width, indented)
-            if line.startswith(indented)
-            else line
-            for line in text.split("\n")
-        )
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse calls it
+        lines = []
+        for line in text.split("\n"):
+            hanging = " " * 6 if line.startswith(" ") else ""
+            is_call = line.startswith("  tower ")
+            lines.append(line if is_call else fill(line, width, subsequent_indent=hanging))
+        return "\n".join(lines)
 
 
 class CommandParser(argparse.ArgumentParser):
     """Reports a wrong call as a CommandError: one line that says what is wrong and what would be right."""
 
-    examples: tuple[tuple[str, str], ...] = ()
-    """Calls of the command, each with what it does."""
-
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, allow_abbrev=False, **settings)
+        self.examples: list[tuple[str, str]] = []
+        """Calls of the command, each with what it does."""
 
     def add_flag(self, name: str, meaning: str, **settings: Any) -> None:
         """Add an option without a value."""
@@ -132,12 +127,25 @@ class CommandParser(argparse.ArgumentParser):
         """Add an argument or an option that takes a value; `metavar` stands for the value in the help."""
         return self.add_argument(name, metavar=metavar, help=meaning, **settings)
 
-    def add_examples(self, *examples: tuple[str, str]) -> None:
-        """Add calls, each with what it does, to the end of the help."""
-        self.examples = examples
-        self.epilog = _EXAMPLES + "".join(
-            f"\n  {call}\n      {meaning}" for call, meaning in examples
+    def add_count(self, name: str, meaning: str, **settings: Any) -> None:
+        """Add an option that takes a whole number from 1 on."""
+        self.add_value(name, "N", meaning, type=parse_count, **settings)
+
+    def add_seed(self, what: str, default: int | None = None) -> None:
+        """Add the random seed of what a command does."""
+        usual = "" if default is None else f" ({default})"
+        self.add_value(
+            "--seed",
+            "N",
+            f"the random seed: the same number gives the same {what}{usual}",
+            type=parse_seed,
+            default=default,
         )
+
+    def add_example(self, call: str, meaning: str) -> None:
+        """Add a call and what it does to the end of the help."""
+        self.examples.append((call, meaning))
+        self.epilog = f"{self.epilog or 'examples:'}\n  {call}\n      {meaning}"
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Print help and version; unlike argparse, let a failed write raise its error."""
@@ -154,67 +162,58 @@ class CommandParser(argparse.ArgumentParser):
         message = message.replace("the following arguments are required", "missing")
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
-    def add_game_options(
-        self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
-    ) -> None:
+    def add_game_argument(self, name: str = "GAME", meaning: str = _GAME) -> None:
+        """Add a game."""
+        self.add_value("game", name, meaning, nargs="?")
+
+    def add_game_options(self, name: str = "GAME", meaning: str = _GAME) -> None:
         """Add a game, its presets and the options of its rules."""
         self.add_game_argument(name, meaning)
         self.add_value(
             "--preset",
             "PRESET",
-            "recommended settings of the game (see `rules GAME`); options count before them",
+            "recommended settings of the game (see `games GAME`); options override them",
         )
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
         self.add_value("--opening", "1-5", "the blocks that may start a tower")
 
-    def add_game_argument(
-        self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
-    ) -> None:
-        """Add a game."""
-        self.add_value("game", name, meaning, nargs="?")
-
     def add_app_option(self, *, only_plain: bool = False) -> None:
         """Add whether to play in the full-screen app or in the dialogue."""
         if not only_plain:
-            self.add_argument(
-                "--app", action="store_const", const=True, dest="app", default=argparse.SUPPRESS,
-                help="play in the full-screen app",
-            )  # fmt: skip
+            self.add_flag("--app", "play in the full-screen app", default=argparse.SUPPRESS)
         self.add_argument(
-            "--plain", action="store_const", const=False, dest="app", default=argparse.SUPPRESS,
+            "--plain",
+            action="store_false",
+            dest="app",
+            default=argparse.SUPPRESS,
             help="play line by line, not in the full-screen app",
-        )  # fmt: skip
+        )
 
-    def add_level_argument(self) -> None:
-        """Add the opponent that may be named after the game."""
+    def add_match_options(self, first: str) -> None:
+        """Add the players of a game or a match, who starts, and what is shown and saved."""
         self.add_value(
             "level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?"
         )
-
-    def add_player_options(self, first: str) -> None:
-        """Add the players' names, who starts, and who plays for the computer."""
         self.add_value(
             "--names", "ANN,BEN", "the players' names; with --vs, your name (ANN), or both"
         )
         self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
         self.add_opponent_options()
+        self.add_flag("--hidden", "do not show which blocks are left")
+        self.add_saving_options()
+        self.add_app_option()
 
     def add_opponent_options(self) -> None:
         """Add who plays for the computer."""
         self.add_value(
             "--vs",
             "LEVEL",
-            "play against the computer, or a program (./my-bot); see `levels`",
+            "play against the computer, or a program (./my-bot); see `games`",
             action="append",
         )
         self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
-        self.add_value(
-            "--seed",
-            "N",
-            "the random seed: the same number gives the same coin toss and computer moves",
-            type=parse_seed,
-        )
+        self.add_seed("coin toss and computer moves")
         self.add_patience_option()
 
     def add_patience_option(self) -> None:
@@ -227,18 +226,17 @@ class CommandParser(argparse.ArgumentParser):
             default=10.0,
         )
 
-    def add_cluster_option(self) -> None:
-        """Add the cluster that does the work."""
+    def add_study_options(self, what: str, file: str) -> None:
+        """Add where the results of a study are saved, and who does the work."""
+        self.add_value("--out", "FILE", file)
+        self.add_flag("--resume", "resume what is saved in FILE")
+        self.add_count("--jobs", f"how many {what} to work on at once (one per core)")
         self.add_value(
             "--cluster",
             "ADDRESS",
             "use the workers of the Dask scheduler at ADDRESS, such as tcp://host:8786, or none "
             f"(default: {CLUSTER_VARIABLE}, or this machine)",
         )
-
-    def add_hidden_option(self) -> None:
-        """Add whether the blocks that are left are hidden."""
-        self.add_flag("--hidden", "do not show which blocks are left")
 
     def add_ref_argument(self, default: str, *, matches: bool = False) -> None:
         """Add a reference to a game, and the database that it may be in; without it, the default is used."""
@@ -250,14 +248,14 @@ class CommandParser(argparse.ArgumentParser):
             f"(default: {default})",
             nargs="?",
         )
-        self.add_db_option()
 
     def add_db_option(self, meaning: str = _DATABASE) -> None:
         """Add which database to use."""
         self.add_value("--db", "URL", meaning, default=argparse.SUPPRESS)
 
-    def add_no_save_option(self) -> None:
-        """Add whether the game is kept out of the database."""
+    def add_saving_options(self) -> None:
+        """Add where games are saved, and whether they are."""
+        self.add_db_option()
         self.add_flag(
             "--no-save", "do not save anything in the database", default=argparse.SUPPRESS
         )
@@ -270,10 +268,3 @@ class CommandParser(argparse.ArgumentParser):
     def add_force_option(self) -> None:
         """Add whether a file that exists is replaced."""
         self.add_flag("--force", "replace FILE if it exists")
-
-
-def list_games() -> tuple[str, ...]:
-    """Return the names of the games."""
-    from number_tower import catalogue  # noqa: PLC0415 - `--version` and `--help` need no games
-
-    return catalogue.list_names()

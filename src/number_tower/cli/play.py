@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
-from number_tower.cli.app import opens_app, play_in_app
+from number_tower.cli.app import load_screens, open_app, opens_app
 from number_tower.cli.config import PEOPLE, load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, report_as
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser
+from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import SearchProgress, Terminal
+from number_tower.players import UnknownPlayerError
 from number_tower.rules import Rules, RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
 from number_tower.session.game import GameSession
+from number_tower.session.opponents import Opponents
+from number_tower.session.search import StoppableSearch
 from number_tower.table import Table, TableError, check_player_name, check_player_names
 from number_tower.text import format_argument, format_list, format_value
 
 if TYPE_CHECKING:
-    from number_tower.cli.savefile import SaveFile
-    from number_tower.session.opponents import Opponents
     from number_tower.store.rows import StoredGame
 
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
@@ -32,28 +35,18 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
-    parser.add_examples(
-        (
-            "tower play draft gentle",
-            "play draft against the easiest level; `tower draft gentle` does the same",
-        ),
-        (
-            "tower play race --target 21 --names Ann,Ben",
-            "two people play race to 21 at one keyboard",
-        ),
-    )
+    parser.add_example("tower play draft gentle", "play draft against the easiest level")
+    parser.add_example("tower play race --target 21 --names Ann,Ben", "two people play race to 21")
     parser.add_game_options()
-    parser.add_level_argument()
-    parser.add_player_options("who starts: 1, 2, or random for a coin toss")
-    parser.add_db_option()
-    parser.add_hidden_option()
+    parser.add_match_options("who starts: 1, 2, or random for a coin toss")
     parser.add_record_option()
-    parser.add_no_save_option()
-    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play a game from its start."""
+    if args.call == [args.game] and opens_app(args):
+        open_app(args, load_screens().create_new_game(catalogue.load(args.game)))
+        return
     if not ask_for_game(args, terminal):
         return
     choose_opponent(args)
@@ -62,7 +55,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
     dialogue.coin_tossed = args.first == "random"
     dialogue.session.recorder = open_savefile(args, dialogue.table)
     if opens_app(args):
-        play_in_app(args, dialogue.session, coin_tossed=dialogue.coin_tossed)
+        screens, tossed = load_screens(), dialogue.coin_tossed
+        open_app(args, screens.create_board(dialogue.session, coin_tossed=tossed))
         return
     dialogue.play()
     follow_up(dialogue, args, terminal)
@@ -70,36 +64,24 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def follow_up(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
     """After a game that is over, offer another one on a terminal."""
+    # Rematches start with this module's functions, so it cannot import theirs at its top.
     if terminal.interactive and dialogue.table.outcome is not None:
-        from number_tower.cli.rematch import offer_rematch  # noqa: PLC0415 - not for the first prompt
-
-        offer_rematch(dialogue, args, terminal)
+        import_module("number_tower.cli.rematch").offer_rematch(dialogue, args, terminal)
 
 
 def choose_opponent(args: Namespace) -> None:
     """Take the opponent that is named after the game, as in `tower play draft gentle`, or the one of the settings."""
     if args.level is not None:
-        _refuse_preset(args)
+        if args.game in catalogue.list_names() and args.level in catalogue.load(args.game).presets:
+            problem = f"{args.level} is a preset, and not a level: add --preset {args.level}"
+            raise CommandError(problem)
         if args.vs is not None:
             raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
         args.vs = [args.level]
-    elif (
-        args.vs is None
-        and "," not in (args.names or "")
-        and (level := load_config().level) is not None
-    ):
-        args.vs = [level]
+    elif args.vs is None and "," not in (args.names or "") and load_config().level is not None:
+        args.vs = [load_config().level]
     if args.vs is not None and [spec.lower() for spec in args.vs] == [PEOPLE]:
         args.vs = None
-
-
-def _refuse_preset(args: Namespace) -> None:
-    """Refuse the name of a preset in the place of a level, and say where it goes."""
-    if (
-        args.game in catalogue.list_names()
-        and args.level in catalogue.load_named(args.game).presets
-    ):
-        raise CommandError(f"{args.level} is a preset, and not a level: add --preset {args.level}")
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
@@ -109,16 +91,10 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
             f"which game? One of {', '.join(catalogue.list_names())}, or a rule file"
         )
     options = read_rule_options(args)
-    hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
+    more = {key: getattr(args, key) for key in ("hidden", "seed") if hasattr(args, key)}
+    first = _FIRST[getattr(args, "first", "1")]
     try:
-        return catalogue.choose(
-            source,
-            options,
-            preset=args.preset,
-            hidden=hidden,
-            first=first,
-            seed=getattr(args, "seed", None),
-        )
+        return catalogue.choose(source, options, preset=args.preset, first=first, **more)
     except catalogue.OptionError as error:
         raise CommandError(
             f"{error.game} has no option --{error.option}; it has {format_options(error.taken)}"
@@ -187,16 +163,11 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
-            raise CommandError("--seat needs an opponent: add --vs LEVEL (see: tower levels)")
+            raise CommandError("--seat needs an opponent: add --vs LEVEL (see: tower games)")
         return None
-    from number_tower.players import UnknownPlayerError  # noqa: PLC0415 - two people need none of it
-    from number_tower.session.opponents import Opponents  # noqa: PLC0415 - likewise
-    from number_tower.session.search import StoppableSearch  # noqa: PLC0415 - likewise
-
     seed = None if args.seed is None else args.seed + number - 1
-    display = (
-        StoppableSearch() if opens_app(args) else SearchProgress("leaves the game", in_game=True)
-    )
+    leaving = "leaves the game"
+    display = StoppableSearch() if opens_app(args) else SearchProgress(leaving, in_game=True)
     with report_as("--vs: ", UnknownPlayerError):
         return Opponents.create(_read_seats(args), display, seed, args.patience)
 
@@ -219,8 +190,6 @@ def open_savefile(args: Namespace, table: Table) -> SaveFile | None:
         if args.force:
             raise CommandError("--force is only for --record FILE")
         return None
-    from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
-
     if not args.record:
         raise CommandError("--record: expected a file name")
     return SaveFile.create(args.record, table, force=args.force)

@@ -19,20 +19,16 @@ _STDOUT = "-"
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower print`."""
-    parser.add_examples(
-        ("tower print draft", "a sheet for draft, in the file draft.html"),
-        (
-            "tower print race --target 21 --paper letter --out race-21.html",
-            "race to 21, on paper of the size letter",
-        ),
-    )
+    parser.add_example("tower print draft", "a sheet for draft, in the file draft.html")
+    parser.add_example("tower print race --target 21 --paper letter", "race to 21, on US paper")
     parser.add_game_options()
+    usual, *_ = PAPERS
     parser.add_argument(
         "--paper",
-        choices=tuple(PAPERS),
+        choices=PAPERS,
         type=str.lower,
-        default=next(iter(PAPERS)),
-        help="the size of the paper (a4)",
+        default=usual,
+        help=f"the size of the paper ({usual})",
     )
     parser.add_value(
         "--out", "FILE", "the file to write, or - to print the page itself (default: GAME.html)"

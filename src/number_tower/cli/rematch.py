@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 
 from number_tower.catalogue import GameChoice
-from number_tower.cli.config import PEOPLE, list_levels
+from number_tower.cli.config import LEVEL_NAMES, PEOPLE
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import InputEndedError
 from number_tower.cli.main import run_command
@@ -17,54 +18,38 @@ from number_tower.table import Table
 from number_tower.text import find_nearest, format_value
 
 _ANSWERS = {
-    "y": "y",
-    "yes": "y",
-    "again": "y",
-    "n": "n",
-    "no": "n",
-    "q": "n",
-    "quit": "n",
-    "exit": "n",
-    "other level": "level",
-    "other": "level",
-    "level": "level",
-    "review": "review",
-    "r": "review",
+    **dict.fromkeys(("y", "yes", "again"), "y"),
+    **dict.fromkeys(("n", "no", "q", "quit", "exit"), "n"),
+    **dict.fromkeys(("level", "other", "other level"), "level"),
+    **dict.fromkeys(("review", "r"), "review"),
     "undo": "undo",
+    **{level: level for level in LEVEL_NAMES},
 }
 
 
 def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
     """Ask what follows a game that is over, until that is nothing."""
-    while (
-        terminal.interactive
-        and dialogue.table.outcome is not None
-        and not all(dialogue.table.automatic)
-    ):
+    while dialogue.table.outcome is not None and not all(dialogue.table.automatic):
         try:
             answer = _ask(dialogue, terminal)
-            level = (
-                _ask_level(terminal)
-                if answer == "level"
-                else answer
-                if answer in list_levels()
-                else None
-            )
+            if answer == "level":
+                answer = _ask_level(terminal)
         except InputEndedError:
             return
-        if answer == "n" or (answer == "level" and level is None):
+        if answer == "n":
             return
         if answer == "review":
-            run_command(
-                ["review", _find_ref(dialogue)], Namespace(db=args.db, no_save=args.no_save)
-            )
+            saving = Namespace(db=args.db, no_save=args.no_save)
+            run_command(["review", _find_ref(dialogue)], saving)
         elif answer == "undo":
             dialogue.undo_and_play()
         else:
             if dialogue.savefile is not None:
                 terminal.show(f"(The new game is not saved to {dialogue.savefile.name}.)\n")
-            args = args if level is None else _choose_level(args, level)
-            dialogue = _create_rematch(dialogue, args, terminal, same_players=level is None)
+            same_players = answer == "y"
+            if not same_players:
+                args = _choose_level(args, answer)
+            dialogue = _create_rematch(dialogue, args, terminal, same_players=same_players)
             terminal.show("\n")
             dialogue.play()
 
@@ -79,44 +64,38 @@ def may_undo_end(table: Table) -> bool:
 
 def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
     """Return y, n, level, review, undo or a level's name."""
-    choices = ["y", "n", "other level", "review", *["undo"] * may_undo_end(dialogue.table)]
-    levels = list_levels()
+    choices = ["y", "n", "other level", "review"]
+    if may_undo_end(dialogue.table):
+        choices.append("undo")
     while True:
         typed = terminal.ask(f"\nAgain? ({', '.join(choices)}) ").strip().lower()
-        answer = _ANSWERS.get(typed, typed)
-        if answer in levels or (
-            answer in {*_ANSWERS.values()} and (answer != "undo" or "undo" in choices)
-        ):
-            return answer
-        if answer == "undo":
+        answer = _ANSWERS.get(typed)
+        if answer is None:
             terminal.show(
-                "Only a move that just lost against the computer can be taken back now.\n"
+                f"I do not know {format_value(typed)}.{_suggest(typed, _ANSWERS)} y plays the game again and the "
+                "other player begins; n ends here; a level's name plays against that level.\n"
             )
-            continue
-        nearest = find_nearest(typed, (*_ANSWERS, *levels))
-        meant = "" if nearest is None or nearest == "undo" else f" Did you mean {nearest}?"
-        terminal.show(
-            f"I do not know {format_value(typed)}.{meant} y plays the game again and the other player begins; "
-            "n ends here; a level's name plays against that level.\n"
-        )
+        elif answer == "undo" and "undo" not in choices:
+            lost = "Only a move that just lost against the computer can be taken back now."
+            terminal.show(f"{lost}\n")
+        else:
+            return answer
 
 
-def _ask_level(terminal: Terminal) -> str | None:
-    """Ask for a level, until it is one; None if there is to be no other game."""
+def _ask_level(terminal: Terminal) -> str:
+    """Return a level's name, or n if there is to be no other game."""
     while True:
-        typed = (
-            terminal.ask(f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) ")
-            .strip()
-            .lower()
-        )
-        if typed in list_levels():
-            return typed
-        if _ANSWERS.get(typed) == "n":
-            return None
-        nearest = find_nearest(typed, list_levels())
-        terminal.show(
-            f"There is no level {format_value(typed)}.{f' Did you mean {nearest}?' if nearest else ''}\n"
-        )
+        question = f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) "
+        typed = terminal.ask(question).strip().lower()
+        if typed in LEVEL_NAMES or _ANSWERS.get(typed) == "n":
+            return _ANSWERS[typed]
+        meant = _suggest(typed, LEVEL_NAMES)
+        terminal.show(f"There is no level {format_value(typed)}.{meant}\n")
+
+
+def _suggest(typed: str, words: Iterable[str]) -> str:
+    nearest = find_nearest(typed, words)
+    return "" if nearest is None else f" Did you mean {nearest}?"
 
 
 def _find_ref(dialogue: Dialogue) -> str:
@@ -140,11 +119,9 @@ def _create_rematch(
     choice = GameChoice(before.book, before.game.rules, before.hidden, 1 - before.game.first)
     names, person = before.names, None
     if not same_players:
-        seat = before.automatic.index(False)
-        names, person = (
-            None,
-            before.names[seat] if before.names is not None and args.vs is not None else None,
-        )
+        if names is not None and args.vs is not None:
+            person = names[before.automatic.index(False)]
+        names = None
     call = Namespace(**{**vars(args), "seed": None})
     rematch = create_dialogue(Table.start(choice, names), terminal, call, person=person)
     rematch.introduced = True

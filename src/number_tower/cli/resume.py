@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
-from number_tower.cli.app import opens_app, play_in_app
+from number_tower.cli.app import load_screens, open_app, opens_app
 from number_tower.cli.database import (
     FoundGame,
     LazyStore,
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    parser.add_examples(
-        ("tower resume", "continue the last unfinished game or match"),
-        ("tower resume m3", "continue match m3 (see: tower history --matches)"),
-    )
+    parser.add_example("tower resume", "continue the last unfinished game or match")
+    parser.add_example("tower resume m3", "continue match m3 (see: tower history --matches)")
     parser.add_ref_argument("the last unfinished game or match", matches=True)
     parser.add_opponent_options()
     parser.add_record_option()
-    parser.add_no_save_option()
+    parser.add_saving_options()
     parser.add_app_option()
 
 
@@ -74,7 +72,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
     dialogue.session.recorder = source if same else open_savefile(args, dialogue.table) or source
     if table.outcome is None and opens_app(args):
-        play_in_app(args, dialogue.session)
+        open_app(args, load_screens().create_board(dialogue.session))
         return
     dialogue.play()
     if table.outcome is not None:

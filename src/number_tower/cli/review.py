@@ -7,8 +7,11 @@ from argparse import Namespace
 from pathlib import Path
 from textwrap import fill
 
+from rich.cells import set_cell_size
+
 from number_tower.cli.console import format_table
 from number_tower.cli.database import find_game
+from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_seconds
 from number_tower.cli.savefile import find_output_file, report_writing
@@ -16,9 +19,11 @@ from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgres
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.drawing.review import draw_review
 from number_tower.files import open_replacing
+from number_tower.session.game import GameSession
 from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import format_path
+from number_tower.voice import BOTH, SPECTATOR
 
 _MISTAKE_COLOUR = "1;31"
 _NARROW = 60
@@ -27,11 +32,13 @@ _NARROW = 60
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
-    parser.add_examples(
-        ("tower review", "review your last game"),
-        ("tower review 12 --html game.html", "review game 12, and write it as a page to print"),
+    parser.add_example("tower review", "review your last game")
+    parser.add_example(
+        "tower review 12 --html game.html", "review game 12, and write it as a page to print"
     )
     parser.add_ref_argument("your last game")
+    parser.add_db_option()
+    parser.add_flag("--replay", "print the game again in its own words, without a review")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--html", "FILE", "also write the review as a page to print")
     parser.add_force_option()
@@ -47,6 +54,11 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Review a game, and print the review as text, JSON or a page."""
     table, _ = find_game(args, args.ref)
+    if args.replay:
+        if args.json or args.html:
+            raise CommandError("--replay prints the game alone; leave out --json and --html")
+        _replay(table, terminal)
+        return
     printed = args.html == "-"
     if args.force and (args.html is None or printed):
         raise CommandError("--force is only for --html FILE")
@@ -72,6 +84,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
     _print_text(reviewed, words, terminal)
     if file is not None:
         terminal.show(f"\nPage saved to {format_path(args.html)}.\n")
+
+
+def _replay(table: Table, terminal: Terminal) -> None:
+    """Print a game again, in its voice."""
+    reader = SPECTATOR if any(table.automatic) else BOTH
+    Dialogue(GameSession(table), terminal, reader=reader).narrate()
+    if table.outcome is None:
+        terminal.show("\nThe record ends here. The game is unfinished.\n")
 
 
 # Text ------------------------------------------------------------------------------------------------------------
@@ -108,7 +128,10 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     rows = []
     for move in reviewed.moves:
         before, after = (_format_value(worth, unknown) for worth in (move.before, move.after))
-        name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
+        name = words.names[move.player]
+        if narrow:
+            name = set_cell_size(name, terminal.columns - width * 2 - 23).rstrip()
+        name = terminal.paint(name, SEAT_COLOURS[move.player])
         note = (
             terminal.paint(move.mark, _MISTAKE_COLOUR)
             if move.mark
@@ -119,13 +142,9 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
         )
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
-    longest_name = {}
     if narrow:
-        heads, longest_name = (
-            ("move", "player", "block", "value"),
-            {"player": terminal.columns - width * 2 - 23},
-        )
-    table = format_table(heads, "><><", rows, colour=terminal.colour, max_widths=longest_name)
+        heads = ("move", "player", "block", "value")
+    table = format_table(heads, "><><", rows, colour=terminal.colour)
     heading, *lines = table.splitlines()
     terminal.write(f"{heading}\n")
     indent, introduced = " " * (6 if narrow else 8), set[str]()

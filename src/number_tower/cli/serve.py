@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from number_tower.blocks import parse_number
-from number_tower.cli.database import LazyStore, is_disabled, name_disabling
+from number_tower.cli.database import NOT_SAVED, LazyStore, is_disabled
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
-from number_tower.cli.options import CommandParser, make_number_parser, parse_count
+from number_tower.cli.options import CommandParser, make_number_parser
 from number_tower.cli.terminal import Terminal
-from number_tower.store import ENVIRONMENT_VARIABLE, StoreError
 from number_tower.web import settings
 
 T = TypeVar("T")
@@ -19,10 +18,8 @@ T = TypeVar("T")
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
-    parser.add_examples(
-        ("tower serve", "play in the browser on this machine"),
-        ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
-    )
+    parser.add_example("tower serve", "play in the browser on this machine")
+    parser.add_example("tower serve --host 0.0.0.0", "let others in the same network play too")
     parse_port = make_number_parser(
         parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535
     )
@@ -30,18 +27,17 @@ def add_arguments(parser: CommandParser) -> None:
         "--host",
         "HOST",
         "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)",
+        default=settings.HOST,
     )
     parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
     parser.add_db_option(
         "the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)"
     )
-    parser.add_value(
-        "--proxy",
-        "ADDRESSES",
-        "trust the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
-        nargs="?",
-        const="",
+    proxy = (
+        "trust the X-Forwarded headers of a reverse proxy on this machine, or at these addresses"
     )
+    loopback = ",".join(settings.LOOPBACK)
+    parser.add_value("--proxy", "ADDRESSES", proxy, nargs="?", const=loopback)
     parser.add_value(
         "--public-url", "URL", "the address that people open, if a proxy gives it another"
     )
@@ -52,11 +48,10 @@ def add_arguments(parser: CommandParser) -> None:
         action="append",
     )
     parser.add_flag("--no-limits", "do not limit the number of requests")
-    parser.add_value(
+    parser.add_count(
         "--workers",
-        "N",
         "processes that think about positions (all cores but one; at most 4)",
-        type=parse_count,
+        default=settings.get_default_workers(),
     )
     parser.add_value(
         "--keep-days",
@@ -80,7 +75,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, _: Terminal) -> int:
     """Serve the games to browsers until Ctrl-C."""
     chosen = _read_settings(args)
-    with require_extra("serving games", "web"), report_as("", StoreError, code=FAILED):
+    with require_extra("serving games", "web"):
         from number_tower.web import server  # noqa: PLC0415 - the extra may not be installed
 
         with report_as("", server.ServerStartError, code=FAILED):
@@ -89,9 +84,7 @@ def run(args: Namespace, _: Terminal) -> int:
 
 def _read_settings(args: Namespace) -> settings.Settings:
     if is_disabled(args.db):
-        source = name_disabling(args.db, f"--db or {ENVIRONMENT_VARIABLE}")
-        advice = f"leave out --db for the default one, or name a file ({source} says none)"
-        raise CommandError(f"a server saves every game, and needs a database for that: {advice}")
+        raise CommandError(f"a server saves every game, and needs a database: {NOT_SAVED}")
 
     def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:
         if value is None:
@@ -101,18 +94,13 @@ def _read_settings(args: Namespace) -> settings.Settings:
 
     return settings.Settings(
         place=LazyStore(args.db).location,
-        host=settings.HOST if args.host is None else args.host,
+        host=args.host,
         port=args.port,
-        proxy=read(
-            "--proxy",
-            settings.parse_proxies,
-            ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy,
-            (),
-        ),
+        proxy=read("--proxy", settings.parse_proxies, args.proxy, ()),
         public_url=read("--public-url", settings.parse_public_url, args.public_url, None),
         host_names=read("--host-name", settings.parse_host_names, args.host_name, ()),
         limits=not args.no_limits,
-        workers=args.workers or settings.get_default_workers(),
+        workers=args.workers,
         quiet=args.quiet,
         metrics=read("--metrics", settings.parse_metrics_address, args.metrics, None),
         keep_days=read("--keep-days", settings.parse_days, args.keep_days, None),

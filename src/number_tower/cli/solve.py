@@ -38,10 +38,8 @@ LONGEST_LINE = 10_000
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    parser.add_examples(
-        ("tower solve draft", "the value of every opening in draft"),
-        ("tower solve draft --moves 9,8 --line", "a position, and a best line to the end"),
-    )
+    parser.add_example("tower solve draft", "the value of every opening in draft")
+    parser.add_example("tower solve draft --moves 9,8 --line", "a position, and a best line")
     parser.add_game_options(
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
@@ -55,13 +53,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--values", "only win, draw or loss, without the number of plies: often much faster"
     )
     parser.add_value("--seconds", "S", "stop after S seconds (exit code 3)", type=parse_seconds)
+    parse_memory = make_number_parser(
+        parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1
+    )
     parser.add_value(
-        "--memory",
-        "M",
-        "use at most M MiB of memory for tables (512)",
-        type=make_number_parser(
-            parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1
-        ),
+        "--memory", "M", "use at most M MiB of memory for tables (512)", type=parse_memory
     )
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from time import monotonic
-
-from rich.cells import set_cell_size
 
 from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
 from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
+from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal
 from number_tower.coach.review import IMPORTANT, Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
 from number_tower.store.statistics import Statistics
-from number_tower.text import format_count, format_text, format_value, pluralize
+from number_tower.text import format_count, format_text, format_value, pluralize, suggest_nearest
 
 PATIENCE = 60.0
 """Seconds that games are judged for before the tables are shown; another call continues with the rest."""
@@ -30,22 +26,15 @@ MOST_PLAYERS = 20
 """Players in the table; the JSON has them all."""
 
 BAR_WIDTH = 20
-"""Characters of a bar where there is room for it."""
-
-_SHORTEST_BAR = 5
-"""Characters of the shortest bar that is shown."""
+"""Characters of a bar, where the terminal is wide enough for it."""
 
 _MOST_NAMES = 10
-_LONGEST_NAME = 20
-"""Columns of a terminal that a name may take."""
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
-    parser.add_examples(
-        ("tower stats", "everybody and every game"),
-        ("tower stats Ann", "only Ann: results, accuracy and puzzles"),
-    )
+    parser.add_example("tower stats", "everybody and every game")
+    parser.add_example("tower stats Ann", "only Ann: results, accuracy and puzzles")
     parser.add_value("name", "NAME", "show only this player's results", nargs="?")
     parser.add_flag("--json", "print one JSON document instead of bars")
     parser.add_db_option()
@@ -79,22 +68,14 @@ def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
     with store.read() as connection:
         found = statistics.compute_statistics(connection, name)
         if found.empty and name is not None:
-            _check_name(name, statistics.list_names(connection))
+            names = statistics.list_names(connection)
+            some = (
+                suggest_nearest(name, names)
+                or f"; the players are {', '.join(names[:_MOST_NAMES])}"
+            )
+            if names:
+                raise CommandError(f"no player is called {format_value(name)}{format_text(some)}")
         return found, stopped
-
-
-def _check_name(name: str, known: Sequence[str]) -> None:
-    """Refuse an unknown name, unless no names are known."""
-    if not known:
-        return
-
-    def measure_distance(player: str) -> float:
-        return -SequenceMatcher(None, name.casefold(), player.casefold()).ratio()
-
-    nearest = sorted(known, key=measure_distance)
-    listed = ", ".join(format_text(player, 40) for player in nearest[:_MOST_NAMES])
-    more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
-    raise CommandError(f"no player is called {format_value(name)}; the players are {listed}{more}")
 
 
 def _judge_games(store: Store, name: str | None) -> bool:
@@ -151,7 +132,7 @@ def _format_headline(found: Statistics) -> str:
 def _print_players(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
     for player in found.players[:MOST_PLAYERS]:
-        cells = (_shorten_name(player.name), player.kind, player.tally.games, *player.tally)
+        cells = (format_text(player.name), player.kind, player.tally.games, *player.tally)
         rows.append((cells, _split_accuracy(player.accuracy)))
     heads = ("Players", "", "games", "won", "drawn", "lost", "accuracy")
     _print_table(heads, rows, _SHARE, terminal)
@@ -167,7 +148,7 @@ def _print_games(found: Statistics, terminal: Terminal) -> None:
     for result in found.results:
         share = _format_percent(result.began.won, result.began.games)
         tally = result.seats[0]
-        rows.append(((_shorten_name(result.game), share, tally.games, *tally), tally))
+        rows.append(((format_text(result.game), share, tally.games, *tally), tally))
     heads = ("By game", "starter won", "games", "seat 1", "drawn", "seat 2", "")
     _print_table(heads, rows, _SEATS, terminal)
     if rows:
@@ -177,7 +158,7 @@ def _print_games(found: Statistics, terminal: Terminal) -> None:
 def _print_results(found: Statistics, terminal: Terminal) -> None:
     tallies: list[tuple[str, Tally]] = []
     for result in found.results:
-        game, played = _shorten_name(result.game), [tally.games > 0 for tally in result.seats]
+        game, played = format_text(result.game), [tally.games > 0 for tally in result.seats]
         if all(played):
             tallies.append((game, Tally.add_up(result.seats)))
             tallies += [(f"  seat {seat}", tally) for seat, tally in enumerate(result.seats, 1)]
@@ -239,80 +220,41 @@ def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
 def _print_table(
     heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], terminal: Terminal
 ) -> None:
-    """Print a table, if it has rows; the bars have the room that the other columns leave.
+    """Print a table, if it has rows.
 
     The last head is that of the bars; with a head, their first part is also written in percent.
     """
     if not rows:
         return
-    bare = _format_bars(heads, rows, marks, 0)
-    room = min(MAX_WIDTH, terminal.columns) - max(map(count_cells, bare.splitlines())) - 4
-    size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(heads[-1]) - 2) else 0
-    terminal.write(
-        f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour, width=terminal.columns)}"
-    )
-
-
-def _format_bars(
-    heads: tuple[str, ...],
-    rows: Sequence[BarRow],
-    marks: Mapping[str, str],
-    size: int,
-    *,
-    colour: bool = False,
-    width: int = sys.maxsize,
-) -> str:
     *titles, bar_head = heads
+    has_bars = terminal.columns >= MAX_WIDTH
     table = []
     for (label, *others), parts in rows:
         cells = [f"  {label}"]
         cells.extend(cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
-        if size:
-            bar = draw_bar(parts, marks, size, colour=colour)
-            cells.append(bar if any(parts) else "")
-        share = _format_percent(parts[0], sum(parts))
-        cells.append(share if bar_head else "")
+        if has_bars:
+            cells.append(draw_bar(parts, marks, terminal) if any(parts) else "")
+        cells.append(_format_percent(parts[0], sum(parts)) if bar_head else "")
         table.append(cells)
-    alignment = "<"
-    for title in titles[1:]:
-        alignment += ">" if title else "<"
-    if size:
+    alignment = "<" + "".join(">" if title else "<" for title in titles[1:])
+    if has_bars:
         titles.append(bar_head)
         alignment += "<"
-    return format_table((*titles, ""), f"{alignment}>", table, colour=colour, width=width)
+    width = min(MAX_WIDTH, terminal.columns)
+    text = format_table((*titles, ""), f"{alignment}>", table, colour=terminal.colour, width=width)
+    terminal.write(f"\n{text}")
 
 
-def draw_bar(
-    parts: Sequence[int], marks: Mapping[str, str], width: int, *, colour: bool = False
-) -> str:
+def draw_bar(parts: Sequence[int], marks: Mapping[str, str], terminal: Terminal) -> str:
     """Draw a bar in which each part is as long as its share, with a mark and a colour of its own."""
-    pieces = [mark * size for mark, size in zip(marks, split_width(parts, width), strict=True)]
-    if colour:
-        pieces = [paint(piece, code) for piece, code in zip(pieces, marks.values(), strict=True)]
-    return f"[{''.join(pieces)}]"
-
-
-def split_width(parts: Sequence[int], width: int) -> list[int]:
-    """Return how many characters each part of a bar gets: its share, but at least one if there is any of it."""
-    whole = sum(parts) or 1
-    sizes = [max(part * width // whole, bool(part)) for part in parts]
-    while any(parts) and (left := width - sum(sizes)):
-        step = 1 if left > 0 else -1
-        places = [
-            place for place, size in enumerate(sizes) if parts[place] and (step > 0 or size > 1)
-        ]
-        sizes[
-            max(places, key=lambda place: step * (parts[place] * width - sizes[place] * whole))
-        ] += step
-    return sizes
-
-
-def _shorten_name(name: str) -> str:
-    """Return a name that fits into its column."""
-    name = format_text(name)
-    if count_cells(name) <= _LONGEST_NAME:
-        return name
-    return f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
+    bar, total, done, drawn = "", sum(parts), 0, 0
+    for part, (mark, colour) in zip(parts, marks.items(), strict=True):
+        done += part
+        # A bar is full only if nothing is missing.
+        end = min(round(BAR_WIDTH * done / total), BAR_WIDTH - (done < total))
+        bar += terminal.paint(mark * (end - drawn), colour)
+        drawn = end
+    return f"[{bar}]"
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
