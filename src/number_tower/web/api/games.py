@@ -131,7 +131,7 @@ class TakeSeatRequest(RequestModel):
 
 
 @router.post("/{address}/actions", openapi_extra={"requestBody": _ACTION_BODY})
-async def act(
+async def perform_action(
     request: Request,
     address: deps.Address,
     credentials: deps.RequiredCredentials,
