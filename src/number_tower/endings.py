@@ -26,7 +26,7 @@ ENDINGS: dict[Ending, EndingText] = {
     "higher": EndingText("{tower} is higher, {high} to {low}", "higher tower"),
     "level": EndingText("no tower is higher", "level"),
     "resigned": EndingText("{loser} resigned", "resignation"),
-    "forfeit": EndingText("{loser} forfeited the game", "forfeit"),
+    "forfeit": EndingText("{loser} forfeited", "forfeit"),
     "abandoned": EndingText("the game was abandoned", "abandoned"),
 }
 """A voice has words of its own for them, in `plain.toml` and in rule files."""

@@ -11,6 +11,7 @@ from itertools import islice
 from math import ceil
 from shlex import quote
 from string import Formatter
+from unicodedata import combining, east_asian_width
 
 LONGEST_LIST = 60
 """Entries of a list that people still read."""
@@ -117,6 +118,16 @@ def _cut(text: str, most: int) -> str:
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def count_cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes: some characters take two, and some none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def pluralize(noun: str, count: float) -> str:

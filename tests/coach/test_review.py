@@ -300,7 +300,7 @@ def test_all_columns_stand_below_each_other() -> None:
         ("draft:6,5,1,3,2", "Player 2 wins: Player 2's tower is higher, 10 to 7."),
         ("draft:9,5,1,3,2", "A draw: no tower is higher."),
         ("rules(stuck=skips,fit=descending,blocks=1-3):1", "A draw: no tower is higher."),
-        ("draft(forfeit=1):9", "Player 2 wins: Player 1 forfeited the game."),
+        ("draft(forfeit=1):9", "Player 2 wins: Player 1 forfeited."),
         ("draft(names=Ann,Ben,resigned=2):9", "Ann wins: Ben resigned."),
         ("draft(abandoned=yes):9", "Nobody wins: the game was abandoned."),
         ("draft:9,8", "Unfinished after 2 moves: it is Player 1's turn."),

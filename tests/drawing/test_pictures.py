@@ -9,8 +9,8 @@ from hypothesis import given
 
 from number_tower import Game, Rules, Table
 from number_tower.catalogue import load, parse_rulebook
-from number_tower.drawing import TEMPLATES, render_png
 from number_tower.drawing.picture import HEIGHT, MOST_GAMES, WIDTH, draw_scenes, make_scene
+from number_tower.drawing.renderer import TEMPLATES, render_png
 from number_tower.record import from_line
 from support.strategies import any_game
 

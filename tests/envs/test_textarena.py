@@ -196,7 +196,7 @@ def test_repeated_errors_lose_and_a_good_answer_forgives_them(allowance: int) ->
     assert env.step("[1]") == (True, {"illegal": "used"})
     assert env.close()[0] == {0: -1, 1: 1}
     assert env.table == before.declare("forfeit", 0)
-    assert "The game is over. Player 1 wins: Player 0 forfeited the game." in env.get_board_str()
+    assert "The game is over. Player 1 wins: Player 0 forfeited." in env.get_board_str()
     assert "your turn" not in env.get_board_str()
 
 

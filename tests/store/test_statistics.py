@@ -25,7 +25,7 @@ from number_tower.cli import puzzle as puzzling
 from number_tower.cli import stats
 from number_tower.cli.errors import WRONG_CALL, CommandError, InputEndedError
 from number_tower.cli.main import create_parser
-from number_tower.cli.terminal import Terminal, count_cells
+from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.puzzles import find_puzzles as stream_of
 from number_tower.coach.review import Accuracy, GameReview, review
@@ -40,6 +40,7 @@ from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import games
 from number_tower.store.statistics import Statistics, Streak
 from number_tower.table import Change
+from number_tower.text import count_cells
 from support.clocks import SLOW
 from support.command import DATA, ROOT, plain_environment, tower
 from support.played_games import store_played_games

@@ -11,10 +11,9 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
-from unicodedata import combining, east_asian_width
 
 from number_tower.cli.errors import InputEndedError
-from number_tower.text import format_text
+from number_tower.text import count_cells, format_text
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -129,16 +128,6 @@ class Terminal:
     def _wrap(self, text: str, indent: int = 2) -> str:
         """Wrap lines between words and after commas; in a pipe, leave them as they are."""
         return "\n".join(_wrap_line(line, self.columns, " " * indent) for line in text.split("\n"))
-
-
-def count_cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes: some characters take two, and some none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1
-        for c in text
-    )
 
 
 def _wrap_line(line: str, columns: int, indent: str) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from number_tower.coach.reasons import Reason, find_reason
 from number_tower.coach.sentences import format_reason, format_sentence, introduce_idea
-from number_tower.endings import describe_ending
+from number_tower.endings import ENDINGS, describe_ending
 from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -460,11 +460,10 @@ class ReviewText(NamedTuple):
             return None
         loser = 1 - outcome.winner
         worth = value if loser == 0 else -value
-        how = {"resigned": "resigned", "forfeit": "forfeited"}[outcome.reason]
         if worth < 0:
             return None
         before = "the game was a draw" if worth == 0 else f"{self.names[loser]} was winning"
-        return f"{before} when {self.names[loser]} {how}"
+        return f"{before} when {ENDINGS[outcome.reason].clause.format(loser=self.names[loser])}"
 
     def format_accuracy(self, review: GameReview, seat: int) -> str:
         """Write how many of a player's decisions that mattered kept the value."""

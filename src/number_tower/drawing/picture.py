@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import NamedTuple
 
-from number_tower.drawing import render
+from number_tower.drawing.renderer import render
 from number_tower.drawing.towers import Tower, draw_towers
 from number_tower.endings import tell_ending
 from number_tower.position import Position

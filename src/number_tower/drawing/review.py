@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from number_tower.brief import has_height
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText
-from number_tower.drawing import render
+from number_tower.drawing.renderer import render
 from number_tower.drawing.towers import draw_towers
 from number_tower.table import Table
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from number_tower.brief import describe_rules, has_height, summarize_rules
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.drawing import render
+from number_tower.drawing.renderer import render
 from number_tower.errors import NumberTowerError
 from number_tower.rules import Rules
 from number_tower.table import Table

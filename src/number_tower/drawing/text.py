@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, zip_longest
 from textwrap import wrap
 
-from rich.cells import cell_len, set_cell_size
-
 from number_tower.brief import describe_fit, describe_tower, has_height
 from number_tower.game import Game
 from number_tower.table import Table
-from number_tower.text import summarize_numbers
+from number_tower.text import count_cells, summarize_numbers
 
 EDGES = (("[", "]"), ("(", ")"))
 
@@ -83,7 +81,7 @@ def _list_captions(game: Game, names: tuple[str, str], width: int) -> list[tuple
     edges = zip(EDGES, names, strict=True)
     owners = "  ".join(f"{left}{right} {name}" for (left, right), name in edges)
     full = f"{describe_tower(game.position, 0)}   {owners}"
-    return [(full if cell_len(full) <= width else owners,)]
+    return [(full if count_cells(full) <= width else owners,)]
 
 
 # Upright --------------------------------------------------------------------------------------------------------------
@@ -93,7 +91,7 @@ def _write_upright(game: Game, names: tuple[str, str], width: int, scale: int) -
     """Write towers side by side; `scale` is the rows of a unit."""
     captions = _list_captions(game, names, width - _RULER - 2)
     room = max((width - _RULER) // len(captions) - 2, 5)
-    longest = max(cell_len(caption) for lines in captions for caption in lines) + 2
+    longest = max(count_cells(caption) for lines in captions for caption in lines) + 2
     column = min(room, max(_WIDEST, longest))
     rows, target = _count_units(game) * scale, game.rules.target
     towers = [
@@ -131,8 +129,15 @@ def _stack_rows(blocks: Sequence[_Block], column: int, scale: int) -> Iterator[t
 
 def _centre(text: str, width: int) -> str:
     """Cut or fill a text to a width, with the text in the middle."""
-    text = text if cell_len(text) <= width else set_cell_size(text, width)
-    return set_cell_size(" " * ((width - cell_len(text)) // 2) + text, width)
+    text = _cut(text, width)
+    space = width - count_cells(text)
+    return " " * (space // 2) + text + " " * (space - space // 2)
+
+
+def _cut(text: str, width: int) -> str:
+    while count_cells(text) > width:
+        text = text[:-1]
+    return text
 
 
 # Lying ----------------------------------------------------------------------------------------------------------------
@@ -201,7 +206,7 @@ def _write_lists(table: Table, names: tuple[str, str], width: int, height: int) 
         if blocks:
             yield [("─" * min(width, 24), "")]
         for turn, (number, mover) in reversed(blocks[-room:]):
-            name = set_cell_size(f"  {names[mover]}", max(width - 12, 0)).rstrip()
+            name = _cut(f"  {names[mover]}", max(width - 12, 0))
             yield [(f"{turn:>3}. ", ""), _write_block(number, mover), (name, "")]
         if len(blocks) > room:
             yield [(f"     and {len(blocks) - room:,} below", "")]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from number_tower.drawing import picture, render_png
+from number_tower.drawing import picture
+from number_tower.drawing.renderer import render_png
 from number_tower.table import Table
 
 WIDTH = 640

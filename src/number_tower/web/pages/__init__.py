@@ -17,7 +17,7 @@ from starlette.templating import Jinja2Templates
 from number_tower import catalogue
 from number_tower.brief import describe_fit_rule, describe_goal, describe_rules
 from number_tower.coach.daily import format_result, format_streak
-from number_tower.drawing import TEMPLATES
+from number_tower.drawing.renderer import TEMPLATES
 from number_tower.drawing.towers import draw_sample, draw_towers
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import record
-from number_tower.drawing import render_png
 from number_tower.drawing.picture import HEIGHT, WIDTH, draw_scenes, make_scene
+from number_tower.drawing.renderer import render_png
 from number_tower.endings import tell_ending
 from number_tower.record import RecordError
 from number_tower.table import Table
