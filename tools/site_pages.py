@@ -31,12 +31,11 @@ def make_pages() -> dict[str, str]:
 def draw_sheets() -> dict[str, str]:
     """Draw the sheets of all games and of their presets."""
     sheets = {}
-    for name in catalogue.list_names():
-        book = catalogue.load(name)
-        sheets[f"teach/sheet-{name}.html"] = draw_sheet(book)
-        for preset in book.presets:
-            choice = catalogue.choose(name, preset=preset)
-            sheets[f"teach/sheet-{name}-{preset}.html"] = draw_sheet(choice.book, choice.rules)
+    for book in catalogue.load_all():
+        for preset in (None, *book.presets):
+            rules = catalogue.choose(book, preset=preset).rules
+            name = "-".join(filter(None, (book.name, preset)))
+            sheets[f"teach/sheet-{name}.html"] = draw_sheet(book, rules)
     return sheets
 
 
