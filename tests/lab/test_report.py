@@ -305,8 +305,8 @@ def test_a_story_tells_what_it_is_like_to_play() -> None:
         "far ahead, games are about even (fairness 0.90): the player who starts gets 50% of the points. Thinking ahead "
         "pays off at 3 of 7 steps: the ladder goes from a player who sees nothing ahead to one who sees everything. "
         "The lead changes hands 0.7 times in a game, and in 52% of the positions it matters what you place. A game "
-        "lasts 5.1 moves on average, and at most 7. Of 100 games, 49 end with the higher tower winning, 43 end exactly "
-        "on the target and 8 end level, as a draw."
+        "lasts 5.1 moves on average, and at most 7. How 100 games end: higher tower 49, target "
+        "reached 43 and level 8."
     )
 
 

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from number_tower import catalogue
+from number_tower.endings import ENDINGS
 from number_tower.lab.measures import MEASURES, SIGHTS, STEPS, Measure
 from number_tower.lab.ranking import RankedRow, Ranking
 from number_tower.lab.results import LabResults
@@ -22,12 +23,6 @@ MISSING: dict[Status, str] = {
 }
 """Why a setting has no figures."""
 
-_ENDINGS = {
-    "exact": "exactly on the target",
-    "stuck": "because a player cannot move",
-    "higher": "with the higher tower winning",
-    "level": "level, as a draw",
-}
 _EVENNESS = ((0.85, "about even"), (0.65, "fairly even"), (0.4, "uneven"), (0.0, "one-sided"))
 _FEWEST_PERCENT = 0.005
 """The share of games from which a way to end is worth a word."""
@@ -99,15 +94,13 @@ def _tell_fairness(row: LabRow) -> str:
 
 
 def _tell_ending(row: LabRow) -> str:
-    shares = sorted((row.endings or {}).items(), key=lambda item: -item[1])
-    parts = [
-        f"{100 * share:.0f} end {_ENDINGS[reason]}"
-        for reason, share in shares
-        if share >= _FEWEST_PERCENT
-    ]
+    endings = row.endings or {}
+    shares = [(endings.get(reason, 0.0), text.label) for reason, text in ENDINGS.items()]
+    shares.sort(reverse=True)
+    parts = [f"{label} {100 * share:.0f}" for share, label in shares if share >= _FEWEST_PERCENT]
     return (
         f"A game lasts {row.length:.1f} moves on average, and at most {row.longest}. "
-        f"Of 100 games, {format_list(parts)}."
+        f"How 100 games end: {format_list(parts)}."
     )
 
 
