@@ -15,18 +15,20 @@ from importlib import import_module
 from typing import Any
 
 import number_tower
-from number_tower.catalogue import CatalogueError, RuleFileError, list_names
+from number_tower.catalogue import RuleFileError, list_names
 from number_tower.cli.config import load_config
 from number_tower.cli.errors import (
     FAILED,
     FINISHED,
     INTERRUPTED,
+    WRONG_CALL,
     CommandError,
     handle_interrupt_once,
     print_error,
 )
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
+from number_tower.errors import NumberTowerError
 from number_tower.store import StoreError
 from number_tower.text import format_value, make_sentence, suggest_nearest
 from number_tower.voice import add_voice_mistakes
@@ -129,10 +131,9 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         return int(load_command(args.command or "menu").run(args, terminal) or FINISHED)
     except RuleFileError as error:
         raise CommandError(str(add_voice_mistakes(error))) from None
-    except CatalogueError as error:
-        raise CommandError(str(error)) from None
-    except StoreError as error:
-        raise CommandError(str(error), code=FAILED) from None
+    except NumberTowerError as error:
+        code = FAILED if isinstance(error, StoreError) else WRONG_CALL
+        raise CommandError(str(error), code=code) from None
 
 
 def create_parser(names: Collection[str] = tuple(SUMMARIES)) -> CommandParser:
