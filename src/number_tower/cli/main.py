@@ -117,7 +117,10 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         import_module("number_tower.cli.completion").complete(create_parser)
     call = complete_call(argv)
-    args, unknown = create_parser(call).parse_known_args(call, namespace)
+    try:
+        args, unknown = create_parser(call).parse_known_args(call, namespace)
+    except SystemExit as end:  # after --help and --version
+        return int(end.code or FINISHED)
     # argparse takes the game and what follows it only where they stand side by side.
     if unknown and not unknown[0].startswith("-") and getattr(args, "level", "") is None:
         args.level = unknown.pop(0)
