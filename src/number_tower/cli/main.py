@@ -60,8 +60,7 @@ COMMANDS = {
         "print": "make a sheet for playing on paper: rules, blocks to cut out, a score table",
     },
     "Make rules": {
-        "lab": "measure many settings of a game: who wins, how fair and how deep each is",
-        "lab show": "list the best settings that were measured, or write a report with maps",
+        "lab": "measure many settings of a game, and list the best of them or write a report",
     },
     "Study": {
         "arena": "let players play each other, and compare how strong they are",
@@ -175,14 +174,12 @@ def _list_commands() -> Iterator[str]:
 
 def load_command(name: str) -> Any:
     """Import the module of a command."""
-    module = {"import": "import_games", "lab show": "lab_show"}.get(name, name)
+    module = "import_games" if name == "import" else name
     return import_module(f"number_tower.cli.{module}")
 
 
 def complete_call(argv: Sequence[str]) -> Sequence[str]:
     """Return a call with its command, which is `play` where a game stands first; refuse an unknown command."""
-    if " ".join(argv[:2]) in SUMMARIES:
-        return [" ".join(argv[:2]), *argv[2:]]
     if not argv or argv[0] in SUMMARIES or argv[0].startswith("-"):
         return argv
     if argv[0].lower() in list_names() or argv[0].endswith(".toml"):
