@@ -117,7 +117,7 @@ def check_lab() -> None:
     with TemporaryDirectory() as folder:
         rows, report = Path(folder, "rows.jsonl"), Path(folder, "report")
         run_tower("lab", "draft", "--blocks", "1-4..1-5", "--target", "6..7", "--out", str(rows))
-        run_tower("lab", "show", str(rows), "--report", str(report))
+        run_tower("lab", str(rows), "--report", str(report))
         check(
             "data:image/svg" in (report / "index.html").read_text(encoding="utf-8"),
             "the report has no chart",

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows.append(make_row(index=24, status="too large", blocks="1-8", target=24, fit="any"))
     results = LabResults("lab.jsonl", {}, tuple(rows))
     write_files(
-        build_report(results, rank_rows(rows, limits={}), command="tower lab show lab.jsonl"),
+        build_report(results, rank_rows(rows, limits={}), command="tower lab lab.jsonl"),
         place / "lab",
     )
     scores = evaluate(

@@ -32,7 +32,7 @@ def test_a_grid_is_measured_and_its_rows_are_saved(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         "10 settings measured.\n2 combinations left out: not valid rules.\n\n"
-        "The rows are in lab.jsonl. The best settings: tower lab show lab.jsonl\n"
+        "The rows are in lab.jsonl. The best settings: tower lab lab.jsonl\n"
     )
     rows = read_rows(tmp_path / "lab.jsonl")
     assert [row.options["blocks"] for row in rows] == ["1-5", "1-5", *["1-6"] * 4, *["1-7"] * 4]

@@ -56,7 +56,7 @@ def ranking(results: LabResults) -> Ranking:
 
 @pytest.fixture(scope="module")
 def files(results: LabResults, ranking: Ranking) -> dict[str, str]:
-    return build_report(results, ranking, folder="report", command="tower lab show lab.jsonl")
+    return build_report(results, ranking, folder="report", command="tower lab lab.jsonl")
 
 
 def list_maps(page: str) -> dict[str, list[str]]:
@@ -122,12 +122,12 @@ def test_every_command_plays_exactly_its_setting(
     tmp_path: Path, results: LabResults, ranking: Ranking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    files = build_report(results, ranking, folder="my report", command="tower lab show lab.jsonl")
+    files = build_report(results, ranking, folder="my report", command="tower lab lab.jsonl")
     write_files(files, "my report")
     *plays, again = list_commands(files[PAGE])
     recommended = ranking.rows[:RECOMMENDED]
     assert [read_rules(play) for play in plays] == [each.row.make_rules() for each in recommended]
-    assert again == "tower lab show lab.jsonl"
+    assert again == "tower lab lab.jsonl"
     assert len(recommended) == 5
     named = {play.rpartition("/")[2].rstrip("'") for play in plays if play.endswith(".toml'")}
     assert {name for name in files if name.endswith(".toml")} == named
@@ -165,9 +165,7 @@ def test_the_same_file_makes_the_same_report(files: dict[str, str], results: Lab
     rows = [LabRow.from_document(json.loads(row.to_json())) for row in results.rows]
     again = make_results(rows)
     ranking = rank_rows(again.rows, limits={"fairness": 0.1})
-    assert (
-        build_report(again, ranking, folder="report", command="tower lab show lab.jsonl") == files
-    )
+    assert build_report(again, ranking, folder="report", command="tower lab lab.jsonl") == files
 
 
 def test_the_table_beside_the_page_has_every_setting(

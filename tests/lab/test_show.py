@@ -1,4 +1,4 @@
-"""`tower lab show` prints the best settings, states its mix and guards, and says what is wrong with a call."""
+"""`tower lab FILE` prints the best settings, states its mix and guards, and says what is wrong with a call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ To play the best:
 
 
 def show(*words: str) -> None:
-    run_command(["lab", "show", *words])
+    run_command(["lab", *words])
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_the_report_is_written_and_named(
     page = (tmp_path / "out" / "index.html").read_text()
     assert "In each map, fit goes across and target down, and blocks from map to map." in page
     assert (
-        "tower lab show lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit"
+        "tower lab lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit"
         in page
     )
     for line in printed.split("To play the best:\n")[1].splitlines()[:3]:
@@ -169,7 +169,7 @@ sys.modules.update(dict.fromkeys(("matplotlib", "jinja2", "numpy", "numba")))
 from number_tower.cli.errors import CommandError
 from number_tower.cli.main import run_command
 try:
-    run_command(["lab", "show", *sys.argv[1:]])
+    run_command(["lab", *sys.argv[1:]])
 except CommandError as error:
     print(error)
 """

@@ -136,7 +136,7 @@ def test_without_a_terminal_the_app_says_what_it_needs() -> None:
     ("call", "shown"),
     [
         (("factor",), "Against whom?"),
-        (("factor", "gentle"), "Gentle"),
+        (("factor", "gentle"), "Your turn"),
         (("match", "race", "--app"), "Best of 3, game 1"),
         (("learn", "draft", "--app"), "A first lesson."),
         (("puzzle", "draft", "--seed", "1", "--app"), "Which block wins?"),

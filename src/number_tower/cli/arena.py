@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 
-from number_tower.arena import BatchError, play_games
+from number_tower.arena import play_games
 from number_tower.arena.playout import ArenaJournal
 from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
 from number_tower.arena.schedule import arrange
@@ -46,7 +46,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     players = args.players.split(",")
-    with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
+    with report_as("--players: ", UnknownPlayerError):
         contest = arrange(
             args.games, players, number=args.number, seed=args.seed, patience=args.patience
         )

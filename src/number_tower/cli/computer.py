@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from number_tower.cli.errors import rearm_interrupt
 from number_tower.cli.input import PlayerInput, list_idea_questions
 from number_tower.cli.terminal import SearchProgress, Terminal
@@ -10,6 +12,14 @@ from number_tower.coach.reasons import list_helpful_ideas
 from number_tower.coach.sentences import explain_idea, fill_text, format_new_idea, refuse_topic
 from number_tower.table import Table
 from number_tower.voice import get_voice
+
+
+def explain_topic(topic: str, table: Table, details: str, questions: Iterable[str]) -> str:
+    """Answer `why` about an idea, or about what the last reason left out; else say what can be asked."""
+    if topic == "more":
+        return details or fill_text("details_none", {})
+    ideas, noun = list_helpful_ideas(table.game.rules), get_voice(table.book).noun
+    return explain_idea(topic, noun, ideas) or refuse_topic(topic, questions)
 
 
 class HintGiver:
@@ -27,9 +37,6 @@ class HintGiver:
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block or an idea."""
         voice = get_voice(table.book)
-        if idea := explain_idea(question.topic, voice.noun, list_helpful_ideas(table.game.rules)):
-            self._terminal.show(f"{idea}\n")
-            return
         if table.hidden:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))
             return
@@ -38,12 +45,11 @@ class HintGiver:
                 voice.refuse(table, reason, str(question.number), question.number)
             )
             return
-        if question.topic == "more":
-            self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
-            return
         if question.topic:
             questions = [f"why {table.game.legal[0]}", *list_idea_questions(self._introduced)]
-            self._terminal.show(f"{refuse_topic(question.topic, questions)}\n")
+            self._terminal.show(
+                f"{explain_topic(question.topic, table, self._details, questions)}\n"
+            )
             return
         step = self._step + 1 if self._hinted == table.game.moves else 1
         try:

@@ -8,7 +8,6 @@ from contextlib import closing
 from functools import partial
 from textwrap import fill
 
-from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
@@ -36,7 +35,6 @@ from number_tower.evaluation.suite import (
     arrange_suite,
     restore_suite,
 )
-from number_tower.players import UnknownPlayerError
 from number_tower.text import format_count, format_path, format_text
 
 FILE = "eval.jsonl"
@@ -131,11 +129,8 @@ def _load_report_writer() -> Callable[[Scores, str, str], object]:
 def create_suite(args: Namespace) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
-        report_as("", UnknownPlayerError, BatchError),
-        report_as(
-            "", NoPositionError, end="; add games with --games"
-        ),  # inside: it is a BatchError
-        report_as("", JournalDamagedError, code=FAILED),  # likewise
+        report_as("", NoPositionError, end="; add games with --games"),
+        report_as("", JournalDamagedError, code=FAILED),
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):

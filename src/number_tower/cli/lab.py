@@ -1,14 +1,15 @@
-"""`tower lab`: measure many settings of a game exactly."""
+"""`tower lab`: measure many settings of a game exactly, or rank those that a file has."""
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 from number_tower.blocks import parse_number
-from number_tower.cli import study
+from number_tower.cli import lab_ranking, study
 from number_tower.cli.console import show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser
@@ -39,12 +40,15 @@ _EXAMPLES = {
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
     parser.add_example("tower lab draft", "measure the usual settings of a game")
-    parser.add_example("tower lab draft --blocks 1-5..1-12 --target 5..60", "a grid of settings")
+    parser.add_example(
+        "tower lab lab.jsonl --report report", "the best of them, and a page with maps"
+    )
     parse_large = make_number_parser(
         parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000
     )
     limits = StudyLimits()
-    parser.add_game_argument()
+    meaning = "a game or rule file to measure; or a file of rows, to list the best settings in it"
+    parser.add_game_argument("GAME|FILE", meaning)
     for key in KEYS:
         example, meaning = _EXAMPLES[key]
         parser.add_value(f"--{key}", example, meaning, action="append")
@@ -66,12 +70,20 @@ def add_arguments(parser: CommandParser) -> None:
         "settings",
         "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
     )
+    lab_ranking.add_options(parser)
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Measure the settings and say where the rows are; finished ones are kept, whatever stops the others."""
+    """Rank the rows of a file; or measure settings and say where the rows are.
+
+    Finished settings are kept, whatever stops the others.
+    """
     if args.game is None:
         raise CommandError("expected a game, such as draft, or a rule file (see: tower lab --help)")
+    is_file = os.path.isfile(args.game) and not args.game.endswith(".toml")
+    if is_file or args.game.endswith(".jsonl"):
+        lab_ranking.run(args, terminal)
+        return
     try:
         space = make_space(args.game, _get_axes(args), sample=args.sample, seed=args.seed)
     except SpaceError as error:
@@ -125,5 +137,5 @@ def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path 
     )
     return (
         "\n".join(lines)
-        + f"\n\nThe rows are in {kept}. The best settings: tower lab show {format_path(out)}\n"
+        + f"\n\nThe rows are in {kept}. The best settings: tower lab {format_path(out)}\n"
     )

@@ -15,18 +15,20 @@ from importlib import import_module
 from typing import Any
 
 import number_tower
-from number_tower.catalogue import CatalogueError, RuleFileError, list_names
+from number_tower.catalogue import RuleFileError, list_names
 from number_tower.cli.config import load_config
 from number_tower.cli.errors import (
     FAILED,
     FINISHED,
     INTERRUPTED,
+    WRONG_CALL,
     CommandError,
     handle_interrupt_once,
     print_error,
 )
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
+from number_tower.errors import NumberTowerError
 from number_tower.store import StoreError
 from number_tower.text import format_value, make_sentence, suggest_nearest
 from number_tower.voice import add_voice_mistakes
@@ -58,8 +60,7 @@ COMMANDS = {
         "print": "make a sheet for playing on paper: rules, blocks to cut out, a score table",
     },
     "Make rules": {
-        "lab": "measure many settings of a game: who wins, how fair and how deep each is",
-        "lab show": "list the best settings that were measured, or write a report with maps",
+        "lab": "measure many settings of a game, and list the best of them or write a report",
     },
     "Study": {
         "arena": "let players play each other, and compare how strong they are",
@@ -115,7 +116,10 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         import_module("number_tower.cli.completion").complete(create_parser)
     call = complete_call(argv)
-    args, unknown = create_parser(call).parse_known_args(call, namespace)
+    try:
+        args, unknown = create_parser(call).parse_known_args(call, namespace)
+    except SystemExit as end:  # after --help and --version
+        return int(end.code or FINISHED)
     # argparse takes the game and what follows it only where they stand side by side.
     if unknown and not unknown[0].startswith("-") and getattr(args, "level", "") is None:
         args.level = unknown.pop(0)
@@ -129,10 +133,9 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         return int(load_command(args.command or "menu").run(args, terminal) or FINISHED)
     except RuleFileError as error:
         raise CommandError(str(add_voice_mistakes(error))) from None
-    except CatalogueError as error:
-        raise CommandError(str(error)) from None
-    except StoreError as error:
-        raise CommandError(str(error), code=FAILED) from None
+    except NumberTowerError as error:
+        code = FAILED if isinstance(error, StoreError) else WRONG_CALL
+        raise CommandError(str(error), code=code) from None
 
 
 def create_parser(names: Collection[str] = tuple(SUMMARIES)) -> CommandParser:
@@ -171,14 +174,12 @@ def _list_commands() -> Iterator[str]:
 
 def load_command(name: str) -> Any:
     """Import the module of a command."""
-    module = {"import": "import_games", "lab show": "lab_show"}.get(name, name)
+    module = "import_games" if name == "import" else name
     return import_module(f"number_tower.cli.{module}")
 
 
 def complete_call(argv: Sequence[str]) -> Sequence[str]:
     """Return a call with its command, which is `play` where a game stands first; refuse an unknown command."""
-    if " ".join(argv[:2]) in SUMMARIES:
-        return [" ".join(argv[:2]), *argv[2:]]
     if not argv or argv[0] in SUMMARIES or argv[0].startswith("-"):
         return argv
     if argv[0].lower() in list_names() or argv[0].endswith(".toml"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from number_tower.cli.computer import explain_topic
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, PlayerInput, list_idea_questions
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.quiz import PuzzleChoice, PuzzleQuestion
-from number_tower.coach.reasons import list_helpful_ideas
-from number_tower.coach.sentences import explain_idea, fill_text, format_new_idea, refuse_topic
+from number_tower.coach.sentences import fill_text, format_new_idea
 from number_tower.table import Table
 from number_tower.voice import Reader, get_voice
 
@@ -90,13 +90,10 @@ class QuestionDialogue:
         """Answer `why`: what an idea is, or what the last reason left out; "" if neither is asked for."""
         if asked.number is not None:
             return "Reasons come after the answer. To answer, type the number alone."
-        if asked.topic == "more":
-            return self._details or fill_text("details_none", {})
         if not asked.topic:
             return ""
-        ideas, noun = list_helpful_ideas(table.game.rules), get_voice(table.book).noun
         questions = ["hint", *list_idea_questions(self._introduced)]
-        return explain_idea(asked.topic, noun, ideas) or refuse_topic(asked.topic, questions)
+        return explain_topic(asked.topic, table, self._details, questions)
 
     def _show_solution(self, question: PuzzleQuestion, choices: dict[int, PuzzleChoice]) -> None:
         self._show_choice(choices[question.answer], f"The answer: {question.solution_text}")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
-from number_tower.cli.options import CommandParser, check_report_folder, parse_count
+from number_tower.cli.options import CommandParser, check_report_folder
 from number_tower.cli.study import format_call
 from number_tower.cli.terminal import Terminal
 from number_tower.lab.measures import GOALS, MEASURES, SHOWN
@@ -49,19 +49,11 @@ _FEWEST_COLUMNS = 3
 """Measures in the table, however narrow the terminal is."""
 
 
-def add_arguments(parser: CommandParser) -> None:
-    """Describe the options of `tower lab show`."""
+def add_options(parser: CommandParser) -> None:
+    """Describe the options of `tower lab FILE`."""
     weights = ",".join(f"{name}={weight:g}" for name, weight in DEFAULT_WEIGHTS.items())
     limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
-    parser.add_example("tower lab show lab.jsonl", "the ten best settings of a sweep")
-    parser.add_example(
-        "tower lab show lab.jsonl --weights fairness=2,depth=1 --report report",
-        "another mix, and a page with maps",
-    )
-    parser.add_value("file", "FILE", "the rows that `tower lab GAME` wrote")
-    parser.add_value(
-        "--top", "N", f"how many settings to list ({_TOP})", type=parse_count, default=_TOP
-    )
+    parser.add_count("--top", f"how many settings of FILE to list ({_TOP})", default=_TOP)
     parser.add_value(
         "--weights", "A=N,...", f"how much each of {', '.join(GOALS)} counts ({weights})", type=_read(parse_weights),
         default=DEFAULT_WEIGHTS,
@@ -75,14 +67,14 @@ def add_arguments(parser: CommandParser) -> None:
         type=_read(parse_front), default=DEFAULT_FRONT,
     )  # fmt: skip
     parser.add_value(
-        "--report", "FOLDER", "write a report to FOLDER: a web page with maps, and a table"
+        "--report", "FOLDER", "of FILE, write a report to FOLDER: a web page with maps, and a table"
     )
     parser.add_value(
         "--x", "RULE", "the rule that goes across in the maps (chosen by its number of values)"
     )
     parser.add_value("--y", "RULE", "the rule that goes down in the maps")
     parser.add_value("--by", "RULE", "the rule that changes from map to map")
-    parser.add_flag("--json", "print the ranking as one JSON document")
+    parser.add_flag("--json", "print the ranking of FILE as one JSON document")
 
 
 def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
@@ -105,7 +97,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     ):
         raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
     with report_as("", LabFileError, code=FAILED):
-        results = read_results(args.file)
+        results = read_results(args.game)
     ranking = rank_rows(results.rows, args.weights, args.guards, args.front)
     if args.report is not None:
         _write_report(args, results, ranking)
@@ -126,7 +118,7 @@ def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> Non
         from number_tower.document import write_files  # noqa: PLC0415 - the extra may not be installed
         from number_tower.lab.report import build_report  # noqa: PLC0415
     command = format_call(
-        "lab", "show", args.file, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
+        "lab", args.game, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
         guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
         front=None if args.front == DEFAULT_FRONT else ",".join(args.front), report=args.report,
         x=args.x, y=args.y, by=args.by,
