@@ -75,7 +75,7 @@ fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them:
 package: $(VENV)/.dev ## build wheel and source package, check them, and try the wheel in an empty environment
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py
 
-release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Python from 3.11 on that is here; takes a while
+release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Python from 3.11 on that is on PATH; takes a while
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py --all
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULTS.md
