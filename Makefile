@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
+.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -75,14 +75,11 @@ fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them:
 package: $(VENV)/.dev ## build wheel and source package, check them, and try the wheel in an empty environment
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py
 
-release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Python from 3.11 on that is here; takes a while
+release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Python from 3.11 on that is on PATH; takes a while
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/release.py --all
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULTS.md
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write
-
-bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
-	PYTHONPATH=tests $(BIN)/python bench/all.py --write --all
 
 bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; saved in bench/RESULTS.md
 	$(BIN)/python bench/web.py --write
@@ -94,17 +91,12 @@ bench-gpu: $(VENV)/.bench ## likewise on an accelerator, where there is one; `be
 	mkdir -p build
 	$(BIN)/python bench/envs_gpu.py --out build/gpu.json
 
-reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of moves, and which kinds the others are
-	$(BIN)/python bench/reasons.py
-
 eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
 	rm docs/evaluation/report.html # the site has the same as a page
 
 screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them
-	$(BIN)/python tools/screenshots.py
-	$(BIN)/python tools/app_screenshots.py
-	$(BIN)/python tools/animations.py
+	$(BIN)/python tools/pictures.py
 
 lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for the maps in the browser
 	mkdir -p build/lab

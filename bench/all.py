@@ -77,23 +77,12 @@ def rulebooks() -> Iterator[Row]:
 
 
 def matchings() -> Iterator[Row]:
-    """Measure who wins where blocks are paired, against libraries that find one matching and no more."""
-    yield _matching("rustworkx", 20_000, 20)
-    yield _matching("networkx", 5_000)
+    """Measure who wins where blocks are paired, against a library that finds one matching and no more."""
+    duel = alone(works.against_matching, 20_000)
+    work = "factor 1-20,000, values of all openings"
+    yield faster(work, duel.ours, ("rustworkx", duel.other), 20)
     worst = alone(works.worst_position, "1-100", 10, 300)
     yield within("factor 1-100 after 10 moves, all values, worst of 300", worst, 0.010)
-
-
-def longer() -> Iterator[Row]:
-    """Measure what takes others minutes."""
-    yield _matching("networkx", 20_000)
-
-
-def _matching(library: str, size: int, times: float | None = None) -> Row:
-    duel = alone(works.against_matching, library, size)
-    return faster(
-        f"factor 1-{size:,}, values of all openings", duel.ours, (library, duel.other), times
-    )
 
 
 def searches() -> Iterator[Row]:
@@ -195,18 +184,6 @@ def _sweep(name: str, axes: dict[str, str] | None, limit: float) -> Row:
     return within(work, took.seconds, limit)
 
 
-def compiling() -> Iterator[Row]:
-    """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
-    for work, first in (
-        ("a compiled search", works.first_search),
-        ("a compiled matching", works.first_matching),
-    ):
-        with tempfile.TemporaryDirectory() as cache:
-            anew = alone(first, cache)
-            kept = alone(first, cache)
-        yield faster(f"{work}, loaded from the cache", kept, ("compiled, the cache empty", anew))
-
-
 SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "starting": ("the command, until it answers", starting),
     "rulebooks": (
@@ -214,16 +191,14 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
         rulebooks,
     ),
     "matchings": ("pairs of blocks", matchings),
-    "longer": ("pairs of blocks, where others take minutes", longer),
     "searches": ("deep searches", searches),
     "theories": ("theories", theories),
     "opponents": ("opponents and hints", opponents),
     "executing": ("many jobs", executing),
     "keeping": ("saved games", keeping_games),
     "lab": ("the rule lab, on all cores", studies),
-    "compiling": ("the first use of compiled code in a process", compiling),
 }
-"""What can be measured, under which heading; what takes long only if asked for."""
+"""What can be measured, under which heading."""
 
 
 def results(about: dict[str, str], table: dict[str, list[Row]]) -> str:
@@ -233,11 +208,11 @@ def results(about: dict[str, str], table: dict[str, list[Row]]) -> str:
 
 Written by `make bench`: everything in one run, ours and the others' side by side, their answers compared wherever both
 give one. The goals are the project's own. Short work is the median of several rounds, and every round solves anew.
-Compiling is timed apart, at the end. Ours includes making what it works on; the others are timed without it.
+Ours includes making what it works on; the others are timed without it.
 
 - OpenSpiel's solver finds values and no plies. It and our plain search keep whole positions, of which `climb` has 727
   million at its own size: it is compared at a smaller one.
-- rustworkx and networkx find one maximum matching, and not the winning openings.
+- rustworkx finds one maximum matching, and not the winning openings.
 - The yardstick is a plain search in C with a table of 2^24 entries, and times itself.
 
 ## This run
@@ -254,9 +229,6 @@ def main() -> int:
     parser.add_argument(
         "sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}"
     )
-    parser.add_argument(
-        "--all", action="store_true", help="measure also what takes the others minutes"
-    )
     parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
     asked = parser.parse_args()
     unknown = [name for name in asked.sections if name not in SECTIONS]
@@ -265,7 +237,7 @@ def main() -> int:
             f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept"
         )
     about = facts()
-    chosen = asked.sections or [name for name in SECTIONS if asked.all or name != "longer"]
+    chosen = asked.sections or SECTIONS
     table: dict[str, list[Row]] = {}
     for name in chosen:
         heading, section = SECTIONS[name]

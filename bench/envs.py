@@ -179,7 +179,7 @@ def rates_in_arrays(
     use_cores(cores)
     module = import_module("envs_jax")
     ways: dict[str, Play] = dict(
-        module.pgx_ways(GAMES, TURNS, observed=observed, loops=("scanned", "called from Python"))
+        module.pgx_ways(GAMES, TURNS, observed=observed, loops=("scanned",))
     )
     tried = {way: median(found) for way, found in measure_rates(ROUNDS, ways).items()}
     fastest = max(tried, key=tried.__getitem__)
@@ -321,8 +321,8 @@ def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
 
 Written by `make bench-envs`. Ours and the other play the same loop in turns, with random legal moves: the medians of
 {ROUNDS} rounds. What is counted are moves that were made; beginning games anew, and leaving those that are over,
-is part of the time. The other with many games at once is the fastest of the ways that were tried: compiled as one loop
-or called from Python, with its usual random choice or a cheaper one, and with one player who always starts, as in ours.
+is part of the time. The other with many games at once is the fastest of the ways that were tried: with its usual random
+choice or a cheaper one, and with one player who always starts, as in ours.
 
 {known}
 

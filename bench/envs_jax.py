@@ -1,6 +1,6 @@
 """Many games at once on JAX, ours and pgx's tic-tac-toe: random legal moves, and games that are over begin anew.
 
-Both are stepped by pgx's `auto_reset`, many steps in one compiled loop, or each step called from Python. Their types
+Both are stepped by pgx's `auto_reset`, many steps in one compiled loop. Their types
 are not known here: load this module only when measuring, after the devices were chosen.
 """
 
@@ -130,26 +130,9 @@ def _graphed(turn: Turn, moves: int) -> Loop:
     return _scanned(turn, moves, xla_gpu_graph_min_graph_size=1)
 
 
-def _called(turn: Turn, moves: int) -> Loop:
-    def once(carried: Any) -> Any:
-        games, key = carried
-        key, *keys = jax.random.split(key, 3)
-        return turn(games, keys), key
-
-    compiled: Loop = jax.jit(once, donate_argnums=0)
-
-    def loop(carried: Any) -> Any:
-        for _ in range(moves):
-            carried = compiled(carried)
-        return carried
-
-    return loop
-
-
 _LOOPS: dict[str, Callable[[Turn, int], Loop]] = {
     "scanned": _scanned,
     "scanned as a graph": _graphed,
-    "called from Python": _called,
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from others import compiler
 
-PACKAGES = ("number-tower", "numba", "numpy", "open_spiel", "rustworkx", "networkx")
+PACKAGES = ("number-tower", "numba", "numpy", "open_spiel", "rustworkx")
 
 
 def facts(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:

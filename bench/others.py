@@ -1,4 +1,4 @@
-"""The others' solvers: matchings by rustworkx and networkx, and the yardstick in C; OpenSpiel has its own module.
+"""The others' solvers: a matching by rustworkx, and the yardstick in C; OpenSpiel has its own module.
 
 They are loaded when they are measured, and by name: `make bench` brings them, and no other check needs them.
 """
@@ -50,17 +50,6 @@ def rustworkx_matching(blocks: Sequence[int]) -> Matched:
     graph.add_edges_from_no_data(related(blocks))
     start = perf_counter()
     pairs = rustworkx.max_weight_matching(graph, max_cardinality=True)
-    return Matched(len(pairs), perf_counter() - start)
-
-
-def networkx_matching(blocks: Sequence[int]) -> Matched:
-    """Match related blocks with networkx."""
-    networkx: Any = import_module("networkx")
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(len(blocks)))
-    graph.add_edges_from(related(blocks))
-    start = perf_counter()
-    pairs = networkx.max_weight_matching(graph, maxcardinality=True)
     return Matched(len(pairs), perf_counter() - start)
 
 

@@ -6,7 +6,6 @@ whatever is compiled. Whatever is compared is checked to say the same; a fast wr
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from functools import partial
@@ -21,7 +20,7 @@ from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from others import networkx_matching, rustworkx_matching, yardstick
+from others import rustworkx_matching, yardstick
 from support.plain_solver import PlainSolver
 from timing import in_turns, seconds, typical
 
@@ -129,8 +128,8 @@ def worst_position(blocks: str, plies: int, positions: int) -> float:
 # Matchings ------------------------------------------------------------------------------------------------
 
 
-def against_matching(other: str, size: int) -> Duel:
-    """Measure the values of all openings of `factor` against one matching by another library."""
+def against_matching(size: int) -> Duel:
+    """Measure the values of all openings of `factor` against one matching by rustworkx."""
 
     def openings() -> nt.Solution:
         return everything(start("factor", blocks=f"1-{size}"), plies=False)
@@ -138,7 +137,7 @@ def against_matching(other: str, size: int) -> Duel:
     openings()
     ours = typical(openings)
     blocks = range(1, size + 1)
-    theirs = {"rustworkx": rustworkx_matching, "networkx": networkx_matching}[other](blocks)
+    theirs = rustworkx_matching(blocks)
     partners = decompose_blocks(blocks, "related", SearchLimits()).partner
     agree(sum(other >= 0 for other in partners) // 2, theirs.pairs)
     return Duel(ours, theirs.seconds)
@@ -194,7 +193,7 @@ def draft_against_alphabeta(blocks: int, target: int) -> Duel:
     return Duel(ours, other, rival.positions)
 
 
-# Compiling ------------------------------------------------------------------------------------------------
+# Players ------------------------------------------------------------------------------------------------
 
 
 def arena_against_bare_play(name: str, games: int) -> Duel:
@@ -243,23 +242,3 @@ def _thinking(name: str, think: Callable[[nt.Game], object]) -> Iterator[float]:
         while legal := game.legal:
             yield seconds(partial(think, game))
             game = game.play(rng.choice(legal))
-
-
-def first_search(cache: str) -> float:
-    """Time a first compiled search in a new process, with what an earlier one has left in a folder."""
-    return _first(cache, lambda: _deep(80, compiled=True))
-
-
-def first_matching(cache: str) -> float:
-    """Time a first compiled matching, likewise."""
-    return _first(
-        cache, lambda: decompose_blocks(range(1, 1001), "related", SearchLimits(), compiled=True)
-    )
-
-
-def _first(cache: str, work: Callable[[], object]) -> float:
-    os.environ["NUMBA_CACHE_DIR"] = cache
-    took = seconds(work)
-    if not os.listdir(cache):
-        raise RuntimeError("expected compiled code to be kept; nothing was compiled")
-    return took

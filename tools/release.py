@@ -1,8 +1,8 @@
 """Build the wheel and the source package as for a release, and try them in empty environments.
 
-`make package` tries the package without extras, with the Python of .venv/. `make release-check` (`--all`) also tries
-each extra alone and every Python that the package names and this machine has; there, an extra is installed as users
-get it today, in the newest versions. It also looks whether requirements/ can be installed on other systems.
+`make package` tries the package without extras, with the Python of .venv/. `make release-check` (`--all`) also tries it
+with every Python that the package names and this machine has, and each extra alone; there, an extra is installed as
+users get it today, in the newest versions. It also looks whether requirements/ can be installed on other systems.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 from zipfile import ZipFile
-
-from rich.console import Console
-from rich.table import Table
 
 from fresh import LEAN, ROOT, copy_project
 from lock import FOLDER, LOCKS
@@ -29,6 +25,8 @@ from lock import FOLDER, LOCKS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = tuple(sorted(PROJECT["optional-dependencies"]))
 PYTHONS = tuple(re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"])))
+Check = Callable[[], object]
+
 SYSTEMS = (
     "x86_64-manylinux_2_28",
     "aarch64-manylinux_2_28",
@@ -38,19 +36,9 @@ SYSTEMS = (
 SOURCE_ONLY = ("chess",)
 """Locked packages that are published without a wheel."""
 
-PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
-
 
 class CheckError(Exception):
     """Something that is wrong with the packages, in a few lines."""
-
-
-class Step(NamedTuple):
-    """A check: its row and column in the table of results, and what it does."""
-
-    row: str
-    column: str
-    run: Callable[[], object]
 
 
 def main() -> None:
@@ -61,14 +49,28 @@ def main() -> None:
             wheel = build_packages(place)
         except CheckError as error:
             sys.exit(str(error))
-        pythons = find_pythons() if "--all" in sys.argv else {"this Python": sys.executable}
-        steps = list(plan_checks(wheel, place, pythons, everything="--all" in sys.argv))
-        failures = run_checks(steps)
-    if missing := [
-        version for version in PYTHONS if "--all" in sys.argv and version not in pythons
-    ]:
-        print(f"not on this machine, and not tried: Python {', '.join(missing)}")
+        failures = 0
+        for name, check in plan_checks(wheel, place, everything="--all" in sys.argv).items():
+            try:
+                check()
+            except CheckError as error:
+                failures += 1
+                print(f"{name}: {error}", file=sys.stderr)
+            else:
+                print(f"{name} works", flush=True)
     sys.exit(failures)
+
+
+def plan_checks(wheel: Path, place: Path, *, everything: bool) -> dict[str, Check]:
+    """List the checks: the package alone, and perhaps with each Python and each extra, and the lock files."""
+    checks: dict[str, Check] = {"base": partial(try_package, wheel, place, sys.executable)}
+    for version in PYTHONS if everything else ():
+        checks[f"locks, Python {version}"] = partial(try_locks, version)
+        if python := shutil.which(f"python{version}"):
+            checks[f"base, Python {version}"] = partial(try_package, wheel, place, python)
+    for extra in EXTRAS if everything else ():
+        checks[extra] = partial(try_package, wheel, place, sys.executable, extra)
+    return checks
 
 
 def build_packages(place: Path) -> Path:
@@ -110,50 +112,6 @@ def compare_files(expected: set[str], found: set[str]) -> None:
         raise CheckError(f"the wheel lacks {lacks} and has {has} besides what git knows")
 
 
-def find_pythons() -> dict[str, str]:
-    """Return the Pythons of this machine that the package names, by their version."""
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
-    found = {}
-    for version in PYTHONS:
-        candidates = [sys.executable, shutil.which(f"python{version}")]
-        candidates += [
-            str(path)
-            for path in sorted(versions.glob(f"{version}.*/bin/python{version}"), reverse=True)
-        ]
-        for path in filter(None, candidates):
-            done = subprocess.run((path, "-c", PROBE), capture_output=True, text=True, check=False)  # noqa: S603 - a Python
-            if done.stdout.strip() == version:
-                found[version] = path
-                break
-    return found
-
-
-def plan_checks(
-    wheel: Path, place: Path, pythons: dict[str, str], *, everything: bool
-) -> Iterator[Step]:
-    """List the checks: the package without extras, and perhaps the lock files and each extra, for each Python."""
-    for column, python in pythons.items():
-        yield Step("base", column, lambda python=python: try_package(wheel, place, python))  # type: ignore[misc]
-    if not everything:
-        return
-    for name in LOCKS:
-        for version in PYTHONS:
-            yield Step(
-                f"{name}.txt",
-                version,
-                lambda name=name, version=version: try_lock(name, version),  # type: ignore[misc]
-            )
-    for extra in EXTRAS:
-        for column, python in pythons.items():
-            yield Step(
-                extra,
-                column,
-                lambda python=python, extra=extra: try_package(  # type: ignore[misc]
-                    wheel, place, python, extra
-                ),
-            )
-
-
 def try_package(wheel: Path, place: Path, python: str, extra: str | None = None) -> None:
     """Install the wheel into an empty environment, with the locked versions or with an extra, and try it."""
     environment = place / "environment"
@@ -170,16 +128,17 @@ def try_package(wheel: Path, place: Path, python: str, extra: str | None = None)
     run(own, str(ROOT / "tools/smoke_tests.py"), extra or "base", cwd=place)
 
 
-def try_lock(name: str, version: str) -> None:
-    """Look whether every package of a lock file has a file for a Python on every system; nothing is installed."""
+def try_locks(version: str) -> None:
+    """Look whether every locked package has a file for a Python on every system; nothing is installed."""
     with TemporaryDirectory() as folder:
         call = (
             sys.executable, "-m", "uv", "pip", "install", "--no-config", "--dry-run", "--quiet", "--require-hashes",
             "--only-binary", ":all:", *(f"--no-binary={each}" for each in SOURCE_ONLY), "--target", folder,
-            "--python-version", version, "-r", str(FOLDER / f"{name}.txt"),
+            "--python-version", version,
         )  # fmt: skip
-        for system in SYSTEMS:
-            run(*call, "--python-platform", system)
+        for name in LOCKS:
+            for system in SYSTEMS:
+                run(*call, "-r", str(FOLDER / f"{name}.txt"), "--python-platform", system)
 
 
 def run(*call: str, cwd: Path = ROOT) -> str:
@@ -196,32 +155,6 @@ def run(*call: str, cwd: Path = ROOT) -> str:
             f"{' '.join(call)}\nended with {done.returncode} and said:\n{done.stdout[-4000:]}"
         )
     return done.stdout
-
-
-def run_checks(steps: list[Step]) -> int:
-    """Run all checks, whatever fails; show progress, then a table, then what failed. Return how many did."""
-    results: dict[tuple[str, str], str] = {}
-    failures = {}
-    for number, step in enumerate(steps, 1):
-        print(f"[{number}/{len(steps)}] {step.row}, {step.column} ... ", end="", flush=True)
-        begin = time.monotonic()
-        try:
-            step.run()
-        except CheckError as error:
-            failures[f"{step.row}, {step.column}"] = str(error)
-        result = "failed" if f"{step.row}, {step.column}" in failures else "works"
-        results[step.row, step.column] = result
-        print(f"{result} ({time.monotonic() - begin:.0f} s)", flush=True)
-    columns = list(dict.fromkeys(column for _, column in results))
-    table = Table("", *columns)
-    for row in dict.fromkeys(row for row, _ in results):
-        table.add_row(row, *(results.get((row, column), "-") for column in columns))
-    if len(steps) > 1:
-        Console().print(table)
-    for name, reason in failures.items():
-        print(f"\n{name}: {reason}", file=sys.stderr)
-    print(f"{len(steps) - len(failures)} passed, {len(failures)} failed")
-    return len(failures)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,12 @@ class Visit:
         }
 
     @property
+    def reversed_text(self) -> str:
+        """The text that is shown in reverse, as what has the focus is."""
+        segments = (segment for strip in self._strips for segment in strip)
+        return "".join(part.text for part in segments if part.style and part.style.reverse)
+
+    @property
     def _strips(self) -> list[Strip]:
         return self.screen._compositor.render_strips()  # noqa: SLF001 - the library has no other way to read it
 

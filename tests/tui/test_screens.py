@@ -14,6 +14,7 @@ from number_tower.table import Table
 from number_tower.tui import start
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
+from number_tower.tui.choice import Menu
 from number_tower.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
 from number_tower.tui.review import ReviewScreen
 from support.pilots import Visit, visit
@@ -56,6 +57,17 @@ def test_arrow_keys_walk_over_the_first_screen() -> None:
         assert catalogue.load("race").title in at.seen
         await at.press("escape")
         assert "Play" in at.seen
+
+    visit(walk)
+
+
+def test_the_entry_that_enter_chooses_is_seen_without_colours_too() -> None:
+    async def walk(at: Visit) -> None:
+        for step in ("down", "up"):
+            await at.press(step)
+            entry = at.screen.query_one(Menu).highlighted_option
+            assert entry is not None
+            assert at.reversed_text.split()[1].rstrip(":") == entry.value.name  # type: ignore[attr-defined]
 
     visit(walk)
 

@@ -25,7 +25,7 @@ from number_tower.tui.panels import (
     format_turn,
     list_messages,
 )
-from number_tower.tui.playing import PlayingScreen
+from number_tower.tui.play import PlayingScreen
 from number_tower.tui.rematch import EndingMenu
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockButton, NumberEntry, Tray

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
+from textual.style import Style
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
@@ -35,6 +36,13 @@ class Menu(OptionList):
 
     def __init__(self, entries: Iterable[Option] = (), id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(*entries, id=id, compact=True)
+
+    def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
+        """Return a style with `reverse`, which the library leaves out: without colours nothing else is seen."""
+        style = super().get_visual_style(*component_classes, partial=partial)
+        if self.has_focus and "option-list--option-highlighted" in component_classes:
+            style += Style(reverse=True)
+        return style
 
     @property
     def entries(self) -> list[Entry]:

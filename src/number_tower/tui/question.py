@@ -27,7 +27,7 @@ from number_tower.tui.board import BoardScreen
 from number_tower.tui.choice import Entry, Menu, MenuScreen
 from number_tower.tui.pages import RulesScreen
 from number_tower.tui.panels import LogPanel, format_opponent
-from number_tower.tui.playing import PlayingScreen
+from number_tower.tui.play import PlayingScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import NumberEntry, Tray
 from number_tower.voice import Reader, get_voice

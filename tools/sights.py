@@ -1,37 +1,24 @@
-"""Takes pictures of every page, at a phone's and a desktop's width: `make screenshots` writes build/pictures/.
+"""What there is to see of the pages: sights, each with a way to get there from a fresh start.
 
-What there is to see is a list of sights, each with a way to get there from a fresh start; the tests visit them as well.
+tools/pictures.py takes pictures of them, and the tests visit them as well.
 """
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from playwright.sync_api import sync_playwright
-
-import browser
 from number_tower.coach import quiz
-from pictures import keep_picture
 from pupils import make_class, start_round
-from serving import DESKTOP, PHONE, Server, person
 from visits import begin, block, game_on, hide, join, my_turn, open_more, place, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
-WIDTHS = {"desktop": DESKTOP, "phone": PHONE}
 REVIEWED = "draft(names=Ann,Ben):2,8,1,7"
 DAY = "2026-01-31"
-LONGEST = 1300
-"""Pixels of a page from its top that are shown; one is very long."""
-
 
 FIRST_MAP = ".lab-map >> nth=0"
 
@@ -360,82 +347,3 @@ SIGHTS = (
     Sight("lesson-end", "the end of the lesson", at("/learn/draft?at=4")),
     Sight("error", "an address without a game", at("/g/nowhere")),
 )
-
-_SETTLE = """
-() => {
-  for (const [id, path] of Object.entries({ "play-link": "g/8Jq2mVx0aB1c", "watch-link": "w/kT5wRz7yLd3e",
-      "private-link": "g/8Jq2mVx0aB1c/take/pV4s" })) {
-    const field = document.getElementById(id);
-    if (field) field.value = `https://tower.example.org/${path}`;
-  }
-  for (const code of document.querySelectorAll(".code")) code.textContent = "K4WXT";
-  for (const host of document.querySelectorAll(".code-line .whole")) host.textContent = "tower.example.org/join";
-  for (const link of document.querySelectorAll(".class-code a")) link.textContent = "https://tower.example.org/class/K4WXT";
-  document.querySelector(".only-here")?.remove(); // the links are shown as a server gives them that all can reach
-  document.activeElement?.blur();
-  return document.fonts.ready.then(() => true);
-}
-"""
-
-
-def list_names() -> list[str]:
-    """Return the names of all pictures."""
-    return [
-        f"{sight.name}-{width}{look}"
-        for sight in SIGHTS
-        for width in WIDTHS
-        for look in ("", "-dark")
-    ]
-
-
-def take(browser: Browser, server: Server, sight: Sight) -> None:
-    """Take the pictures of a sight."""
-    for name, size in WIDTHS.items():
-        for dark in (False, True) if sight.dark else (False,):
-            with ExitStack() as leaving:
-                context = leaving.enter_context(
-                    person(browser, server.url, size=size, dark=dark, touch=name == "phone")
-                )
-                page = context.new_page()
-                sight.visit(
-                    page, lambda: leaving.enter_context(person(browser, server.url)).new_page()
-                )
-                keep_picture(
-                    f"{sight.name}-{name}{'-dark' if dark else ''}", _picture(page, sight.part)
-                )
-
-
-def _picture(page: Page, part: str) -> bytes:
-    """Take a picture of a whole page, as if the window were as high: nothing that sticks to its edge is in the way."""
-    page.evaluate(_SETTLE)
-    page.mouse.move(0, 0)
-    if part:
-        return page.locator(part).screenshot()
-    for _ in range(3):  # a higher window may make the page higher, up to a point
-        width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-        page.set_viewport_size({"width": width, "height": min(height, LONGEST)})
-    page.evaluate("scrollTo(0, 0)")
-    return page.screenshot()
-
-
-def main(names: list[str]) -> int:
-    """Take pictures of all sights, or of those that are named."""
-    wanted = [sight for sight in SIGHTS if not names or sight.name in names]
-    with TemporaryDirectory(prefix="tower-pictures-") as folder, sync_playwright() as playwright:
-        server = Server(Path(folder), ("--no-limits",))
-        try:
-            server.start()
-            started = playwright.chromium.launch(
-                executable_path=browser.get(), args=[*browser.FLAGS]
-            )
-            for sight in wanted:
-                print(sight.name, flush=True)
-                take(started, server, sight)
-            started.close()
-        finally:
-            server.stop()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
