@@ -14,7 +14,7 @@ from hypothesis import given
 from number_tower import catalogue
 from number_tower.cli.main import create_parser
 from number_tower.cli.play import choose_game
-from number_tower.document import write_files
+from number_tower.files import write_files
 from number_tower.lab.measures import MEASURES
 from number_tower.lab.ranking import RECOMMENDED, Ranking, parse_front, rank_rows
 from number_tower.lab.report import MAX_COLUMNS, MAX_ROWS, PAGE, TABLE, build_report, choose_axes
