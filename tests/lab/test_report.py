@@ -97,7 +97,7 @@ def test_a_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -
     page = build_report(results, rank_rows(results.rows), ("blocks", "target", "fit"))[PAGE]
     table = page.partition("<caption>Fairness: fit any</caption>")[2].partition("</table>")[0]
     assert re.findall(r'<th scope="col">([^<]+)', table) == BLOCKS
-    line = re.search(r'<th scope="row">18</th>(.*)</tr>', table)
+    line = re.search(r'<th scope="row">18</th>(.*?)</tr>', table, re.DOTALL)
     rules = {"target": 18, "fit": "any"}
     expected = [
         MEASURES["fairness"].write(row)

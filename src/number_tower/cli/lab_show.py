@@ -206,6 +206,7 @@ def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: in
     measures = [each for each in measures if any(each.write(it.row) != "-" for it in ranked)]
     while True:
         heads, lines = list_settings(results, ranked, measures)
+        heads[:2] = "", ""
         text = format_table(heads, ">" * len(heads), lines)
         if measure_width(text) <= width:
             return text
