@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -48,3 +48,17 @@ def sync(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> None:
+    """Write the files of a report into a folder, which is created if necessary.
+
+    Examples:
+        >>> write_files({"index.html": "<p>15 is best.</p>"}, "report")
+        >>> open("report/index.html").read()
+        '<p>15 is best.</p>'
+    """
+    os.makedirs(folder, exist_ok=True)
+    for name, content in files.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content.encode())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from number_tower.document import write_files
 from number_tower.evaluation import evaluate
 from number_tower.evaluation.report import build_report as build_evaluation_report
+from number_tower.files import write_files
 from number_tower.lab.ranking import rank_rows
 from number_tower.lab.report import build_report
 from number_tower.lab.results import LabResults

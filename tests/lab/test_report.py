@@ -14,7 +14,7 @@ from hypothesis import given
 from number_tower import catalogue
 from number_tower.cli.main import create_parser
 from number_tower.cli.play import choose_game
-from number_tower.document import write_files
+from number_tower.files import write_files
 from number_tower.lab.measures import MEASURES
 from number_tower.lab.ranking import RECOMMENDED, Ranking, parse_front, rank_rows
 from number_tower.lab.report import MAX_COLUMNS, MAX_ROWS, PAGE, TABLE, build_report, choose_axes
@@ -97,7 +97,7 @@ def test_a_cell_is_in_the_row_and_the_column_of_its_rules(results: LabResults) -
     page = build_report(results, rank_rows(results.rows), ("blocks", "target", "fit"))[PAGE]
     table = page.partition("<caption>Fairness: fit any</caption>")[2].partition("</table>")[0]
     assert re.findall(r'<th scope="col">([^<]+)', table) == BLOCKS
-    line = re.search(r'<th scope="row">18</th>(.*)</tr>', table)
+    line = re.search(r'<th scope="row">18</th>(.*?)</tr>', table, re.DOTALL)
     rules = {"target": 18, "fit": "any"}
     expected = [
         MEASURES["fairness"].write(row)

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from number_tower.lab.rows import CSV_COLUMNS, LabRow, LabRowError
+from number_tower.lab.rows import CSV_COLUMNS, LabFileError, LabRow
 from support.lab_rows import make_row
 
 
 def describe_mistake(**changes: Any) -> str:
     document = json.loads(make_row(target=15).to_json()) | changes
-    with pytest.raises(LabRowError) as caught:
+    with pytest.raises(LabFileError) as caught:
         LabRow.from_document(document)
     return str(caught.value)
 

@@ -22,13 +22,13 @@ reasons: 3 that are too short (length below 4), 3 that are too one-sided
 (fairness below 0.25), 2 whose choices hardly ever matter (decisions below 0.05)
 and 2 whose target is hardly ever reached (reach below 0.05).
 
-   blocks  target         fit  score     winner  fairness  depth  reach  length
-1     1-9      15         any   0.84  *    draw      0.74      7    84%     5.6
-2     1-7      12  descending   0.72        2nd      0.41      7    45%     8.3
-3     1-9      18         any   0.71       draw      0.62      7    25%     5.4
-4     1-9      21  descending   0.70        2nd      0.73      4    53%     4.5
-5     1-9      15  descending   0.64        1st      0.80      4    15%     4.1
-6     1-7      15  descending   0.63  *     2nd      0.97      2    61%     5.1
+      blocks  target         fit  score  winner  fairness  depth  reach  length
+1  *     1-9      15         any   0.84    draw      0.74      7    84%     5.6
+2        1-7      12  descending   0.72     2nd      0.41      7    45%     8.3
+3        1-9      18         any   0.71    draw      0.62      7    25%     5.4
+4        1-9      21  descending   0.70     2nd      0.73      4    53%     4.5
+5        1-9      15  descending   0.64     1st      0.80      4    15%     4.1
+6  *     1-7      15  descending   0.63     2nd      0.97      2    61%     5.1
 
 Score: fairness 3, depth 3, drama 1, decisions 1 and reach 1. * is on the front:
 no other setting is at least as good in fairness and depth and better in one.

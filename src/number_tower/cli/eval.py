@@ -35,6 +35,7 @@ from number_tower.evaluation.suite import (
     arrange_suite,
     restore_suite,
 )
+from number_tower.files import write_files
 from number_tower.text import format_count, format_path, format_text
 
 FILE = "eval.jsonl"
@@ -120,8 +121,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
 def _load_report_writer() -> Callable[[Scores, str, str], object]:
     """Return the function that writes a report, before any work is done: its packages may be missing."""
     with require_extra("a report with charts", "lab"):
-        from number_tower.document import write_files  # noqa: PLC0415 - the extra may not be installed
-        from number_tower.evaluation.report import build_report  # noqa: PLC0415
+        from number_tower.evaluation.report import build_report  # noqa: PLC0415 - the extra may not be installed
 
     return lambda scores, folder, command: write_files(build_report(scores, command), folder)
 

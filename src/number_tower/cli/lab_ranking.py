@@ -13,6 +13,7 @@ from number_tower.cli.errors import FAILED, CommandError, report_as, require_ext
 from number_tower.cli.options import CommandParser, check_report_folder
 from number_tower.cli.study import format_call
 from number_tower.cli.terminal import Terminal
+from number_tower.files import write_files
 from number_tower.lab.measures import GOALS, MEASURES, SHOWN
 from number_tower.lab.ranking import (
     DEFAULT_FRONT,
@@ -115,8 +116,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
     with require_extra("a report with maps", "lab"):
-        from number_tower.document import write_files  # noqa: PLC0415 - the extra may not be installed
-        from number_tower.lab.report import build_report  # noqa: PLC0415
+        from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
     command = format_call(
         "lab", args.game, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
         guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
@@ -198,6 +198,7 @@ def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: in
     measures = [each for each in measures if any(each.write(it.row) != "-" for it in ranked)]
     while True:
         heads, lines = list_settings(results, ranked, measures)
+        heads[:2] = "", ""
         text = format_table(heads, ">" * len(heads), lines)
         if measure_width(text) <= width:
             return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,17 +89,3 @@ def render_page(title: str, parts: Iterable[str], images: Mapping[str, str]) -> 
     template = Template(_PAGE.read_text(encoding="utf-8"))
     page: str = template.render(title=escape_html(title), body=body)
     return page
-
-
-def write_files(files: Mapping[str, str], folder: str | os.PathLike[str]) -> Path:
-    """Write the files of a report into a folder, which is created if necessary, and return the folder.
-
-    Examples:
-        >>> write_files({"index.html": "<p>15 is best.</p>"}, "report").name
-        'report'
-    """
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (place / name).write_bytes(content.encode())
-    return place

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any, NamedTuple
 
+from number_tower.errors import NumberTowerError
 from number_tower.lab import kernel
 from number_tower.lab.measures import ENDINGS
 from number_tower.position import Position
@@ -43,7 +44,7 @@ _FIRST_EDGES = 1 << 10
 _FIRST_FRAMES = 64
 
 
-class NotMeasuredError(Exception):
+class NotMeasuredError(NumberTowerError):
     """The rules have more positions than the limits allow: nothing is measured, and nothing guessed.
 
     Examples:

@@ -61,11 +61,10 @@ class RuleLabels(NamedTuple):
 
 
 class MapCell(NamedTuple):
-    """A cell of a map: its text, the classes of its shade and of its edge, and the address that it leads to."""
+    """A cell of a map: its text, its classes, and the address that it leads to."""
 
     text: str
-    shade: str
-    edge: str
+    classes: str
     link: str
 
 
@@ -95,7 +94,8 @@ def render_map(
             shade = f"wins-{WINNERS[figure]}"
         else:
             shade = f"shade-{min(int(figure / most * SHADES), SHADES - 1)}"
-        return MapCell(measure.write(row), shade, edges.get(row.index, ""), build_link(row))
+        classes = f"{shade} {edges.get(row.index, '')}".strip()
+        return MapCell(measure.write(row), classes, build_link(row))
 
     cells = {place: make_cell(row) for place, row in lab_map.rows.items()}
     across, down, *others = lab_map.keys

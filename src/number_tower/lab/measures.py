@@ -177,7 +177,17 @@ GOALS = tuple(measure.name for measure in _TABLE if measure.best)
 GUARDS = tuple(measure.name for measure in _TABLE if measure.problem)
 """The measures with a least figure."""
 
-SHOWN = ("value", "fairness", "depth", "reach", "length", "drama", "decisions", "draws", "positions")  # fmt: skip
+SHOWN = (
+    "value",
+    "fairness",
+    "depth",
+    "reach",
+    "length",
+    "drama",
+    "decisions",
+    "draws",
+    "positions",
+)
 """The measures in tables; where there is no room for all, the last are left out."""
 
 MAPPED = ("fairness", "value", "winning_openings", "depth", "length", "reach")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from number_tower.errors import NumberTowerError
 from number_tower.lab.measures import GOALS, GUARDS, MEASURES
 from number_tower.lab.rows import LabRow
 from number_tower.text import format_value, suggest_nearest
@@ -21,7 +22,7 @@ RECOMMENDED = 5
 """Settings that are recommended."""
 
 
-class RankingError(ValueError):
+class RankingError(NumberTowerError, ValueError):
     """Weights, guards or measures are not valid: what is wrong, and what was expected."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from number_tower.lab.rows import CSV_COLUMNS, LabRow, LabRowError, RuleValue
+from number_tower.lab.rows import CSV_COLUMNS, LabFileError, LabRow, RuleValue
 from number_tower.lab.runner import FORMAT
 from number_tower.text import format_path, format_text
 
@@ -20,17 +20,6 @@ HEADER_KEY = "number_tower_lab"
 """The key by which the first line of a lab file is known; its value is the format of the file."""
 
 _HINT = "tower lab GAME --out FILE writes one"
-
-
-class LabFileError(ValueError):
-    """A file of lab rows cannot be read: which file and line, and why.
-
-    Examples:
-        >>> read_results("missing.jsonl")
-        Traceback (most recent call last):
-            ...
-        number_tower.lab.results.LabFileError: there is no file missing.jsonl; tower lab GAME --out FILE writes one
-    """
 
 
 @dataclass(frozen=True)
@@ -156,7 +145,7 @@ def _read_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[int, LabRow]]:
             return
         try:
             yield number, LabRow.from_document(json.loads(line))
-        except LabRowError as error:
+        except LabFileError as error:
             raise LabFileError(f"{name}, line {number}: {error}") from None
         except (ValueError, RecursionError):
             raise LabFileError(

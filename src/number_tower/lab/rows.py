@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TextIO, get_args
 
+from number_tower.errors import NumberTowerError
 from number_tower.lab.measures import ENDINGS, NUMBERS, SIGHTS, WINNERS
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.worth import Value
@@ -35,11 +36,20 @@ CSV_COLUMNS = (
 """The columns of a CSV file: the setting, its measures, every rule, and the results of all pairs of the ladder."""
 
 
-class LabRowError(ValueError):
-    """A document is not a row of a lab file: which key is wrong, and what was expected."""
+class LabFileError(NumberTowerError, ValueError):
+    """A file of lab rows cannot be read: which file and line, and why.
 
-    def __init__(self, key: str, expected: str, value: object) -> None:
-        super().__init__(f"{key}: expected {expected}; got {format_value(value)}")
+    Examples:
+        >>> from number_tower.lab.results import read_results
+        >>> read_results("missing.jsonl")
+        Traceback (most recent call last):
+            ...
+        number_tower.lab.rows.LabFileError: there is no file missing.jsonl; tower lab GAME --out FILE writes one
+    """
+
+
+def _make_error(key: str, expected: str, value: object) -> LabFileError:
+    return LabFileError(f"{key}: expected {expected}; got {format_value(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +106,13 @@ class LabRow:
 
     @classmethod
     def from_document(cls, document: object) -> LabRow:
-        """Make a row of the JSON values of a line; raises LabRowError for anything that `to_document` cannot write."""
+        """Make a row of the JSON values of a line; raises LabFileError for anything that `to_document` cannot write."""
         if not isinstance(document, dict):
-            raise LabRowError("row", "an object with a key for each measure", document)
+            raise _make_error("row", "an object with a key for each measure", document)
         keys = [field.name for field in fields(cls)]
         for key in (*document, *keys):
             if key not in keys or key not in document:
-                raise LabRowError(str(key)[:40], "exactly the keys of a row", document.get(key))
+                raise _make_error(str(key)[:40], "exactly the keys of a row", document.get(key))
         row = cls(**document)
         row._check_rules()
         row._check_measures()
@@ -130,32 +140,32 @@ class LabRow:
     def _check_rules(self) -> None:
         for key, table in (("options", self.options), ("rules", self.rules)):
             if not isinstance(table, dict):
-                raise LabRowError(key, "a table of rules", table)
+                raise _make_error(key, "a table of rules", table)
         try:
             complete = self.make_rules().written()
         except RulesError as error:
-            raise LabRowError("rules", f"rules of a game ({error})", self.rules) from None
+            raise _make_error("rules", f"rules of a game ({error})", self.rules) from None
         if complete != self.rules:
-            raise LabRowError(
+            raise _make_error(
                 "rules", f"every rule as a rule file writes it, {complete}", self.rules
             )
         for key, value in self.options.items():
             rule = self.rules.get(key)
             if rule != value:
-                raise LabRowError(f"options.{key}", f"the rule {format_value(rule)}", value)
+                raise _make_error(f"options.{key}", f"the rule {format_value(rule)}", value)
 
     def _check_measures(self) -> None:
         statuses = get_args(Status)
         if self.status not in statuses:
-            raise LabRowError("status", f"one of {', '.join(statuses)}", self.status)
+            raise _make_error("status", f"one of {', '.join(statuses)}", self.status)
         if self.status != "measured":
             for key in MEASURED:
                 if getattr(self, key) is not None:
                     expected = f'null, because the status is "{self.status}"'
-                    raise LabRowError(key, expected, getattr(self, key))
+                    raise _make_error(key, expected, getattr(self, key))
             return
         if self.value not in tuple(WINNERS):
-            raise LabRowError("value", f"one of {', '.join(WINNERS)}", self.value)
+            raise _make_error("value", f"one of {', '.join(WINNERS)}", self.value)
         for measure in NUMBERS:
             figure = getattr(self, measure.name)
             # Without a target there is no reach.
@@ -163,7 +173,7 @@ class LabRow:
                 continue
             if not isinstance(figure, int | float) or not 0 <= figure <= measure.most:
                 expected = f"a number from 0 to {measure.most:g}"
-                raise LabRowError(measure.name, expected, figure)
+                raise _make_error(measure.name, expected, figure)
 
 
 def write_table(rows: Iterable[LabRow], stream: TextIO) -> None:

@@ -141,20 +141,18 @@ def describe_weights(ranking: Ranking) -> str:
 
 
 def list_settings(
-    results: LabResults,
-    ranked: Iterable[RankedRow],
-    measures: Sequence[Measure],
+    results: LabResults, ranked: Iterable[RankedRow], measures: Sequence[Measure]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the lines of a table of settings: place, rules that vary, score, front, and figures."""
+    """Return the headings and the lines of a table of settings: place, front, rules that vary, score, and figures."""
     keys = list(results.values)
-    heads = ["", *keys, "score", "", *(measure.label for measure in measures)]
+    heads = ["place", "front", *keys, "score", *(measure.label for measure in measures)]
     lines = []
     for place, setting in enumerate(ranked, 1):
         row = setting.row
         rules = [format_rule_value(key, row.rules.get(key)) for key in keys]
         star = "*" if setting.on_front else ""
         figures = [measure.write(row) for measure in measures]
-        lines.append([str(place), *rules, f"{setting.score:.2f}", star, *figures])
+        lines.append([str(place), star, *rules, f"{setting.score:.2f}", *figures])
     return heads, lines
 
 
