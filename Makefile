@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-all bench-web bench-envs bench-gpu reasons eval golden docs site setup clean
+.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -81,9 +81,6 @@ release-check: $(VENV)/.dev ## likewise with each extra alone, and with every Py
 bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULTS.md
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write
 
-bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
-	PYTHONPATH=tests $(BIN)/python bench/all.py --write --all
-
 bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; saved in bench/RESULTS.md
 	$(BIN)/python bench/web.py --write
 
@@ -93,9 +90,6 @@ bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-
 bench-gpu: $(VENV)/.bench ## likewise on an accelerator, where there is one; `bench/envs_gpu.py --merge build/gpu.json` saves it
 	mkdir -p build
 	$(BIN)/python bench/envs_gpu.py --out build/gpu.json
-
-reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of moves, and which kinds the others are
-	$(BIN)/python bench/reasons.py
 
 eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
