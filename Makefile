@@ -96,9 +96,7 @@ eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved 
 	rm docs/evaluation/report.html # the site has the same as a page
 
 screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in build/pictures; look at them
-	$(BIN)/python tools/screenshots.py
-	$(BIN)/python tools/app_screenshots.py
-	$(BIN)/python tools/animations.py
+	$(BIN)/python tools/pictures.py
 
 lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for the maps in the browser
 	mkdir -p build/lab

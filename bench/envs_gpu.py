@@ -119,31 +119,6 @@ def make_row(work: str, ours: str, other: str, ratio: float, goal: float | None)
     return Row(work, ours, other, f"{number(ratio)} x as many", wanted, met)
 
 
-def measure_growth() -> Iterator[Row]:
-    """Measure how the rate changes with the number of blocks and with the height of towers."""
-    module = import_module("envs_jax")
-    make_rules = import_module("number_tower").Rules
-    settings: dict[str, dict[str, Any]]
-    settings = {
-        f"{blocks} blocks, no target": {"blocks": range(1, blocks + 1)}
-        for blocks in (8, 16, 32, 64, 128, 256)
-    }
-    settings |= {
-        f"9 blocks, target {target:,}": {"supply": "endless", "target": target}
-        for target in (15, 255, 65_535)
-    }
-    for observed in (False, True):
-        for what, options in settings.items():
-            rules = make_rules(towers="own", stuck="skips", **options)
-            play = module.ours(
-                rules, MIDDLE, MOVES // MIDDLE // 4, observed=observed, looped=LOOPS[1]
-            )
-            rate = median(measure_rates(ROUNDS, {what: play})[what])
-            _, memory = count_bytes(module.make(rules), observed=observed)
-            shown = "observations and masks" if observed else "masks"
-            yield Row(f"{what}, {MIDDLE:,} games, {shown}; {memory} bytes a game", number(rate))
-
-
 def measure(batches: tuple[int, ...]) -> dict[str, Any]:
     """Measure everything, and return it as JSON takes it."""
     jax: Any = import_module("jax")
@@ -161,8 +136,6 @@ def measure(batches: tuple[int, ...]) -> dict[str, Any]:
         for games in batches:
             print(f"measuring: {heading}, {games:,} games ...", file=sys.stderr, flush=True)
             sections[heading] += measure_batch(games, observed=observed, bandwidth=bandwidth)
-    print("measuring: growth ...", file=sys.stderr, flush=True)
-    sections["moves a second by blocks and height"] = list(measure_growth())
     return {
         "about": {
             "date": datetime.now(tz=UTC).date().isoformat(),

@@ -1,32 +1,89 @@
-"""Where screenshots go: all into build/pictures, to be looked at; those that the documentation shows also into docs."""
+"""Takes all pictures: `make screenshots` writes build/pictures/; those that the documentation shows also into docs.
+
+There are pictures of every page, on a desktop and, in the dark, on a phone, of screens of the app, and of a short game
+that moves, in both. Arguments are the names of the sights that are wanted; without any it is all.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sys
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import browser
+import sights
+from number_tower import record
+from number_tower.session.game import GameSession
+from number_tower.tui.app import AppSettings, TowerApp
+from number_tower.tui.board import BoardScreen
+from number_tower.tui.review import ReviewScreen
+from serving import DESKTOP, PHONE, Server, person
+from visits import begin, place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from playwright.sync_api import Browser, Page
+    from textual.pilot import Pilot
+    from textual.screen import Screen
 
 ROOT = Path(__file__).parent.parent
 ALL = ROOT / "build" / "pictures"
 KEPT = ROOT / "docs" / "pictures"
 
+LOOKS: dict[str, dict[str, Any]] = {
+    "desktop": {"size": DESKTOP},
+    "phone": {"size": PHONE, "dark": True, "touch": True},
+}
+LONGEST = 1300
+"""Pixels of a page from its top that are shown; one is very long."""
 
-def keep_picture(name: str, png: bytes) -> None:
-    """Write a screenshot."""
-    write_picture(f"{name}.webp", shrink(png))
+GAME, MOVES = "draft", (9, 8, 6)
+IN_APP, IN_BROWSER = "game-app", "game-browser"
+"""The game that moves, and its two pictures."""
+
+PAUSE, END = 1400, 3500
+"""Milliseconds that each of its pictures is shown, and the last one."""
+
+_SETTLE = """
+() => {
+  for (const [id, path] of Object.entries({ "play-link": "g/8Jq2mVx0aB1c", "watch-link": "w/kT5wRz7yLd3e",
+      "private-link": "g/8Jq2mVx0aB1c/take/pV4s" })) {
+    const field = document.getElementById(id);
+    if (field) field.value = `https://tower.example.org/${path}`;
+  }
+  for (const code of document.querySelectorAll(".code")) code.textContent = "K4WXT";
+  for (const host of document.querySelectorAll(".code-line .whole")) host.textContent = "tower.example.org/join";
+  for (const link of document.querySelectorAll(".class-code a")) link.textContent = "https://tower.example.org/class/K4WXT";
+  document.querySelector(".only-here")?.remove(); // the links are shown as a server gives them that all can reach
+  document.activeElement?.blur();
+  return document.fonts.ready.then(() => true);
+}
+"""
+
+
+def list_names() -> list[str]:
+    """Return the names of all pictures."""
+    pages = [f"{sight.name}-{look}" for sight in sights.SIGHTS for look in LOOKS]
+    return [*pages, *APP_SCREENS, IN_APP, IN_BROWSER]
+
+
+# Files ------------------------------------------------------------------------------------------------
 
 
 def write_picture(name: str, content: bytes) -> None:
     """Write a picture to be looked at and, if the documentation shows it, beside the documentation."""
-    for folder in (ALL, KEPT) if name in list_shown() else (ALL,):
+    for folder in (ALL, KEPT) if f"{name}.webp" in list_shown() else (ALL,):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+        (folder / f"{name}.webp").write_bytes(content)
 
 
 def list_shown() -> set[str]:
@@ -37,27 +94,136 @@ def list_shown() -> set[str]:
     }
 
 
-def shrink(png: bytes) -> bytes:
-    """Return a picture as WebP with 64 colours at most and no other loss, which makes it many times smaller."""
+def shrink(pngs: Sequence[bytes]) -> bytes:
+    """Return a picture as WebP with 64 colours at most, and several as one that moves."""
+    method, dither = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
+    pictures = [Image.open(BytesIO(png)).convert("RGB") for png in pngs]
+    frames = [each.quantize(64, method, 1, dither=dither).convert("RGB") for each in pictures]
+    options: dict[str, object] = {"lossless": True, "quality": 100, "method": 6}
+    if len(frames) > 1:
+        options |= {"save_all": True, "append_images": frames[1:], "loop": 0, "minimize_size": True}
+        options["duration"] = [*[PAUSE] * (len(frames) - 1), END]
     made = BytesIO()
-    limit_colours(Image.open(BytesIO(png))).save(made, "WEBP", lossless=True, quality=100, method=6)
+    frames[0].save(made, "WEBP", **options)
     return made.getvalue()
 
 
-def limit_colours(picture: Image.Image) -> Image.Image:
-    """Return a picture with 64 colours at most."""
-    few = picture.convert("RGB").quantize(
-        64, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
-    )
-    return few.convert("RGB")
+# Pages ------------------------------------------------------------------------------------------------
 
 
-def animate(pngs: Sequence[bytes], seconds: Sequence[float]) -> bytes:
-    """Return pictures as one that moves: each is shown for some seconds, and after the last the first again."""
-    frames = [limit_colours(Image.open(BytesIO(png))) for png in pngs]
-    made = BytesIO()
-    frames[0].save(
-        made, "WEBP", save_all=True, append_images=frames[1:], duration=[round(1000 * each) for each in seconds],
-        loop=0, lossless=True, quality=100, method=6, minimize_size=True,
-    )  # fmt: skip
-    return made.getvalue()
+def take_page(started: Browser, server: Server, sight: sights.Sight) -> None:
+    """Take the pictures of a page."""
+    for look, options in LOOKS.items():
+        with ExitStack() as closing:
+
+            def open_page(**options: Any) -> Page:
+                return closing.enter_context(person(started, server.url, **options)).new_page()
+
+            page = open_page(**options)
+            sight.visit(page, open_page)
+            write_picture(f"{sight.name}-{look}", shrink([shoot(page, sight.part)]))
+
+
+def shoot(page: Page, part: str) -> bytes:
+    """Take a picture of a whole page, as if the window were as high: nothing that sticks to its edge is in the way."""
+    page.evaluate(_SETTLE)
+    page.mouse.move(0, 0)
+    if part:
+        return page.locator(part).screenshot()
+    for _ in range(3):  # a higher window may make the page higher, up to a point
+        width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+        page.set_viewport_size({"width": width, "height": min(height, LONGEST)})
+    page.evaluate("scrollTo(0, 0)")
+    return page.screenshot()
+
+
+def play_in_browser(started: Browser, server: Server) -> Iterator[bytes]:
+    """Yield the pages of a short game."""
+    with person(started, server.url, size=(760, 720)) as context:
+        page = context.new_page()
+        begin(page, GAME, name_1="Ann", name_2="Ben")
+        yield page.screenshot()
+        for number in MOVES:
+            place(page, number)
+            page.mouse.move(0, 0)
+            yield page.screenshot()
+
+
+# Screens of the app -----------------------------------------------------------------------------------
+
+
+def at_board(line: str) -> Callable[[], Screen[None]]:
+    """Return how to show a game as it stands."""
+    return lambda: BoardScreen(GameSession(record.read(line)))
+
+
+APP_SCREENS: dict[str, tuple[Callable[[], Screen[None]] | None, str]] = {
+    "app-home-usual": (None, ""),
+    "app-board-usual": (at_board("race(names=Ann,Ben):7,8,5"), "hh"),
+    "app-review-usual": (lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")), ""),
+}
+"""The screens that the documentation shows, and the keys that are pressed there; without a screen, the first one."""
+
+
+def draw_app(
+    create: Callable[[], Screen[None]] | None, keys: str, size: tuple[int, int] = (80, 24)
+) -> list[str]:
+    """Return what the app shows as SVG: the first screen, the wanted one, and the same after each key."""
+
+    async def settle(app: TowerApp, pilot: Pilot[str]) -> str:
+        await pilot.pause()
+        while any(worker.is_running for worker in app.workers):
+            await pilot.pause(0.02)
+        await pilot.pause()
+        return app.export_screenshot()
+
+    async def run() -> list[str]:
+        app = TowerApp(AppSettings(database="none"))
+        async with app.run_test(size=size) as pilot:
+            drawn = [await settle(app, pilot)]
+            if create is not None:
+                app.push_screen(create())
+                drawn.append(await settle(app, pilot))
+            for key in keys:
+                await pilot.press(key)
+                drawn.append(await settle(app, pilot))
+        return drawn
+
+    return asyncio.run(run())
+
+
+def render(page: Page, drawing: str) -> bytes:
+    """Return an SVG picture as PNG, made in a browser's page."""
+    page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 900px }}</style>{drawing}")
+    return page.locator("svg").first.screenshot()
+
+
+def main(names: list[str]) -> int:
+    """Take all pictures, or those that are named; a page is named without its looks."""
+    # The app runs an event loop of its own, and so it is drawn before the browser has one.
+    drawn = {name: draw_app(*screen)[-1:] for name, screen in APP_SCREENS.items()}
+    start = at_board(f"{GAME}(names=Ann,Ben):")
+    drawn[IN_APP] = draw_app(start, "".join(map(str, ("h", *MOVES))), (80, 22))
+    with TemporaryDirectory(prefix="tower-pictures-") as folder, sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
+        page = started.new_page()
+        for name, drawings in drawn.items():
+            if not names or name in names:
+                write_picture(name, shrink([render(page, drawing) for drawing in drawings]))
+        server = Server(Path(folder), ("--no-limits",))
+        try:
+            server.start()
+            for sight in sights.SIGHTS:
+                if not names or sight.name in names:
+                    print(sight.name, flush=True)
+                    take_page(started, server, sight)
+            if not names or IN_BROWSER in names:
+                write_picture(IN_BROWSER, shrink(list(play_in_browser(started, server))))
+        finally:
+            server.stop()
+        started.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from screenshots import SIGHTS, Sight
 from serving import DESKTOP, PHONE
+from sights import SIGHTS, Sight
 from support.browsers import Visitor, forgive
 from support.sizes import THOROUGH
 from visits import (
