@@ -1,4 +1,4 @@
-"""The others' solvers: a matching by rustworkx, and the yardstick in C; OpenSpiel has its own module.
+"""The others' solvers: OpenSpiel's, matchings by rustworkx and networkx, and the yardstick in C.
 
 They are loaded when they are measured, and by name: `make bench` brings them, and no other check needs them.
 """
@@ -7,21 +7,42 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from machine import COMPILER
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import number_tower as nt
 
 ROOT = Path(__file__).parent.parent
 YARDSTICK = Path(os.environ.get("YARDSTICK") or ROOT.parent / "shared" / "yardstick" / "summit.c")
 """The plain search for `summit` in C; it is no part of this project and need not be there."""
 
-# Matchings -----------------------------------------------------------------------------------------------
+
+class Solved(NamedTuple):
+    """What OpenSpiel's solver found: the values of a game's start and openings, how many states it has, its time."""
+
+    values: list[float]
+    states: int
+    seconds: float
+
+
+def solve_with_openspiel(rules: nt.Rules) -> Solved:
+    """Solve a game with OpenSpiel's MinimaxSolver, which finds the value of every state and no plies."""
+    solver: Any = import_module("open_spiel.python.algorithms.minimax_solver")
+    game = import_module("number_tower.envs.openspiel").game(rules)
+    begun = perf_counter()
+    table: dict[str, Any] = solver.MinimaxSolver(str(game)).solve()
+    took = perf_counter() - begun
+    start = game.new_initial_state()
+    found = table[str(start)]
+    values = [found.value, *(found.action_values[action] for action in start.legal_actions())]
+    return Solved(values, len(table), took)
 
 
 class Matched(NamedTuple):
@@ -31,49 +52,37 @@ class Matched(NamedTuple):
     seconds: float
 
 
-def related(blocks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return every two blocks, by their places, of which one divides the other."""
-    places = {block: place for place, block in enumerate(blocks)}
-    return [
-        (place, places[multiple])
-        for block, place in places.items()
+def match_with(library: str, blocks: Sequence[int]) -> Matched:
+    """Match blocks of which one divides the other with rustworkx or networkx."""
+    module: Any = import_module(library)
+    related = [
+        (block, multiple)
+        for block in blocks
         for multiple in range(2 * block, blocks[-1] + 1, block)
-        if multiple in places
     ]
-
-
-def rustworkx_matching(blocks: Sequence[int]) -> Matched:
-    """Match related blocks with rustworkx."""
-    rustworkx: Any = import_module("rustworkx")
-    graph = rustworkx.PyGraph(multigraph=False)
-    graph.add_nodes_from(range(len(blocks)))
-    graph.add_edges_from_no_data(related(blocks))
+    if library == "networkx":
+        graph = module.Graph(related)
+        match, options = module.max_weight_matching, {"maxcardinality": True}
+    else:
+        graph = module.PyGraph(multigraph=False)
+        graph.extend_from_edge_list(related)
+        match, options = module.max_weight_matching, {"max_cardinality": True}
     start = perf_counter()
-    pairs = rustworkx.max_weight_matching(graph, max_cardinality=True)
+    pairs = match(graph, **options)
     return Matched(len(pairs), perf_counter() - start)
-
-
-# The yardstick -------------------------------------------------------------------------------------------
 
 
 class NoYardstickError(Exception):
     """There is nothing in C to measure against, and why."""
 
 
-def compiler() -> str | None:
-    """Return where a C compiler is, if there is one."""
-    return shutil.which(os.environ.get("CC") or "cc")
-
-
 def build_yardstick(folder: str) -> str:
     """Compile the yardstick into a folder and return the program."""
-    found = compiler()
-    if found is None:
-        raise NoYardstickError("no C compiler here")
-    if not YARDSTICK.is_file():
-        raise NoYardstickError("no yardstick here ($YARDSTICK)")
+    if COMPILER is None or not YARDSTICK.is_file():
+        raise NoYardstickError(f"no C compiler, or no {YARDSTICK} ($YARDSTICK)")
     program = str(Path(folder) / "summit")
-    subprocess.run([found, "-O3", "-march=native", "-w", str(YARDSTICK), "-o", program], check=True)
+    call = [COMPILER, "-O3", "-march=native", "-w", str(YARDSTICK), "-o", program]
+    subprocess.run(call, check=True)
     return program
 
 
@@ -84,14 +93,11 @@ class Searched(NamedTuple):
     seconds: float
 
 
-def yardstick(program: str, blocks: int, target: int) -> Searched:
+def run_yardstick(program: str, blocks: int, target: int) -> Searched:
     """Run the yardstick with a table of 2^24 entries; it times itself."""
-    told = subprocess.run(
-        [program, str(blocks), str(target), "24"], check=True, capture_output=True, text=True
-    ).stdout
-    read = re.search(r" first=(win|loss) .* in ([0-9.]+)s", told)
+    call = [program, str(blocks), str(target), "24"]
+    said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+    read = re.search(r" first=(win|loss) .* in ([0-9.]+)s", said)
     if read is None:
-        raise ValueError(
-            f"expected the yardstick to say who wins and how long it took; got {told!r}"
-        )
+        raise ValueError(f"expected who wins and how long it took; the yardstick said {said!r}")
     return Searched(read[1], float(read[2]))

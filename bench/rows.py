@@ -1,9 +1,19 @@
-"""One table of all that was measured: on a terminal as aligned columns, in a file as Markdown."""
+"""One table of what was measured: how it is printed, and how it is saved in bench/RESULTS.md."""
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+import argparse
+import sys
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from machine import PACKAGES, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
 HEADS = ("work", "ours", "the other", "ratio", "goal", "")
 
 
@@ -21,45 +31,36 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """What stands in the columns."""
-        verdict = (
-            "MISSED"
-            if self.met is False
-            else "not measured"
-            if self.goal and self.met is None
-            else ""
-        )
+        verdict = ""
+        if self.met is False:
+            verdict = "MISSED"
+        elif self.goal and self.met is None:
+            verdict = "not measured"
         return (*astuple(self)[:-1], verdict)
 
 
 def within(work: str, ours: float, limit: float) -> Row:
-    """Make the row of work that may take so many seconds."""
+    """Make the row of work that may take a number of seconds."""
     return Row(work, duration(ours), goal=duration(limit), met=ours <= limit)
 
 
 def faster(work: str, ours: float, other: tuple[str, float], times: float | None = None) -> Row:
-    """Make the row of work that should take another, given by its name, so many times as long."""
+    """Make the row of work that another, given by its name, should take a number of times as long for."""
     name, theirs = other
     ratio = theirs / ours
-    goal = "" if times is None else f"{times:g} x as fast"
-    met = None if times is None else ratio >= times
-    return Row(
-        work, duration(ours), f"{name}: {duration(theirs)}", f"{number(ratio)} x as fast", goal, met
-    )
+    row = Row(work, duration(ours), f"{name}: {duration(theirs)}", f"{number(ratio)} x as fast")
+    if times is None:
+        return row
+    return replace(row, goal=f"{times:g} x as fast", met=ratio >= times)
 
 
 def at_most(work: str, ours: float, other: tuple[str, float], times: float) -> Row:
-    """Make the row of work that may take so many times as long as another's, given by its name."""
+    """Make the row of work that may take a number of times as long as another's, given by its name."""
     name, theirs = other
     ratio = ours / theirs
     shown = f"{name}: {duration(theirs)}"
-    return Row(
-        work,
-        duration(ours),
-        shown,
-        f"{number(ratio)} x the time",
-        f"{times:g} x the time",
-        ratio <= times,
-    )
+    times_shown = f"{number(ratio)} x the time"
+    return Row(work, duration(ours), shown, times_shown, f"{times:g} x the time", ratio <= times)
 
 
 def duration(seconds: float) -> str:
@@ -72,32 +73,24 @@ def number(amount: float) -> str:
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}"
 
 
-def aligned(sections: dict[str, list[Row]]) -> str:
+def aligned(sections: Mapping[str, list[Row]]) -> str:
     """Return the table in columns, each section under its name."""
     lines = [HEADS, *(row.cells for rows in sections.values() for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-    def line(cells: tuple[str, ...]) -> str:
-        return "  ".join(
-            cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
-        ).rstrip()
-
-    parts = [line(HEADS)]
+    parts = list[str]()
     for name, rows in sections.items():
-        parts += ["", name, *(line(row.cells) for row in rows)]
+        parts += ["", name]
+        for cells in [HEADS, *(row.cells for row in rows)]:
+            parts.append("  ".join(map(str.ljust, cells, widths)).rstrip())
     return "\n".join(parts)
 
 
-def markdown(sections: dict[str, list[Row]]) -> str:
+def markdown(sections: Mapping[str, list[Row]]) -> str:
     """Return the table as Markdown, each section under a line with its name."""
-
-    def line(cells: tuple[str, ...]) -> str:
-        return f"| {' | '.join(cells)} |".replace("  ", " ")
-
-    parts = [line(HEADS), "|---|---|---|---|---|---|"]
+    lines = [HEADS, ("---",) * len(HEADS)]
     for name, rows in sections.items():
-        parts += [line((f"**{name}**", "", "", "", "", "")), *(line(row.cells) for row in rows)]
-    return "\n".join(parts)
+        lines += [(f"**{name}**", "", "", "", "", ""), *(row.cells for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |".replace("  ", " ") for cells in lines)
 
 
 def replace_section(page: str, begin: str, section: str, end: str) -> str:
@@ -105,3 +98,36 @@ def replace_section(page: str, begin: str, section: str, end: str) -> str:
     before, found, rest = page.partition(begin)
     after = rest.partition(end)[2] if found else "\n"
     return f"{before.rstrip()}\n\n{section}{after}"
+
+
+def measure(
+    mark: str,
+    sections: Mapping[str, tuple[str, Callable[[], Iterator[Row]]]],
+    packages: tuple[str, ...] = PACKAGES,
+) -> int:
+    """Measure sections, print their table, and return 1 if a goal is missed.
+
+    A section has a name and a heading. With `--write`, the table replaces the one between two marks in RESULTS.md.
+    """
+    parser = argparse.ArgumentParser(
+        description=f"Measure; without a SECTION, {', '.join(sections)}."
+    )
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help="measure only this")
+    parser.add_argument("--write", action="store_true", help=f"save a whole run in {RESULTS.name}")
+    asked = parser.parse_args()
+    if set(asked.sections) - set(sections):
+        parser.error(f"expected some of {', '.join(sections)}")
+    if asked.sections and asked.write:
+        parser.error("only a whole run is saved")
+    about = "\n".join(f"- {what}: {fact}" for what, fact in facts(packages).items())
+    table = dict[str, list[Row]]()
+    for name in asked.sections or sections:
+        heading, section = sections[name]
+        print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
+        table[heading] = list(section())
+    print(aligned(table))
+    if asked.write:
+        begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+        run = f"{begin}\n{about}\n\n{markdown(table)}\n{end}"
+        RESULTS.write_text(replace_section(RESULTS.read_text("utf-8"), begin, run, end), "utf-8")
+    return int(any(row.met is False for rows in table.values() for row in rows))

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from multiprocessing.connection import Connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
-MOST_ROUNDS = 25
-LONGEST = 900.0
-"""Seconds after which work in a process of its own is given up."""
+MAX_ROUNDS = 25
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -49,30 +46,13 @@ def measure_rates(rounds: int, plays: Mapping[K, Callable[[], int]]) -> dict[K, 
 def typical(work: Callable[[], object]) -> float:
     """Return the median of how long some work takes, over three rounds and as many more as fit into a second."""
     taken: list[float] = []
-    while len(taken) < 3 or (sum(taken) < 1 and len(taken) < MOST_ROUNDS):
+    while len(taken) < 3 or (sum(taken) < 1 and len(taken) < MAX_ROUNDS):
         taken.append(seconds(work))
     return median(taken)
 
 
 def alone(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do some work in a process of its own, which is ended if that takes too long."""
+    """Do some work in a process of its own."""
     new = multiprocessing.get_context("spawn")
-    here, there = new.Pipe(duplex=False)
-    process = new.Process(target=_tell, args=(there, partial(work, *args, **kwargs)))
-    process.start()
-    there.close()
-    try:
-        if not here.poll(LONGEST):
-            raise TimeoutError(f"{work} was not done within {LONGEST:g} seconds")
-        told: T = here.recv()
-    except EOFError:
-        raise RuntimeError(f"{work} ended without an answer; what it met stands above") from None
-    finally:
-        process.terminate()
-        process.join()
-        here.close()
-    return told
-
-
-def _tell(listener: Connection, work: Callable[[], object]) -> None:
-    listener.send(work())
+    with ProcessPoolExecutor(1, mp_context=new) as executor:
+        return executor.submit(work, *args, **kwargs).result()

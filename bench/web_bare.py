@@ -27,10 +27,6 @@ changes = Table(
 )
 
 
-WALL = -1
-"""In place of a game: all of them."""
-
-
 class Move(BaseModel):
     """A block, and the version that it answers."""
 
@@ -69,15 +65,7 @@ def app_with(file: str) -> FastAPI:
         news = f'event: state\nid: {move.version + 1}\ndata: {{"version":{move.version + 1},"block":{move.block}}}\n\n'
         for listener in listeners[game]:
             listener.put_nowait(news)
-        for listener in listeners[WALL]:
-            listener.put_nowait(
-                f'event: board\ndata: {{"game":{game},"version":{move.version + 1}}}\n\n'
-            )
         return {"version": move.version + 1}
-
-    @app.get("/api/wall/events")
-    async def follow_all() -> StreamingResponse:
-        return await follow(WALL)
 
     @app.get("/api/games/{game}/events")
     async def follow(game: int) -> StreamingResponse:

@@ -1,220 +1,155 @@
-"""A class by the hundred, in a process of its own: pupils who join, are paired, move, and a wall that shows all boards.
-
-It reads what to do as JSON from its input, and answers in JSON: how long moves took to reach the opponent and the wall.
-"""
+"""A class by the hundred: pupils who join, are paired and move, and a wall that shows all boards."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import sys
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from web_load import PATIENT, Seen, Stream, Wire, request
+import uvloop
+from httpx2 import AsyncClient
 
-try:
-    import uvloop as fastest
-except ImportError:
-    import asyncio as fastest  # type: ignore[no-redef]  # it can do what is needed here as well
+from web_load import PATIENT, Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Note = Callable[[str, float], None]
+    """Notes an event that came at a time."""
 
 PACE = 5.0
 """Seconds between two moves of a pupil."""
 
-GAME = {"games": "climb"}
-"""A game in which the next larger number can be placed, 30 times."""
+WALL = 2
+"""The wall's place among those who see a game, after both players."""
+
+BOARD = re.compile(r'title="(P\d+)".*?class="class-towers(.*)class="board-status', re.DOTALL)
+"""A board on the wall: who begins, and the drawing with the numbers that are placed."""
 
 
 class Task(NamedTuple):
-    """What to measure: whose server at which port, how many pupils, and how many moves each game has."""
+    """What to measure: the server's port, how many pupils, and how many moves each game has."""
 
     port: int
-    bare: bool
     pupils: int
     moves: int
 
 
-class Browser:
-    """A browser with its cookie, and one connection that stays."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._cookies: dict[str, str] = {}
-
-    async def open(self, path: str) -> bytes:
-        """Connect, and get a page."""
-        _, self._wire = await asyncio.get_running_loop().create_connection(
-            Wire, "127.0.0.1", self._port
-        )
-        return await self.ask("GET", path)
-
-    async def ask(self, method: str, path: str, **form: str) -> bytes:
-        """Ask for something that must be granted; return the address that the answer leads to, or its body."""
-        status, body = await asyncio.wait_for(
-            self._wire.ask(self.write(method, path, **form)), PATIENT
-        )
-        for cookie in re.findall(rb"(?im)^set-cookie: ([^;\r]+)", self._wire.head):
-            name, _, value = cookie.decode().partition("=")
-            self._cookies[name] = value
-        if not 200 <= status < 400:
-            raise RuntimeError(f"{method} {path}: {status} {body.decode(errors='replace')}")
-        found = re.search(rb"(?im)^location: (\S+)", self._wire.head)
-        return found[1] if found else body
-
-    def write(self, method: str, path: str, **form: str) -> bytes:
-        """Write a request as this browser sends it."""
-        body = urlencode(form).encode()
-        lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
-        lines += [
-            "Cookie: " + "; ".join(f"{name}={value}" for name, value in self._cookies.items())
-        ]
-        kind = [
-            "Content-Type: application/x-www-form-urlencoded",
-            f"Content-Length: {len(body)}",
-            "X-Fragment: 1",
-        ]
-        lines += kind if method == "POST" else []
-        return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
-
-
 class Game(NamedTuple):
-    """A game of the class, with a way to make each of its moves."""
+    """A game of the class, and who sees which move when."""
 
+    path: str
+    players: list[AsyncClient]
     seen: Seen
-    move: Callable[[int], Any]
+
+    async def play(self, moves: int, start: float, pause: float) -> list[tuple[float, float]]:
+        """Make the moves of a game; return how long each took to reach the opponent and the wall."""
+        sent = []
+        for version in range(moves):
+            await asyncio.sleep(max(0.0, start + version * pause - time.perf_counter()))
+            sent.append(time.perf_counter())
+            # In climb the next larger number can be placed, 30 times.
+            move = {"block": version + 1, "version": version, "game": 1}
+            await send(self.players[version % 2], f"{self.path}/move", **move)
+        for place in (moves % 2, WALL):
+            await self.seen.until(place, moves)
+        when = self.seen.when
+        return [
+            (when(1 - version % 2, version + 1) - at, when(WALL, version + 1) - at)
+            for version, at in enumerate(sent)
+        ]
 
 
-class Wall(asyncio.Protocol):
-    """The connection of the wall: it notes when it saw which version of which game."""
+class Follower:
+    """A page that follows a stream of events."""
 
-    def __init__(
-        self, request: bytes, games: dict[bytes, Seen], pattern: re.Pattern[bytes]
-    ) -> None:
-        self._request, self._games, self._pattern = request, games, pattern
-        self._buffer = b""
-        self.opened = asyncio.get_running_loop().create_future()
+    def __init__(self, browser: AsyncClient, path: str, note: Note) -> None:
+        self._browser, self._path, self._note = browser, path, note
+        self.opened = asyncio.Event()
 
-    def connection_made(self, transport: Any) -> None:
-        """Ask for the events."""
-        transport.write(self._request)
-
-    def data_received(self, data: bytes) -> None:
-        """Read every event that is there as a whole."""
-        now = time.perf_counter()
-        *events, self._buffer = (self._buffer + data).split(b"\n\n")
-        if events and not self.opened.done():
-            self.opened.set_result(None)
-        for found in filter(None, map(self._pattern.search, events)):
-            numbers = map(int, re.findall(rb"(?:^|>)\s*(\d+)\s*(?:<|$)", found[2]))
-            self._games[found[1]].event(WALL, max(numbers, default=0), now)
+    async def run(self) -> None:
+        """Note every event when it is there as a whole."""
+        async with self._browser.stream("GET", self._path, timeout=None) as answer:
+            event = ""
+            async for text in answer.aiter_text():
+                now = time.perf_counter()
+                *events, event = (event + text).split("\n\n")
+                for whole in events:
+                    self._note(whole, now)
+                    self.opened.set()
 
 
-WALL = 2
-"""The wall's place among those who see a game, after both players."""
+def play_in_class(task: Task) -> dict[str, list[float]]:
+    """Open a class, let everybody move at their pace, and return how long moves took to reach opponent and wall."""
+    return uvloop.run(_play_in_class(task))
 
 
-async def measure(task: Task) -> dict[str, list[float]]:
-    """Open a class, let everybody move at their pace, and return how long moves took."""
-    games, wall = await (open_bare(task) if task.bare else open_class(task))
-    await asyncio.wait_for(wall.opened, PATIENT)
-    begin = time.perf_counter() + 1
-    pause = PACE / 2
-    played = [
-        play(game, task.moves, begin + pause * place / len(games), pause)
-        for place, game in enumerate(games)
-    ]
-    taken = [took for each in await asyncio.gather(*played) for took in each]
+async def _play_in_class(task: Task) -> dict[str, list[float]]:
+    async with asyncio.TaskGroup() as group:
+        followers = list[Follower]()
+        games = await open_class(task, followers)
+        tasks = [group.create_task(follower.run()) for follower in followers]
+        await asyncio.gather(*(follower.opened.wait() for follower in followers))
+        start, pause = time.perf_counter() + 1, PACE / 2
+        played = [
+            game.play(task.moves, start + pause * place / len(games), pause)
+            for place, game in enumerate(games)
+        ]
+        taken = [took for each in await asyncio.gather(*played) for took in each]
+        for follower in tasks:
+            follower.cancel()
     return {"opponent": [took[0] for took in taken], "wall": [took[1] for took in taken]}
 
 
-async def play(game: Game, moves: int, start: float, pause: float) -> list[tuple[float, float]]:
-    """Make the moves of a game; return how long each took to reach the opponent and the wall."""
-    sent = []
-    for version in range(moves):
-        await asyncio.sleep(max(0.0, start + version * pause - time.perf_counter()))
-        sent.append(time.perf_counter())
-        await game.move(version)
-    for place in (moves % 2, WALL):
-        await game.seen.until(place, moves)
-    return [
-        (game.seen.when(1 - version % 2, version + 1) - at, game.seen.when(WALL, version + 1) - at)
-        for version, at in enumerate(sent)
-    ]
-
-
-async def open_class(task: Task) -> tuple[list[Game], Wall]:
-    """Make a class on our server, let the pupils join and be paired; all follow their games."""
-    loop = asyncio.get_running_loop()
-    teacher = Browser(task.port)
-    await teacher.open("/class/new")
-    path = (await teacher.ask("POST", "/class/new", **GAME)).decode()
-    pupils = [Browser(task.port) for _ in range(task.pupils)]
-    for number, pupil in enumerate(pupils):
-        await pupil.open(path)
-        await pupil.ask("POST", f"{path}/join", name=f"P{number}")
-    await teacher.ask("POST", f"{path}/start", round="1")
-    seated: dict[str, list[tuple[int, Browser]]] = {}
-    for number, pupil in enumerate(pupils):
-        seated.setdefault((await pupil.ask("GET", path)).decode(), []).append((number, pupil))
-    games, by_name = [], {}
-    for room, pair in seated.items():
-        page = (await pair[0][1].ask("GET", room)).decode()
-        begins = next(place for place in (0, 1) if ("Your turn" in page) == (place == 0))
-        players = [pair[begins][1], pair[1 - begins][1]]
-        seen = Seen(({}, {}, {}))
-        by_name[f"P{pair[begins][0]}".encode()] = seen
-        for seat, player in enumerate(players):
-            follow = player.write("GET", f"{room}/events")
-            await loop.create_connection(lambda: Stream(follow, seen, seat), "127.0.0.1", task.port)  # noqa: B023 - at once
-        games.append(Game(seen, make_mover(room, players)))
-    # A board names the player who begins first, and has the numbers that are placed in its drawing.
-    pattern = re.compile(rb'title="(P\d+)"(?s:.*?)class="class-towers(.*)class="board-status')
-    watch = teacher.write("GET", f"{path}/wall/events")
-    _, wall = await loop.create_connection(
-        lambda: Wall(watch, by_name, pattern), "127.0.0.1", task.port
+async def open_class(task: Task, followers: list[Follower]) -> list[Game]:
+    """Make a class, let the pupils join and be paired; add who follows the games, and the wall."""
+    teacher, *pupils = (
+        AsyncClient(base_url=f"http://127.0.0.1:{task.port}", timeout=PATIENT, verify=False)
+        for _ in range(1 + task.pupils)
     )
-    return games, wall
+    path = await send(teacher, "/class/new", games="climb")
+    paired: dict[str, list[int]] = {}
+    for number, pupil in enumerate(pupils):
+        await send(pupil, f"{path}/join", name=f"P{number}")
+    await send(teacher, f"{path}/start", round=1)
+    for number, pupil in enumerate(pupils):
+        room = (await pupil.get(path)).headers["location"]
+        paired.setdefault(room, []).append(number)
+    boards = dict[str, Seen]()
+    games = list[Game]()
+    for room, pair in paired.items():
+        page = await pupils[pair[0]].get(room)
+        first, second = pair if "Your turn" in page.text else reversed(pair)
+        game = Game(room, [pupils[first], pupils[second]], Seen(({}, {}, {})))
+        boards[f"P{first}"] = game.seen
+        for seat, player in enumerate(game.players):
+            note = partial(note_move, game.seen, seat)
+            followers.append(Follower(player, f"{room}/events", note))
+        games.append(game)
+    followers.append(Follower(teacher, f"{path}/wall/events", partial(note_board, boards)))
+    return games
 
 
-def make_mover(room: str, players: list[Browser]) -> Callable[[int], Any]:
-    """Return a function that makes a move by its number."""
-
-    def move(version: int) -> Any:
-        form = {"block": f"{version + 1}", "version": f"{version}", "game": "1"}
-        return players[version % 2].ask("POST", f"{room}/move", **form)
-
-    return move
+async def send(browser: AsyncClient, path: str, **form: object) -> str:
+    """Send a form that must be accepted, as the script of a page does; return where the answer leads."""
+    answer = await browser.post(path, data=form, headers={"X-Fragment": "1"})
+    if answer.is_error:
+        raise RuntimeError(f"{path}: {answer.status_code} {answer.text}")
+    return str(answer.headers.get("location", ""))
 
 
-async def open_bare(task: Task) -> tuple[list[Game], Wall]:
-    """Open as many games on the bare server, where no class has to be made."""
-    loop = asyncio.get_running_loop()
-    games, by_number = [], {}
-    for number in range(task.pupils // 2):
-        seen = Seen(({}, {}, {}))
-        by_number[b"%d" % number] = seen
-        for seat in (0, 1):
-            follow = request("GET", f"/api/games/{number}/events")
-            await loop.create_connection(lambda: Stream(follow, seen, seat), "127.0.0.1", task.port)  # noqa: B023 - at once
-        _, wire = await loop.create_connection(Wire, "127.0.0.1", task.port)
-
-        def move(version: int, wire: Wire = wire, number: int = number) -> Any:
-            body = b'{"block":1,"version":%d}' % version
-            return asyncio.wait_for(
-                wire.ask(request("POST", f"/api/games/{number}/actions", body=body)), PATIENT
-            )
-
-        games.append(Game(seen, move))
-    pattern = re.compile(rb'"game":(\d+),"version":(\d+)')
-    watch = request("GET", "/api/wall/events")
-    _, wall = await loop.create_connection(
-        lambda: Wall(watch, by_number, pattern), "127.0.0.1", task.port
-    )
-    return games, wall
+def note_move(seen: Seen, seat: int, event: str, now: float) -> None:
+    """Note that a player sees a move."""
+    version = re.search(r'"version":(\d+)', event)
+    if version:
+        seen.event(seat, int(version[1]), now)
 
 
-if __name__ == "__main__":
-    json.dump(fastest.run(measure(Task(**json.load(sys.stdin)))), sys.stdout)
+def note_board(boards: dict[str, Seen], event: str, now: float) -> None:
+    """Note that a board on the wall shows a move."""
+    board = BOARD.search(event)
+    if board:
+        numbers = map(int, re.findall(r"(?:^|>)\s*(\d+)\s*(?:<|$)", board[2]))
+        boards[board[1]].event(WALL, max(numbers, default=0), now)

@@ -20,8 +20,7 @@ from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from others import rustworkx_matching, yardstick
-from support.plain_solver import PlainSolver
+from others import match_with, run_yardstick, solve_with_openspiel
 from timing import in_turns, seconds, typical
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Duel(NamedTuple):
 
 
 class DisagreementError(Exception):
-    """Two solvers that say different things of one game."""
+    """Two solvers say different things of one game."""
 
 
 def agree(ours: object, other: object) -> None:
@@ -53,7 +52,7 @@ def start(name: str, **options: object) -> nt.Position:
     return nt.Position.start(nt.rules(name, **options))
 
 
-def everything(position: nt.Position, *, plies: bool = True) -> nt.Solution:
+def solve_all(position: nt.Position, *, plies: bool = True) -> nt.Solution:
     """Solve a position and every move from it."""
     solution = nt.solve(position, plies=plies)
     dict(solution.moves)
@@ -69,75 +68,54 @@ def _check_unloaded() -> None:
 # At the rulebooks' sizes, and what Python does alone ------------------------------------------------------
 
 
-def whole_game(name: str, **options: object) -> float:
+def solve_game(name: str, **options: object) -> float:
     """Time the start of a game and every opening, with plies, by Python alone."""
-    took = typical(lambda: everything(start(name, **options)))
+    took = typical(lambda: solve_all(start(name, **options)))
     _check_unloaded()
     return took
 
 
-def against_plain(name: str, **options: object) -> Duel:
-    """Measure against our own plain search: the start, which takes it every position, and every opening."""
-
-    def plain() -> list[nt.Worth]:
-        position, reference = start(name, **options), PlainSolver()
-        return [
-            reference.evaluate(position),
-            *(reference.evaluate_move(position, block) for block in position.legal),
-        ]
-
-    solution = everything(start(name, **options))
-    agree([solution.worth, *solution.moves.values()], plain())
-    ours, other = in_turns(
-        3, lambda: typical(lambda: everything(start(name, **options))), lambda: seconds(plain)
-    )
-    return Duel(ours, other)
-
-
-def against_openspiel(name: str, **options: object) -> Duel:
-    """Measure against OpenSpiel's solver, which finds the values of all states and no plies."""
-    from spiel import minimax  # noqa: PLC0415 - it loads numpy, and is measured only here
-
-    theirs = minimax(nt.rules(name, **options))
-    solution = everything(start(name, **options))
-    agree([solution.value, *(worth.value for worth in solution.moves.values())], theirs.values)
+def compare_with_openspiel(name: str) -> Duel:
+    """Compare with OpenSpiel's solver, which finds the values of all states and no plies."""
+    rules = nt.rules(name)
+    solution = solve_all(start(name))
+    theirs = solve_with_openspiel(rules)
+    values: dict[str, float] = {"win": 1, "draw": 0, "loss": -1}
+    worths = [solution.worth, *solution.moves.values()]
+    agree([values[worth.value] for worth in worths], theirs.values)
     ours, other = in_turns(
         3,
-        lambda: typical(lambda: everything(start(name, **options))),
-        lambda: minimax(nt.rules(name, **options)).seconds,
+        lambda: typical(lambda: solve_all(start(name))),
+        lambda: solve_with_openspiel(rules).seconds,
     )
     return Duel(ours, other, theirs.states)
 
 
-def worst_position(blocks: str, plies: int, positions: int) -> float:
-    """Time the values of random positions of `factor` and of all their moves, by Python alone; return the worst."""
-    chance = random.Random(3)  # noqa: S311 - chosen once, and the same in every run
-    found: list[nt.Position] = []
-    while len(found) < positions:
+def find_slowest_position(blocks: str, plies: int, positions: int) -> float:
+    """Time the values of random positions of `factor` and of all their moves, by Python alone; return the longest."""
+    rng = random.Random(3)  # noqa: S311 - chosen once, and the same in every run
+    times: list[float] = []
+    while len(times) < positions:
         position = start("factor", blocks=blocks)
         for _ in range(plies):
             if position.outcome is None:
-                position = position.place(chance.choice(position.legal))
+                position = position.place(rng.choice(position.legal))
         if position.outcome is None:
-            found.append(position)
-    worst = max(typical(partial(everything, position, plies=False)) for position in found)
+            times.append(typical(partial(solve_all, position, plies=False)))
     _check_unloaded()
-    return worst
+    return max(times)
 
 
-# Matchings ------------------------------------------------------------------------------------------------
+def compare_matchings(library: str, size: int) -> Duel:
+    """Compare the values of all openings of `factor` with one matching by another library."""
 
+    def solve_openings() -> nt.Solution:
+        return solve_all(start("factor", blocks=f"1-{size}"), plies=False)
 
-def against_matching(size: int) -> Duel:
-    """Measure the values of all openings of `factor` against one matching by rustworkx."""
-
-    def openings() -> nt.Solution:
-        return everything(start("factor", blocks=f"1-{size}"), plies=False)
-
-    openings()
-    ours = typical(openings)
+    solve_openings()
+    ours = typical(solve_openings)
     blocks = range(1, size + 1)
-    theirs = rustworkx_matching(blocks)
+    theirs = match_with(library, blocks)
     partners = decompose_blocks(blocks, "related", SearchLimits()).partner
     agree(sum(other >= 0 for other in partners) // 2, theirs.pairs)
     return Duel(ours, theirs.seconds)
@@ -146,84 +124,69 @@ def against_matching(size: int) -> Duel:
 # Searches -------------------------------------------------------------------------------------------------
 
 
-def summit(target: int, *, compiled: bool) -> float:
-    """Time a value of `summit` with 20 blocks; what is not compiled is done by Python alone."""
-    _deep(target, compiled=compiled)
-    took = typical(lambda: _deep(target, compiled=compiled))
-    if not compiled:
-        _check_unloaded()
-    return took
+def compare_with_c(target: int, program: str, its_target: int, *, compiled: bool) -> Duel:
+    """Compare a value of `summit` with 20 blocks with the yardstick in C; what is not compiled is Python alone."""
 
+    def search() -> Value:
+        position = start("summit", blocks="1-20", target=target)
+        solver = DeepSolver(position, SearchLimits(), plies=False, compiled=compiled)
+        return solver.evaluate(position).value
 
-def summit_against_c(target: int, program: str, its_target: int, *, compiled: bool) -> Duel:
-    """Measure the same against the yardstick in C."""
-    value = _deep(target, compiled=compiled)
+    value = search()
     if target == its_target:
-        agree(value, yardstick(program, 20, target).value)
+        agree(value, run_yardstick(program, 20, target).value)
     ours, other = in_turns(
-        5,
-        lambda: seconds(lambda: _deep(target, compiled=compiled)),
-        lambda: yardstick(program, 20, its_target).seconds,
+        5, lambda: seconds(search), lambda: run_yardstick(program, 20, its_target).seconds
     )
     if not compiled:
         _check_unloaded()
     return Duel(ours, other)
 
 
-def _deep(target: int, *, compiled: bool) -> Value:
-    position = start("summit", blocks="1-20", target=target)
-    return (
-        DeepSolver(position, SearchLimits(), plies=False, compiled=compiled)
-        .evaluate(position)
-        .value
-    )
+def compare_with_alphabeta(blocks: int, target: int) -> Duel:
+    """Compare a value of `draft` with the search that a careful person would write."""
 
-
-def draft_against_alphabeta(blocks: int, target: int) -> Duel:
-    """Measure a value of `draft` against the search that a careful person would write."""
-
-    def solved() -> nt.Solution:
+    def solve() -> nt.Solution:
         return nt.solve(start("draft", blocks=f"1-{blocks}", target=target), plies=False)
 
-    value = solved().value
-    ours = typical(solved)
+    value = solve().value
+    ours = typical(solve)
     rival = Draft(blocks, target)
     other = seconds(rival.value)
     agree(value, ("draw", "win", "loss")[rival.value()])  # known by now, and so not searched again
     return Duel(ours, other, rival.positions)
 
 
-# Players ------------------------------------------------------------------------------------------------
+# Players --------------------------------------------------------------------------------------------------
 
 
-def arena_against_bare_play(name: str, games: int) -> Duel:
+def compare_arena_with_bare_play(name: str, games: int) -> Duel:
     """Play random games in an arena, and the same number of them with nothing but the rules."""
 
-    def bare() -> None:
+    def play_bare() -> None:
         rng = random.Random(1)  # noqa: S311 - chosen once, and the same in every run
         for _ in range(games):
             game = nt.Game(nt.rules(name))
             while legal := game.legal:
                 game = game.play(rng.choice(legal))
 
-    def contest() -> None:
-        arena([name], ["one", "other"], number=games, jobs=1, make=_random)
+    def play_in_arena() -> None:
+        arena([name], ["one", "other"], number=games, jobs=1, make=_make_random)
 
-    ours, other = in_turns(5, partial(seconds, contest), partial(seconds, bare))
+    ours, other = in_turns(5, partial(seconds, play_in_arena), partial(seconds, play_bare))
     return Duel(ours, other)
 
 
-def _random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001 - as every maker has it
-    """Make a random player, whatever it is called."""
+def _make_random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001 - as every maker has it
     return make_player("random", seed=seed, patience=patience)
 
 
-def worst_choice(name: str) -> float:
+def find_slowest_choice(name: str) -> float:
     """Return the longest that the perfect level thinks, against one that plays at random, beginning included."""
-    return max(_thinking(name, lambda game: make_player("perfect").choose(game)))
+    return max(_time_thoughts(name, lambda game: make_player("perfect").choose(game)))
 
 
-def worst_explanation(name: str) -> float:
+def find_slowest_hint(name: str) -> float:
     """Return the longest that a hint takes, with its reason."""
 
     def explain(game: nt.Game) -> None:
@@ -231,11 +194,11 @@ def worst_explanation(name: str) -> float:
         if solution is not None:
             hint(solution)
 
-    return max(_thinking(name, explain))
+    return max(_time_thoughts(name, explain))
 
 
-def _thinking(name: str, think: Callable[[nt.Game], object]) -> Iterator[float]:
-    """Give how long each thought takes, in every position of some random games."""
+def _time_thoughts(name: str, think: Callable[[nt.Game], object]) -> Iterator[float]:
+    """Yield how long each thought takes, in every position of some random games."""
     rng = random.Random(1)  # noqa: S311 - chosen once, and the same in every run
     for _ in range(20):
         game = nt.Game(nt.rules(name))

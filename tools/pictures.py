@@ -1,7 +1,7 @@
 """Takes all pictures: `make screenshots` writes build/pictures/; those that the documentation shows also into docs.
 
-There are pictures of every page at a phone's and a desktop's width, of the app's screens in three sizes, and of a short
-game that moves, in both. Arguments are the names of the sights that are wanted; without any it is all.
+There are pictures of every page, on a desktop and, in the dark, on a phone, of screens of the app, and of a short game
+that moves, in both. Arguments are the names of the sights that are wanted; without any it is all.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import browser
 import sights
-from number_tower import catalogue, record, store
-from number_tower.coach.quiz import PuzzleSource
+from number_tower import record
 from number_tower.session.game import GameSession
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.history import HistoryScreen, StatsScreen
-from number_tower.tui.new_game import NewGameScreen
-from number_tower.tui.question import LessonScreen, PuzzleScreen
 from number_tower.tui.review import ReviewScreen
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, place
@@ -43,19 +39,19 @@ ROOT = Path(__file__).parent.parent
 ALL = ROOT / "build" / "pictures"
 KEPT = ROOT / "docs" / "pictures"
 
-WIDTHS = {"desktop": DESKTOP, "phone": PHONE}
+LOOKS: dict[str, dict[str, Any]] = {
+    "desktop": {"size": DESKTOP},
+    "phone": {"size": PHONE, "dark": True, "touch": True},
+}
 LONGEST = 1300
 """Pixels of a page from its top that are shown; one is very long."""
-
-SIZES = {"small": (40, 16), "usual": (80, 24), "large": (132, 40)}
-"""The terminals of the app."""
 
 GAME, MOVES = "draft", (9, 8, 6)
 IN_APP, IN_BROWSER = "game-app", "game-browser"
 """The game that moves, and its two pictures."""
 
-PAUSE, END = 1.4, 3.5
-"""Seconds that each of its pictures is shown, and the last one."""
+PAUSE, END = 1400, 3500
+"""Milliseconds that each of its pictures is shown, and the last one."""
 
 _SETTLE = """
 () => {
@@ -76,10 +72,8 @@ _SETTLE = """
 
 def list_names() -> list[str]:
     """Return the names of all pictures."""
-    looks = ("", "-dark")
-    pages = [f"{s.name}-{width}{look}" for s in sights.SIGHTS for width in WIDTHS for look in looks]
-    screens = [f"app-{name}-{size}" for name in APP_SCREENS for size in SIZES]
-    return [*pages, *screens, IN_APP, IN_BROWSER]
+    pages = [f"{sight.name}-{look}" for sight in sights.SIGHTS for look in LOOKS]
+    return [*pages, *APP_SCREENS, IN_APP, IN_BROWSER]
 
 
 # Files ------------------------------------------------------------------------------------------------
@@ -100,19 +94,15 @@ def list_shown() -> set[str]:
     }
 
 
-def shrink(pngs: Sequence[bytes], seconds: Sequence[float] = ()) -> bytes:
-    """Return pictures as one WebP with 64 colours at most: one that moves, if each is shown for some seconds."""
-    frames = [
-        Image.open(BytesIO(png))
-        .convert("RGB")
-        .quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
-        .convert("RGB")
-        for png in pngs
-    ]
+def shrink(pngs: Sequence[bytes]) -> bytes:
+    """Return a picture as WebP with 64 colours at most, and several as one that moves."""
+    method, dither = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
+    pictures = [Image.open(BytesIO(png)).convert("RGB") for png in pngs]
+    frames = [each.quantize(64, method, 1, dither=dither).convert("RGB") for each in pictures]
     options: dict[str, object] = {"lossless": True, "quality": 100, "method": 6}
-    if seconds:
+    if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:], "loop": 0, "minimize_size": True}
-        options["duration"] = [round(1000 * each) for each in seconds]
+        options["duration"] = [*[PAUSE] * (len(frames) - 1), END]
     made = BytesIO()
     frames[0].save(made, "WEBP", **options)
     return made.getvalue()
@@ -123,20 +113,15 @@ def shrink(pngs: Sequence[bytes], seconds: Sequence[float] = ()) -> bytes:
 
 def take_page(started: Browser, server: Server, sight: sights.Sight) -> None:
     """Take the pictures of a page."""
-    for name, size in WIDTHS.items():
-        for dark in (False, True) if sight.dark else (False,):
-            with ExitStack() as leaving:
+    for look, options in LOOKS.items():
+        with ExitStack() as closing:
 
-                def open_page() -> Page:
-                    context = person(started, server.url)
-                    return leaving.enter_context(context).new_page()
+            def open_page(**options: Any) -> Page:
+                return closing.enter_context(person(started, server.url, **options)).new_page()
 
-                page = leaving.enter_context(
-                    person(started, server.url, size=size, dark=dark, touch=name == "phone")
-                ).new_page()
-                sight.visit(page, open_page)
-                look = "-dark" if dark else ""
-                write_picture(f"{sight.name}-{name}{look}", shrink([shoot(page, sight.part)]))
+            page = open_page(**options)
+            sight.visit(page, open_page)
+            write_picture(f"{sight.name}-{look}", shrink([shoot(page, sight.part)]))
 
 
 def shoot(page: Page, part: str) -> bytes:
@@ -173,27 +158,15 @@ def at_board(line: str) -> Callable[[], Screen[None]]:
 
 
 APP_SCREENS: dict[str, tuple[Callable[[], Screen[None]] | None, str]] = {
-    "home": (None, ""),
-    "new": (lambda: NewGameScreen(catalogue.load("summit")), ""),
-    "board": (at_board("race(names=Ann,Ben):7,8,5"), "hh"),
-    "board-draft": (at_board("draft(names=Ann,Ben):9,8"), "v"),
-    "board-summit": (at_board("summit(names=Ann,Ben):5,4,3"), ""),
-    "board-climb": (at_board("climb(names=Ann,Ben):7,10,13,16"), "w"),
-    "board-factor": (at_board("factor(names=Ann,Ben):6,3,9"), ""),
-    "board-hidden": (at_board("summit(hidden=yes,names=Ann,Ben):5,4,3"), "h"),
-    "end": (at_board("draft(names=Ann,Ben):9,8,6"), ""),
-    "resign": (at_board("race(names=Ann,Ben):7,8"), "g"),
-    "review": (lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")), ""),
-    "puzzle": (lambda: PuzzleScreen(PuzzleSource(catalogue.choose("draft"), seed=1)), ""),
-    "lesson": (lambda: LessonScreen(catalogue.choose("race")), ""),
-    "history": (HistoryScreen, ""),
-    "stats": (StatsScreen, ""),
+    "app-home-usual": (None, ""),
+    "app-board-usual": (at_board("race(names=Ann,Ben):7,8,5"), "hh"),
+    "app-review-usual": (lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")), ""),
 }
-"""The screens, and the keys that are pressed there; without a screen, the first one."""
+"""The screens that the documentation shows, and the keys that are pressed there; without a screen, the first one."""
 
 
 def draw_app(
-    create: Callable[[], Screen[None]] | None, keys: str, size: tuple[int, int], file: Path
+    create: Callable[[], Screen[None]] | None, keys: str, size: tuple[int, int] = (80, 24)
 ) -> list[str]:
     """Return what the app shows as SVG: the first screen, the wanted one, and the same after each key."""
 
@@ -205,7 +178,7 @@ def draw_app(
         return app.export_screenshot()
 
     async def run() -> list[str]:
-        app = TowerApp(AppSettings(database=str(file)))
+        app = TowerApp(AppSettings(database="none"))
         async with app.run_test(size=size) as pilot:
             drawn = [await settle(app, pilot)]
             if create is not None:
@@ -225,51 +198,29 @@ def render(page: Page, drawing: str) -> bytes:
     return page.locator("svg").first.screenshot()
 
 
-def save_games(file: Path) -> None:
-    """Fill a database with a few games."""
-    opened = store.open_store(str(file))
-    for line in (
-        "draft(names=Ann,Ben):9,8,6",
-        "race(names=Ann,Ben):5,6",
-        "climb(names=Ann,Ben):7,10,13",
-    ):
-        table = record.read(line)
-        opened.begin(table, table.book)
-    opened.close()
-
-
 def main(names: list[str]) -> int:
-    """Take all pictures, or those of the sights that are named."""
-    with TemporaryDirectory(prefix="tower-pictures-") as place_name, ExitStack() as leaving:
-        folder = Path(place_name)
-        save_games(folder / "app.db")
-        # The app runs an event loop of its own, and so it is drawn before the browser has one.
-        drawn = {
-            f"app-{name}-{size_name}": draw_app(create, keys, size, folder / "app.db")[-1:]
-            for name, (create, keys) in APP_SCREENS.items()
-            if not names or name in names
-            for size_name, size in SIZES.items()
-        }
-        if not names or IN_APP in names:
-            start = at_board(f"{GAME}(names=Ann,Ben):")
-            keys = "".join(map(str, ("h", *MOVES)))
-            drawn[IN_APP] = draw_app(start, keys, (80, 22), folder / "moving.db")
-        playwright = leaving.enter_context(sync_playwright())
+    """Take all pictures, or those that are named; a page is named without its looks."""
+    # The app runs an event loop of its own, and so it is drawn before the browser has one.
+    drawn = {name: draw_app(*screen)[-1:] for name, screen in APP_SCREENS.items()}
+    start = at_board(f"{GAME}(names=Ann,Ben):")
+    drawn[IN_APP] = draw_app(start, "".join(map(str, ("h", *MOVES))), (80, 22))
+    with TemporaryDirectory(prefix="tower-pictures-") as folder, sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
         page = started.new_page()
         for name, drawings in drawn.items():
-            shots = [render(page, drawing) for drawing in drawings]
-            durations = [*[PAUSE] * (len(shots) - 1), END] if name == IN_APP else ()
-            write_picture(name, shrink(shots, durations))
-        server = Server(folder, ("--no-limits",))
-        leaving.callback(server.stop)
-        server.start()
-        for sight in sights.SIGHTS:
-            if not names or sight.name in names:
-                take_page(started, server, sight)
-        if not names or IN_BROWSER in names:
-            shots = list(play_in_browser(started, server))
-            write_picture(IN_BROWSER, shrink(shots, [*[PAUSE] * (len(shots) - 1), END]))
+            if not names or name in names:
+                write_picture(name, shrink([render(page, drawing) for drawing in drawings]))
+        server = Server(Path(folder), ("--no-limits",))
+        try:
+            server.start()
+            for sight in sights.SIGHTS:
+                if not names or sight.name in names:
+                    print(sight.name, flush=True)
+                    take_page(started, server, sight)
+            if not names or IN_BROWSER in names:
+                write_picture(IN_BROWSER, shrink(list(play_in_browser(started, server))))
+        finally:
+            server.stop()
         started.close()
     return 0
 

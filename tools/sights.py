@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
+    Visit = Callable[[Page, Callable[[], Page]], object]
+
 REVIEWED = "draft(names=Ann,Ben):2,8,1,7"
 DAY = "2026-01-31"
 
@@ -24,23 +26,20 @@ FIRST_MAP = ".lab-map >> nth=0"
 
 
 class Sight(NamedTuple):
-    """Something to see: a name, what it is, and how a visitor gets there; with a friend, if it takes two."""
+    """Something to see: its name, and how a visitor gets there; with a friend, if it takes two."""
 
     name: str
-    about: str
-    visit: Callable[[Page, Callable[[], Page]], object]
-    dark: bool = False
-    """Whether it is shown in the dark as well."""
+    visit: Visit
     part: str = ""
     """The only part of the page that is shown, as a selector; without it, the whole page."""
 
 
-def at(path: str) -> Callable[[Page, Callable[[], Page]], object]:
+def at(path: str) -> Visit:
     """Go to an address."""
     return lambda page, _: page.goto(path)
 
 
-def at_table(game: str, *moves: int, **wishes: str) -> Callable[[Page, Callable[[], Page]], object]:
+def at_table(game: str, *moves: int, **wishes: str) -> Visit:
     """Play some moves at one table."""
 
     def visit(page: Page, _: Callable[[], Page]) -> None:
@@ -276,74 +275,70 @@ def class_links(page: Page, _: Callable[[], Page]) -> None:
 
 
 SIGHTS = (
-    Sight("home", "the first page", at("/"), dark=True),
-    Sight("home-again", "the home page of a player with games", first_page_again),
-    Sight("new", "a new game", at("/new?game=draft"), dark=True),
-    Sight("new-own", "a new game with your own rules", at("/new?game=own&opponent=table")),
-    Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
-    Sight("rules", "a game of your own", at("/rules"), dark=True),
-    Sight("rules-limited", "a game of your own that starts low", limited_rules),
-    Sight("rules-wrong", "rules that cannot be", wrong_rules),
-    Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
-    Sight("room-race", "two towers, each with its own blocks", at_table("race", 7, 8, 5)),
-    Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
-    Sight("room-climb", "one tower, climbing", at_table("climb", 7, 10, 13, 16, 17, 20), dark=True),
-    Sight("room-factor", "one tower of factors", at_table("factor", 6, 3, 9, 1)),
-    Sight("room-won", "a game that is won", at_table("draft", 9, 8, 6), dark=True),
-    Sight("room-lost", "a game that is lost to the computer", lost),
-    Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
-    Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
-    Sight("room-tour", "the tour of a first game", first_game, dark=True),
-    Sight("room-values", "the values of the moves", practising),
-    Sight("room-refused", "a block that cannot be placed", refused),
-    Sight("room-hint", "a hint in three steps", hinted),
-    Sight("room-resign", "a second thought", giving_up),
-    Sight("room-waiting", "waiting for a friend", waiting),
-    Sight("room-offer", "a takeback is asked for", asked),
-    Sight("room-watching", "watching others", watching),
-    Sight("room-links", "links and devices", linked),
-    Sight("room-away", "a friend who took a hint and is away", away),
-    Sight("join", "an invitation", invited, dark=True),
-    Sight("code", "where a short code is typed", at("/join")),
-    Sight("code-wrong", "a code that nothing has", wrong_code, dark=True),
-    Sight("take", "moving a seat to another device", taking),
-    Sight("class-new", "a new class", at("/class/new"), dark=True),
-    Sight("class-lobby", "a class that pupils join", lobby, dark=True),
-    Sight("class-round", "a teacher's page", round_on, dark=True),
-    Sight("class-wall", "all boards of a class", on_the_wall, dark=True),
-    Sight("class-board", "one board large", one_board),
-    Sight("class-join", "joining a class", joining_a_class),
-    Sight("class-waiting", "waiting for a round", in_a_class),
-    Sight("class-over", "a class that is over", class_over, dark=True),
-    Sight("class-code", "a personal code", personal_code),
-    Sight("class-links", "links for teachers and spectators", class_links),
-    Sight("analysis", "what to analyse", at("/analysis")),
-    Sight("analysis-start", "a start that is solved", at("/analysis?game=factor:")),
-    Sight(
-        "analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True
-    ),
-    Sight("puzzle", "the puzzle of a day", at(f"/puzzle?day={DAY}"), dark=True),
-    Sight("puzzle-shown", "its answer", at(f"/puzzle?day={DAY}&answer=show")),
-    Sight("puzzle-daily", "what the device remembers of the puzzles of the day", solved_daily),
-    Sight(
-        "share", "a finished game to share", at("/share?game=draft(names=Ann,Ben):9,8,6"), dark=True
-    ),
-    Sight("offline", "no connection", at("/offline")),
-    Sight("puzzles", "puzzles by grade", at("/puzzles")),
-    Sight("puzzle-numbered", "one of an endless row", at("/puzzles?grade=3&seed=7&number=2")),
-    Sight("games", "the games", at("/games")),
-    Sight("game", "a game's rules and theory", at("/games/draft"), dark=True),
-    Sight("game-climb", "a game with many first moves", at("/games/climb")),
-    Sight("lab", "the rule lab", at("/lab")),
-    Sight("lab-map", "a map of settings", at("/lab/draft"), dark=True),
-    Sight("lab-winners", "who wins on a map", at("/lab/summit?measure=value"), dark=True),
-    Sight("lab-climb", "the fairness of settings", at("/lab/climb"), part=".lab-panels"),
-    Sight("lab-draft", "the fairness of settings", at("/lab/draft"), part=FIRST_MAP),
-    Sight("lab-factor", "the fairness of settings", at("/lab/factor"), part=FIRST_MAP),
-    Sight("lab-race", "the fairness of settings", at("/lab/race"), part=FIRST_MAP),
-    Sight("lab-summit", "the fairness of settings", at("/lab/summit"), part=FIRST_MAP),
-    Sight("lab-setting", "one setting of a game", at("/lab/draft/setting")),
-    Sight("lesson", "a first lesson", at("/learn/draft")),
-    Sight("lesson-end", "the end of the lesson", at("/learn/draft?at=4")),
-    Sight("error", "an address without a game", at("/g/nowhere")),
+    Sight("home", at("/")),
+    Sight("home-again", first_page_again),
+    Sight("new", at("/new?game=draft")),
+    Sight("new-own", at("/new?game=own&opponent=table")),
+    Sight("new-wrong", wrong_wish),
+    Sight("rules", at("/rules")),
+    Sight("rules-limited", limited_rules),
+    Sight("rules-wrong", wrong_rules),
+    Sight("room-draft", at_table("draft", 9, 8)),
+    Sight("room-race", at_table("race", 7, 8, 5)),
+    Sight("room-summit", at_table("summit", 5, 4)),
+    Sight("room-climb", at_table("climb", 7, 10, 13, 16, 17, 20)),
+    Sight("room-factor", at_table("factor", 6, 3, 9, 1)),
+    Sight("room-won", at_table("draft", 9, 8, 6)),
+    Sight("room-lost", lost),
+    Sight("room-match", at_table("race", 5, target="5", best_of="3")),
+    Sight("room-hidden", at_table("summit", 5, 4, hidden="yes")),
+    Sight("room-tour", first_game),
+    Sight("room-values", practising),
+    Sight("room-refused", refused),
+    Sight("room-hint", hinted),
+    Sight("room-resign", giving_up),
+    Sight("room-waiting", waiting),
+    Sight("room-offer", asked),
+    Sight("room-watching", watching),
+    Sight("room-links", linked),
+    Sight("room-away", away),
+    Sight("join", invited),
+    Sight("code", at("/join")),
+    Sight("code-wrong", wrong_code),
+    Sight("take", taking),
+    Sight("class-new", at("/class/new")),
+    Sight("class-lobby", lobby),
+    Sight("class-round", round_on),
+    Sight("class-wall", on_the_wall),
+    Sight("class-board", one_board),
+    Sight("class-join", joining_a_class),
+    Sight("class-waiting", in_a_class),
+    Sight("class-over", class_over),
+    Sight("class-code", personal_code),
+    Sight("class-links", class_links),
+    Sight("analysis", at("/analysis")),
+    Sight("analysis-start", at("/analysis?game=factor:")),
+    Sight("analysis-game", at(f"/analysis?game={REVIEWED}&ply=2")),
+    Sight("puzzle", at(f"/puzzle?day={DAY}")),
+    Sight("puzzle-shown", at(f"/puzzle?day={DAY}&answer=show")),
+    Sight("puzzle-daily", solved_daily),
+    Sight("share", at("/share?game=draft(names=Ann,Ben):9,8,6")),
+    Sight("offline", at("/offline")),
+    Sight("puzzles", at("/puzzles")),
+    Sight("puzzle-numbered", at("/puzzles?grade=3&seed=7&number=2")),
+    Sight("games", at("/games")),
+    Sight("game", at("/games/draft")),
+    Sight("game-climb", at("/games/climb")),
+    Sight("lab", at("/lab")),
+    Sight("lab-map", at("/lab/draft")),
+    Sight("lab-winners", at("/lab/summit?measure=value")),
+    Sight("lab-climb", at("/lab/climb"), part=".lab-panels"),
+    Sight("lab-draft", at("/lab/draft"), part=FIRST_MAP),
+    Sight("lab-factor", at("/lab/factor"), part=FIRST_MAP),
+    Sight("lab-race", at("/lab/race"), part=FIRST_MAP),
+    Sight("lab-summit", at("/lab/summit"), part=FIRST_MAP),
+    Sight("lab-setting", at("/lab/draft/setting")),
+    Sight("lesson", at("/learn/draft")),
+    Sight("lesson-end", at("/learn/draft?at=4")),
+    Sight("error", at("/g/nowhere")),
 )

@@ -32,8 +32,8 @@ def test_a_terminal_shows_colour_and_the_towers_drawn() -> None:
     assert "\x1b[1;36mPlayer 1's Turn:\x1b[0m" in seen
     assert "\x1b[1;35mPlayer 2's Turn:\x1b[0m" in seen
     plain = ESCAPES.sub("", seen)
-    assert "[         9         ]" in plain
-    assert "(        8        )" in plain
+    assert re.search(r"\|\[_+9_+\]\[_+6_+\]", plain)
+    assert re.search(r"\|\(_+8_+\)·+\|", plain)
     assert "height 15 of 15" in plain
 
 

@@ -7,8 +7,6 @@ reported beside a server that does next to nothing (`bench/web_bare.py`), both u
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -24,7 +22,9 @@ from support.servers import HOST, Server
 sys.path.insert(0, str(ROOT / "bench"))
 
 from support.clocks import SLOW
+from timing import alone
 from web import BARE, running
+from web_load import Task, play_games
 
 GAMES, MOVES = 40, 10
 """Games that are played in one round, and moves in each, one a second."""
@@ -49,11 +49,7 @@ def count_files(pid: int) -> int:
 
 def play(port: int, *, bare: bool) -> list[float]:
     """Play a round; return how many seconds each move took to reach the opponent."""
-    task = json.dumps({"port": port, "bare": bare, "games": GAMES, "moves": MOVES})
-    call = [sys.executable, str(ROOT / "bench/web_load.py")]
-    done = subprocess.run(call, input=task, stdout=subprocess.PIPE, text=True, check=True)
-    taken: list[float] = json.loads(done.stdout)["taken"]
-    return taken
+    return alone(play_games, Task(port, bare, GAMES, MOVES)).taken
 
 
 async def attack(port: int) -> None:
@@ -95,7 +91,7 @@ def settle(server: Server, files: int) -> int:
 
 def main(seconds: float) -> None:
     """Use both servers in turn, and compare how ours was after warming up with how it is at the end."""
-    times: dict[str, list[float]] = {"tower serve": [], BARE.name: []}
+    times: dict[str, list[float]] = {"tower serve": [], BARE: []}
     seen: list[tuple[float, float, int]] = []
     with TemporaryDirectory() as folder:
         server = Server(Path(folder, "games.db"))
@@ -105,7 +101,7 @@ def main(seconds: float) -> None:
             while (at := time.monotonic() - begun) < seconds:
                 times["tower serve"] += play(server.port, bare=False)
                 with running(BARE) as bare:  # it numbers its games anew each time
-                    times[BARE.name] += play(bare, bare=True)
+                    times[BARE] += play(bare, bare=True)
                 asyncio.run(attack(server.port))
                 seen.append((at, measure_memory(server.pid), settle(server, files)))
                 print(
