@@ -17,7 +17,6 @@ from number_tower.cli.config import LEVEL_NAMES, SETTINGS
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.players import ALL_LEVELS
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
@@ -75,11 +74,8 @@ def _complete_presets(parsed_args: Namespace, **_: object) -> Iterable[str]:
 
 def _complete_players(prefix: str, **_: object) -> Iterable[str]:
     """List the levels, each after the list that has been typed already; and files, which may be programs."""
-    return [*_extend_list(prefix, [*ALL_LEVELS, "people"]), *_complete_programs(prefix)]
-
-
-def _complete_programs(prefix: str) -> Iterable[str]:
-    return FilesCompleter()(prefix) if "/" in prefix else []
+    programs = FilesCompleter()(prefix) if "/" in prefix else []
+    return [*_extend_list(prefix, LEVEL_NAMES), *programs]
 
 
 def _extend_list(prefix: str, words: Iterable[str]) -> Iterable[str]:

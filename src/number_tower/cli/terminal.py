@@ -162,21 +162,14 @@ def get_columns(stream: TextIO) -> int:
 
 
 def _read_line() -> str:
-    """Read one line of the input, however long, and return its beginning."""
-    line = rest = _read_chunk()
+    try:
+        line = "" if sys.stdin is None else sys.stdin.readline()
+    except OSError:
+        line = ""
     if not line:
         print()
         raise InputEndedError
-    while len(rest) == LONGEST_ANSWER and not rest.endswith("\n"):
-        rest = _read_chunk()
-    return line.rstrip("\r\n")
-
-
-def _read_chunk() -> str:
-    try:
-        return "" if sys.stdin is None else sys.stdin.readline(LONGEST_ANSWER)
-    except OSError:
-        return ""
+    return line.rstrip("\r\n")[:LONGEST_ANSWER]
 
 
 class SearchProgress(AbstractContextManager["SearchProgress"]):
