@@ -148,10 +148,6 @@ class MovePrompt:
             else:
                 return answer
 
-    def give_nudge(self, table: Table) -> None:
-        """Say what kind of move to look for; the next hint names the move."""
-        self._give_hint(table, PlayerInput("hint", command="hint"))
-
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
         from number_tower.drawing.text import write_towers  # noqa: PLC0415 - not for the first prompt

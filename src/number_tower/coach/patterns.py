@@ -411,24 +411,6 @@ class LargestBlockPlan:
         if at_once and kind != "plan_ahead":
             self._simpler = LargestBlockPlan(kind, mover, budget, at_once=False)
 
-    @classmethod
-    def of(cls, reason: Reason) -> LargestBlockPlan | None:
-        """Return the plan that a reason tells; None if it is no such reason, or looks ahead."""
-        if reason.kind == "plan":
-            return cls("plan", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
-        if reason.kind == "plan_careful":
-            return cls(
-                "plan_careful", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"])
-            )
-        return None
-
-    def choose(self, position: Position) -> int | None:
-        """Return the block that the plan places; None if it is the opponent's turn."""
-        if position.to_move != self._mover:
-            return None
-        following = self._list_next(position)
-        return next(block for block in position.legal if position.place(block) in following)
-
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
         if (

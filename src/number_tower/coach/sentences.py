@@ -384,11 +384,6 @@ def refuse_topic(topic: str, questions: Iterable[str]) -> str:
     )
 
 
-def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
-    """Write a line that introduces the idea behind a reason, and how to ask for more; empty if it was introduced."""
-    return format_new_idea(get_idea(reason, noun), introduced)
-
-
 def format_new_idea(idea: Idea | None, introduced: set[str]) -> str:
     """Write a line that introduces an idea, and how to ask for more; empty if it was introduced before."""
     new = _introduce(idea, introduced)
