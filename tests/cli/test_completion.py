@@ -62,6 +62,7 @@ def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
         ("tower arena draft --players gentle,f", {"gentle,fair"}, {"fair"}),
         ("tower match race,d", {"race,draft"}, {"draft"}),
         ("tower solve ", {"draft"}, set()),
+        ("tower lab ", {"draft", "mygame.toml"}, set()),
         ("tower history --result ", {"won", "lost", "unfinished"}, set()),
         ("tower config ", {"name", "level", "app", "colours", "database"}, set()),
         ("tower config level ", {"people", "gentle", "perfect"}, {"true"}),

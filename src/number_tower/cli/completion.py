@@ -62,6 +62,10 @@ def _complete_games(prefix: str, **_: object) -> Iterable[str]:
     return [*_extend_list(prefix, catalogue.list_names()), *FilesCompleter(["toml"])(prefix)]
 
 
+def _complete_games_and_rows(prefix: str, **_: object) -> Iterable[str]:
+    return [*_complete_games(prefix), *FilesCompleter(["jsonl"])(prefix)]
+
+
 def _complete_presets(parsed_args: Namespace, **_: object) -> Iterable[str]:
     """List the presets of the game of the call; of several games, or of none yet, those of each."""
     games = str(getattr(parsed_args, "game", None) or ",".join(catalogue.list_names()))
@@ -94,6 +98,7 @@ def _complete_value(parsed_args: Namespace, **_: object) -> Iterable[str]:
 _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {
     "GAME": _complete_games,
     "GAME|REF": _complete_games,
+    "GAME|FILE": _complete_games_and_rows,
     "PRESET": _complete_presets,
     "LEVEL": _complete_players,
     "PLAYER": _complete_players,
