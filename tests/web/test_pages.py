@@ -22,7 +22,7 @@ GAMES = catalogue.list_names()
 ODD = {
     "endless": "[rules]\nblocks = '1-3'\nsupply = 'endless'\ntarget = 7\n",
     "thousand": "[rules]\nblocks = '1-1000'\n",
-    "huge": "[rules]\nblocks = [1, 999999999999999999]\nsupply = 'own'\ntowers = 'own'\nstuck = 'skips'\n",
+    "huge": "[rules]\nblocks = [1, 999999999]\nsupply = 'own'\ntowers = 'own'\nstuck = 'skips'\n",
     "one": "[rules]\nblocks = [5]\n",
     "unrelated": "[rules]\nblocks = '2-20'\nfit = 'unrelated'\nopening = '7,11'\n",
     "highest": "[rules]\nblocks = '100-200'\nsupply = 'endless'\ntarget = 10000\ntowers = 'own'\n",
