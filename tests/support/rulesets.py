@@ -6,6 +6,7 @@ from random import Random
 from typing import Any, get_args
 
 from number_tower import Game, Rules, RulesError, rules
+from number_tower.blocks import LARGEST_NUMBER
 from number_tower.catalogue import list_names
 from number_tower.rules import Fit, Stuck, Supply, Towers
 
@@ -16,16 +17,17 @@ def random_rules(seed: int) -> Rules:
     """Draw rules from the whole vocabulary; mostly few blocks, sometimes as many as 64, or far apart."""
     rng = Random(f"rules {seed}")  # noqa: S311 - play, not secrets
     while True:
-        largest = rng.choice((6, 12, 30, 100, 300_000_000))
+        largest = rng.choice((6, 12, 30, 100, LARGEST_NUMBER))
         blocks = sorted({rng.randint(1, largest) for _ in range(rng.choice((1, 3, 6, 9, 12, 64)))})
         fit = rng.choice(get_args(Fit))
+        targets = rng.randint(1, 3 * largest), sum(blocks[:4])
         chosen: dict[str, Any] = {
             "blocks": tuple(blocks),
             "supply": rng.choice(get_args(Supply)),
             "towers": rng.choice(get_args(Towers)),
             "fit": fit,
             "step": rng.choice((None, 1, largest // 3 + 1)) if fit == "ascending" else None,
-            "target": rng.choice((None, rng.randint(1, 3 * largest), sum(blocks[:4]))),
+            "target": rng.choice((None, *(min(each, LARGEST_NUMBER) for each in targets))),
             "stuck": rng.choice(get_args(Stuck)),
             "opening": rng.choice(
                 (None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))

@@ -32,7 +32,7 @@ from number_tower.store.statistics import Statistics
 from number_tower.text import format_count
 from number_tower.tui.choice import TowerScreen
 from number_tower.tui.review import ReviewScreen
-from number_tower.tui.start import open_saved_game
+from number_tower.tui.start import open_saved
 
 if TYPE_CHECKING:
     from number_tower.session.database import GameDatabase
@@ -132,7 +132,7 @@ class HistoryScreen(TowerScreen):
     def _open(self, event: DataTable.RowSelected) -> None:
         game = self._games[event.row_key.value or ""]
         if game.table.outcome is None:
-            self.app.run_worker(open_saved_game(self.tower, game))
+            self.app.run_worker(open_saved(self.tower, game))
         else:
             self.app.push_screen(ReviewScreen(game.table))
 

@@ -54,13 +54,6 @@ SCREENS = {
 }
 
 
-class Unfinished(NamedTuple):
-    """What can be resumed: games, and perhaps a match that was left between two of them."""
-
-    games: tuple[StoredGame, ...]
-    match: StoredMatch | None = None
-
-
 class HomeScreen(MenuScreen):
     """The first screen."""
 
@@ -107,18 +100,12 @@ class HomeScreen(MenuScreen):
             self.refresh_bindings()  # the footer came late, and shows none yet
         database = self.tower.choose_database()
         if database is not None:
-            self._list_unfinished(await asyncio.to_thread(_find_unfinished, database))
+            found = await asyncio.to_thread(_find_unfinished, database)
+            self._unfinished = [
+                Entry(text, saved, f"{number}" if number < 10 else "")
+                for number, (text, saved) in enumerate(found, len(self._games) + 1)
+            ]
             self._show_entries()
-
-    def _list_unfinished(self, found: Unfinished) -> None:
-        listing = _load("session.saved_games")
-        described = [(listing.describe_game(game), Unfinished((game,))) for game in found.games]
-        if found.match is not None:
-            described.insert(0, (listing.describe_match(found.match), Unfinished((), found.match)))
-        self._unfinished = [
-            Entry(text, value, f"{number}" if number < 10 else "")
-            for number, (text, value) in enumerate(described, len(self._games) + 1)
-        ]
 
     @on(Input.Changed, "#search")
     def _show_entries(self) -> None:
@@ -155,26 +142,25 @@ class HomeScreen(MenuScreen):
         """Open a game, what was left unfinished, or another screen."""
         if isinstance(value, Rulebook):
             self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
-        elif isinstance(value, Unfinished):
-            start = _load("tui.start")
-            resume = start.open_saved_match if value.match else start.open_saved_game
-            self.app.run_worker(
-                resume(self.tower, value.match or value.games[0]), group="resume", exclusive=True
-            )
         elif isinstance(value, str):
             module, name = SCREENS[value].screen
             self.app.push_screen(getattr(_load(f"tui.{module}"), name)())
+        else:
+            resume = _load("tui.start").open_saved(self.tower, value)
+            self.app.run_worker(resume, group="resume", exclusive=True)
 
 
-def _find_unfinished(database: GameDatabase) -> Unfinished:
+def _find_unfinished(database: GameDatabase) -> list[tuple[str, StoredGame | StoredMatch]]:
+    """Return what can be resumed, with its description; a match left between two games comes first."""
     listing = _load("session.saved_games")
 
-    def look_up(opened: Store) -> Unfinished:
-        return Unfinished(
-            listing.list_unfinished(opened, _MOST_UNFINISHED), listing.find_open_match(opened)
-        )
+    def look_up(opened: Store) -> list[tuple[str, StoredGame | StoredMatch]]:
+        match = listing.find_open_match(opened)
+        games = listing.list_unfinished(opened, _MOST_UNFINISHED)
+        first = [] if match is None else [(listing.describe_match(match), match)]
+        return first + [(listing.describe_game(game), game) for game in games]
 
-    return database.find(look_up) or Unfinished(())
+    return database.find(look_up) or []
 
 
 def _load(module: str) -> Any:

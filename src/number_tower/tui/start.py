@@ -13,13 +13,13 @@ from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.coach.quiz import PuzzleSource
 from number_tower.session.game import GameSession
 from number_tower.session.match import MatchCourse
+from number_tower.store.matches import StoredMatch
 from number_tower.tui.app import TowerApp
 from number_tower.tui.board import BoardScreen
 from number_tower.tui.new_game import NewGameScreen
 from number_tower.tui.question import LessonScreen, PuzzleScreen
 
 if TYPE_CHECKING:
-    from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
 
 FirstScreen = Callable[[TowerApp], Screen[None]]
@@ -51,16 +51,15 @@ def create_puzzles(source: PuzzleSource, count: int | None, name: str | None) ->
     return lambda _: PuzzleScreen(source, count, name)
 
 
-async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
-    """Show a saved game: as part of its match, if it is the current game of one."""
-    session = await asyncio.to_thread(_restore_match_game, app, saved) or app.restore_session(saved)
+async def open_saved(app: TowerApp, saved: StoredGame | StoredMatch) -> None:
+    """Show a saved game, as part of its match if it is the current game of one; or the next game of a match."""
+    if isinstance(saved, StoredMatch):
+        course = app.create_course(saved.series, saved.seats.players, saved)
+        session = await asyncio.to_thread(course.open_session)
+    else:
+        restored = await asyncio.to_thread(_restore_match_game, app, saved)
+        session = restored or app.restore_session(saved)
     app.push_screen(BoardScreen(session))
-
-
-async def open_saved_match(app: TowerApp, saved: StoredMatch) -> None:
-    """Show the next game of a match that was left between two games."""
-    course = app.create_course(saved.series, saved.seats.players, saved)
-    app.push_screen(BoardScreen(await asyncio.to_thread(course.open_session)))
 
 
 def _restore_match_game(app: TowerApp, saved: StoredGame) -> GameSession | None:
