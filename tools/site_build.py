@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from site_check import find_faults
-from site_pages import add_drawings, make_pages
+from site_pages import SHEETS, list_sheets, make_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def lay_out(folder: Path) -> None:
     for file in sorted(docs.rglob("*.md")):
         page, text = file.relative_to(docs).as_posix(), file.read_text(encoding="utf-8")
         linked.update(find_linked_files(page, text))
-        _write(file, add_drawings(rewrite_links(page, text)))
+        _write(file, rewrite_links(page, text).replace(SHEETS, list_sheets()))
     for path in linked:
         _write(docs / name_copy(path), ROOT.joinpath(path).read_bytes())
     settings = ROOT.joinpath("zensical.toml").read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ from number_tower.store.schema import metadata
 from serving import PATIENCE
 from site_build import ROOT, build_site, list_navigation, rewrite_links
 from site_check import find_faults
-from site_pages import add_drawings
 
 pytest_plugins = ["support.browsers"]
 
@@ -51,15 +50,6 @@ def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
         for sheet in (name, *(f"{name}-{preset}" for preset in catalogue.load(name).presets)):
             assert f'href="sheet-{sheet}.html"' in page
             assert "How to play" in (site / f"teach/sheet-{sheet}.html").read_text()
-
-
-def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
-    assert (site / "design.html").read_text().count('class="walk"') == 2
-    drawn = add_drawings(
-        "A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n"
-    )
-    assert ">read it</text>" in drawn
-    assert "cli/&lt;input&gt;.py" in drawn
 
 
 def test_the_search_works_from_the_disk(site: Path, open_file: Callable[..., Page]) -> None:
