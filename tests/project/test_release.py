@@ -19,11 +19,6 @@ def test_every_extra_has_a_smoke_test() -> None:
     assert set(smoke_tests.CHECKS) == {"base", *release.EXTRAS}
 
 
-def test_the_smoke_tests_name_files_that_there_are() -> None:
-    for name in smoke_tests.DATA:
-        assert (ROOT / "src/number_tower" / name).is_file()
-
-
 def test_a_smoke_test_loads_only_the_extra_that_it_is_for() -> None:
     """Whatever is imported at the top is there in an environment with the package alone."""
     for script in ("smoke_tests.py", "fresh.py"):
