@@ -100,9 +100,9 @@ def pettingzoo() -> Iterator[Row]:
 def states(game: Any, *, observed: bool) -> Play:
     """Play games of OpenSpiel with whatever is legal, and look at each position if that is wanted."""
     rng = Random(0)  # noqa: S311 - play, not secrets
-    observation = (
-        import_module("open_spiel.python.observation").make_observation(game) if observed else None
-    )
+    observation = None
+    if observed:
+        observation = import_module("open_spiel.python.observation").make_observation(game)
 
     def play() -> int:
         moves = 0
@@ -128,9 +128,8 @@ def openspiel() -> Iterator[Row]:
         plays = {other: states(load("python_tic_tac_toe"), observed=observed)}
         for name in catalogue.list_names():
             plays[name] = states(load("number_tower", {"game": name}), observed=observed)
-        yield from beside(
-            plays, other, f"moves a second{', observation tensors' if observed else ''}"
-        )
+        what = "moves a second, observation tensors" if observed else "moves a second"
+        yield from beside(plays, other, what)
 
 
 # Many at once ------------------------------------------------------------------------------------------------
