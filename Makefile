@@ -87,9 +87,9 @@ bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to
 bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; saved in bench/RESULTS.md
 	$(BIN)/python bench/envs.py --write
 
-bench-gpu: $(VENV)/.bench ## likewise on an accelerator, where there is one; `bench/envs_gpu.py --merge build/gpu.json` saves it
+bench-gpu: $(VENV)/.bench ## likewise on an accelerator, where there is one; `bench/envs_gpu.py --merge build/gpu.md` saves it
 	mkdir -p build
-	$(BIN)/python bench/envs_gpu.py --out build/gpu.json
+	$(BIN)/python bench/envs_gpu.py > build/gpu.md
 
 eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation

@@ -1,25 +1,21 @@
 """How fast the environments are, each beside the one of its own kind that everybody knows: tic-tac-toe.
 
-`make bench-envs` plays the same loop on ours and on theirs, in turns. It prints the table, keeps it in
-bench/RESULTS.md, and fails if one of ours is slower, or if one of theirs is not there to be measured.
+`make bench-envs` plays the same loop on ours and on theirs, in turns. It prints the table, saves it in
+bench/RESULTS.md, and fails if one of ours is slower.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from operator import truediv
-from pathlib import Path
 from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from machine import facts
 from number_tower import catalogue
-from rows import Row, aligned, markdown, number, replace_section
+from rows import Row, measure, number
 from timing import alone, measure_rates
 
 if TYPE_CHECKING:
@@ -27,9 +23,6 @@ if TYPE_CHECKING:
 
     Play = Callable[[], int]
     """A round of some environment: it plays for a while, and returns how many moves were made."""
-
-RESULTS = Path(__file__).with_name("RESULTS.md")
-BEGIN, END = "<!-- bench-envs: begin -->", "<!-- bench-envs: end -->"
 
 PACKAGES = ("number-tower", "numba", "numpy", "gymnasium", "pettingzoo", "open_spiel", "jax", "pgx")
 
@@ -43,17 +36,6 @@ TURNS = 100
 
 STEPWISE_GAMES = 1_024
 """Likewise where each step is called from Python."""
-
-
-class MissingError(Exception):
-    """Something to compare with that is not installed."""
-
-
-def needed(*modules: str) -> None:
-    """Make sure of what only the benchmarks use."""
-    missing = [module for module in modules if find_spec(module) is None]
-    if missing:
-        raise MissingError(f"{' and '.join(missing)} not installed: pip install --group bench")
 
 
 def beside(plays: dict[str, Play], other: str, what: str) -> Iterator[Row]:
@@ -105,7 +87,6 @@ def turns(env: Any) -> Play:
 
 def pettingzoo() -> Iterator[Row]:
     """Measure PettingZoo's loop, the environments without wrappers."""
-    needed("pygame")
     other = import_module("pettingzoo.classic.tictactoe.tictactoe")
     ours = import_module("number_tower.envs.pettingzoo")
     plays = {"PettingZoo's raw tictactoe": turns(other.raw_env())}
@@ -119,9 +100,9 @@ def pettingzoo() -> Iterator[Row]:
 def states(game: Any, *, observed: bool) -> Play:
     """Play games of OpenSpiel with whatever is legal, and look at each position if that is wanted."""
     rng = Random(0)  # noqa: S311 - play, not secrets
-    observation = (
-        import_module("open_spiel.python.observation").make_observation(game) if observed else None
-    )
+    observation = None
+    if observed:
+        observation = import_module("open_spiel.python.observation").make_observation(game)
 
     def play() -> int:
         moves = 0
@@ -139,7 +120,6 @@ def states(game: Any, *, observed: bool) -> Play:
 
 def openspiel() -> Iterator[Row]:
     """Measure OpenSpiel's Python games, first without and then with what is observed."""
-    needed("pyspiel")
     load = import_module("pyspiel").load_game
     import_module("open_spiel.python.games.tic_tac_toe")
     import_module("number_tower.envs.openspiel")
@@ -148,9 +128,8 @@ def openspiel() -> Iterator[Row]:
         plays = {other: states(load("python_tic_tac_toe"), observed=observed)}
         for name in catalogue.list_names():
             plays[name] = states(load("number_tower", {"game": name}), observed=observed)
-        yield from beside(
-            plays, other, f"moves a second{', observation tensors' if observed else ''}"
-        )
+        what = "moves a second, observation tensors" if observed else "moves a second"
+        yield from beside(plays, other, what)
 
 
 # Many at once ------------------------------------------------------------------------------------------------
@@ -161,32 +140,24 @@ def in_arrays() -> Iterator[Row]:
 
     It is done on one core and on two, each in a process of its own, since JAX starts its threads once.
     """
-    needed("jax", "pgx")
     for cores in sorted({1, min(2, os.cpu_count() or 1)}):
         for observed in (False, True):
             where = describe_run(cores, observed=observed)
-            tried, found = alone(rates_in_arrays, cores, observed=observed)
-            usual = next(iter(tried))
-            work = f"pgx's tic_tac_toe, {usual}: moves a second, {where}"
-            yield Row(work, "", number(tried[usual]))
+            found = alone(rates_in_arrays, cores, observed=observed)
             yield from compare_rates(found, next(iter(found)), f"moves a second, {where}")
 
 
-def rates_in_arrays(
-    cores: int, *, observed: bool
-) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return the rates of all ways to play pgx, and round by round those of the fastest and of ours."""
+def rates_in_arrays(cores: int, *, observed: bool) -> dict[str, list[float]]:
+    """Return the rates of the fastest way to play pgx and of ours, round by round."""
     use_cores(cores)
     module = import_module("envs_jax")
-    ways: dict[str, Play] = dict(
-        module.pgx_ways(GAMES, TURNS, observed=observed, loops=("scanned",))
-    )
+    ways: dict[str, Play] = dict(module.pgx_ways(GAMES, TURNS, observed=observed))
     tried = {way: median(found) for way, found in measure_rates(ROUNDS, ways).items()}
     fastest = max(tried, key=tried.__getitem__)
     plays = {f"pgx's tic_tac_toe, {fastest}": ways[fastest]}
     for name in catalogue.list_names():
         plays[f"{name}, JAX"] = module.ours(name, GAMES, TURNS, observed=observed)
-    return tried, measure_rates(ROUNDS, plays)
+    return measure_rates(ROUNDS, plays)
 
 
 def describe_run(cores: int, *, observed: bool) -> str:
@@ -196,7 +167,6 @@ def describe_run(cores: int, *, observed: bool) -> str:
 
 def step_by_step() -> Iterator[Row]:
     """Measure the compiled loops, step by step with NumPy arrays, beside JAX and Gymnasium's single games in a row."""
-    needed("jax", "pgx")
     for observed in (False, True):
         found = alone(rates_step_by_step, observed=observed)
         for name in catalogue.list_names():
@@ -253,39 +223,6 @@ def batch(name: str, number_of_games: int, turns: int, *, observed: bool) -> Pla
     return play
 
 
-# For one -----------------------------------------------------------------------------------------------------
-
-
-def gymnasium() -> Iterator[Row]:
-    """Measure the environments for one, the opponent's moves included but not counted; nothing is asked of them."""
-    import_module("number_tower.envs.gymnasium")
-    library = import_module("gymnasium")
-    for opponent in ("random", "perfect"):
-        plays = {
-            name: against(library.make("NumberTower-v0", game=name, opponent=opponent))
-            for name in catalogue.list_names()
-        }
-        for name, found in measure_rates(ROUNDS, plays).items():
-            yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
-
-
-def against(env: Any) -> Play:
-    """Play games of Gymnasium with whatever is legal."""
-    rng = Random(0)  # noqa: S311 - play, not secrets
-
-    def play() -> int:
-        moves = 0
-        while moves < MOVES // 10:
-            _, info = env.reset()
-            over = False
-            while not over:
-                _, _, over, _, info = env.step(rng.choice(info["action_mask"].nonzero()[0]))
-                moves += 1
-        return moves
-
-    return play
-
-
 def together(envs: Any, turns: int) -> Play:
     """Play many games of Gymnasium at once with whatever is legal."""
     _, info = envs.reset(seed=0)
@@ -301,7 +238,7 @@ def together(envs: Any, turns: int) -> Play:
     return play
 
 
-SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
+SECTIONS = {
     "pettingzoo": ("two agents in turn (PettingZoo, AEC)", pettingzoo),
     "openspiel": ("states and actions (OpenSpiel)", openspiel),
     "arrays": (f"{GAMES:,} games at once, random legal choice and auto-reset included", in_arrays),
@@ -309,62 +246,8 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
         f"{STEPWISE_GAMES:,} games at once, each step called from Python with NumPy arrays",
         step_by_step,
     ),
-    "gymnasium": ("one agent against an opponent (Gymnasium); nothing is asked of it", gymnasium),
 }
 
 
-def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
-    """Return the page of results with this run in its own part, whatever else stands there."""
-    known = "\n".join(f"- {what}: {fact}" for what, fact in about.items() if what != "C compiler")
-    part = f"""{BEGIN}
-## As environments
-
-Written by `make bench-envs`. Ours and the other play the same loop in turns, with random legal moves: the medians of
-{ROUNDS} rounds. What is counted are moves that were made; beginning games anew, and leaving those that are over,
-is part of the time. The other with many games at once is the fastest of the ways that were tried: with its usual random
-choice or a cheaper one, and with one player who always starts, as in ours.
-
-{known}
-
-{markdown(table)}
-{END}"""
-    return replace_section(page, BEGIN, part, END)
-
-
-def measured(section: Callable[[], Iterator[Row]]) -> list[Row]:
-    """Measure a section; what cannot be measured is a row as well, and no goal that was met."""
-    try:
-        return list(section())
-    except MissingError as missing:
-        print(f"not measured: {missing}", file=sys.stderr)
-        return [Row("all of this", "", str(missing), goal="1 x as many")]
-
-
-def main() -> int:
-    """Measure, print one table, and fail unless every goal is met."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}"
-    )
-    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.sections if name not in SECTIONS]
-    if unknown or (asked.sections and asked.write):
-        parser.error(
-            f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept"
-        )
-    about = facts(PACKAGES)
-    table: dict[str, list[Row]] = {}
-    for heading, section in (SECTIONS[name] for name in asked.sections or SECTIONS):
-        print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
-        table[heading] = measured(section)
-    print(aligned(table))
-    if asked.write:
-        RESULTS.write_text(
-            kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8"
-        )
-    return int(any(row.goal and not row.met for rows in table.values() for row in rows))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measure("bench-envs", SECTIONS, PACKAGES))

@@ -1,7 +1,7 @@
 """How fast the games are on an accelerator, beside pgx's tic-tac-toe, and how much of the memory's bandwidth they use.
 
-    python bench/envs_gpu.py --out gpu.json     measures where there is an accelerator, in ten minutes
-    python bench/envs_gpu.py --merge gpu.json   writes the table into bench/RESULTS.md, on any machine
+    python bench/envs_gpu.py > gpu.md           measures where there is an accelerator, in ten minutes
+    python bench/envs_gpu.py --merge gpu.md     writes the table into bench/RESULTS.md, on any machine
 
 The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of RESULTS.md stays
 as it is until another run is merged.
@@ -9,11 +9,8 @@ as it is until another run is merged.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import version
@@ -23,7 +20,7 @@ from statistics import fmean, median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rows import Row, aligned, markdown, number, replace_section
+from rows import RESULTS, Row, markdown, number, replace_section
 from timing import measure_rates
 
 if TYPE_CHECKING:
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
 BEGIN, END = "<!-- bench-gpu: begin -->", "<!-- bench-gpu: end -->"
 
 BATCHES = (16_384, 262_144, 2_097_152)
@@ -82,7 +78,6 @@ def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[R
     moves = MOVES // games
     what = f"{games:,} games, {'observations and ' if observed else ''}masks"
     theirs = dict(module.pgx_ways(games, moves, observed=observed, loops=LOOPS))
-    usual = next(iter(theirs))
     plays = {("pgx", way): play for way, play in theirs.items()}
     for name in names:
         for looped in LOOPS:
@@ -93,7 +88,6 @@ def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[R
     def find_fastest(name: str) -> tuple[str, str]:
         return max((play for play in plays if play[0] == name), key=rates.__getitem__)
 
-    yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(rates["pgx", usual]))
     best = find_fastest("pgx")
     ratios, shares = [], []
     for name in names:
@@ -119,82 +113,36 @@ def make_row(work: str, ours: str, other: str, ratio: float, goal: float | None)
     return Row(work, ours, other, f"{number(ratio)} x as many", wanted, met)
 
 
-def measure(batches: tuple[int, ...]) -> dict[str, Any]:
-    """Measure everything, and return it as JSON takes it."""
+def measure() -> str:
+    """Measure everything, and return it as a part of the page of results."""
     jax: Any = import_module("jax")
     device = jax.devices()[0]
-    if device.platform == "cpu":
-        print("There is no accelerator here: these are the processor's numbers.", file=sys.stderr)
     begun = perf_counter()
     bandwidth = measure_copy()
-    sections: dict[str, list[Row]] = {
-        "copy": [Row("bytes a second, read and written in a copy", number(bandwidth))]
-    }
+    sections: dict[str, list[Row]] = {}
     for observed in (False, True):
-        heading = f"moves a second with {'observations and ' if observed else ''}masks, written at every move"
+        shown = "observations and masks" if observed else "masks"
+        heading = f"moves a second with {shown}, written at every move"
         sections[heading] = []
-        for games in batches:
+        for games in BATCHES:
             print(f"measuring: {heading}, {games:,} games ...", file=sys.stderr, flush=True)
             sections[heading] += measure_batch(games, observed=observed, bandwidth=bandwidth)
-    return {
-        "about": {
-            "date": datetime.now(tz=UTC).date().isoformat(),
-            "device": f"{device.device_kind} ({device.platform})",
-            "command": "python bench/envs_gpu.py",
-            "packages": ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "pgx")),
-            "seconds": f"{perf_counter() - begun:.0f}",
-        },
-        "sections": {heading: [asdict(row) for row in rows] for heading, rows in sections.items()},
-    }
+    packages = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "pgx"))
+    return f"""{BEGIN}
+- date: {datetime.now(tz=UTC).date().isoformat()}
+- device: {device.device_kind} ({device.platform})
+- packages: {packages}
+- bytes a second, read and written in a copy: {number(bandwidth)}
+- seconds: {perf_counter() - begun:.0f}
 
-
-def merge(page: str, found: dict[str, Any]) -> str:
-    """Return the page of results with this run in its own part."""
-    table = {heading: [Row(**row) for row in rows] for heading, rows in found["sections"].items()}
-    about = "\n".join(f"- {what}: {fact}" for what, fact in found["about"].items())
-    part = f"""{BEGIN}
-## On an accelerator
-
-Written by `python bench/envs_gpu.py --merge`, from a run on a machine that has one. Play is random, in one compiled
-loop, with pgx's `auto_reset`; medians of {ROUNDS} rounds in which all ways to play take turns. The fastest way of each
-is shown: there are two to launch the kernels of a step, and for pgx's tic-tac-toe also cheaper random choices. The
-bytes of a move are those that it has to read and to write: state, mask and observation.
-
-{about}
-
-{markdown(table)}
+{markdown(sections)}
 {END}"""
-    return replace_section(page, BEGIN, part, END)
-
-
-def main() -> int:
-    """Measure and print, or write what was measured elsewhere into the page of results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write what was measured as JSON")
-    parser.add_argument(
-        "--merge", type=Path, metavar="FILE", help=f"write a file of --out into {RESULTS.name}"
-    )
-    parser.add_argument(
-        "--batches",
-        default=",".join(map(str, BATCHES)),
-        help="numbers of games, with commas between",
-    )
-    asked = parser.parse_args()
-    if asked.merge is not None:
-        found = json.loads(asked.merge.read_text(encoding="utf-8"))
-        RESULTS.write_text(merge(RESULTS.read_text(encoding="utf-8"), found), encoding="utf-8")
-        return 0
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    found = measure(tuple(int(games) for games in asked.batches.split(",")))
-    if asked.out is not None:
-        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(merge("", found).strip())
-    rows = {heading: [Row(**row) for row in rows] for heading, rows in found["sections"].items()}
-    print(aligned(rows), file=sys.stderr)
-    return int(any(row.met is False for section in rows.values() for row in section))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["--merge"]:
+        part = Path(sys.argv[2]).read_text("utf-8").strip()
+        RESULTS.write_text(replace_section(RESULTS.read_text("utf-8"), BEGIN, part, END), "utf-8")
+    else:
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        print(measure())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from distributed import LocalCluster
 
@@ -29,21 +30,20 @@ def compute(index: int) -> tuple[int, str]:
     return index, f"{total:1024}"
 
 
-def compare(job: Callable[[int], object] = compute, jobs: int = JOBS) -> tuple[float, float]:
-    """Return the seconds that a cluster and local processes need for so many jobs: medians, in turns, all started."""
+def compare(job: Callable[[int], object], jobs: int) -> tuple[float, float]:
+    """Return the seconds that a cluster and local processes need for jobs: medians, in turns, all started."""
+    options: dict[str, Any] = {"dashboard_address": None, "worker_dashboard_address": None}
     with (
         LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-            worker_dashboard_address=None,
+            n_workers=WORKERS, threads_per_worker=1, host="127.0.0.1", **options
         ) as cluster,
         ClusterExecutor(cluster.scheduler_address) as remote,
         WorkerProcesses(WORKERS) as local,
-    ):  # fmt: skip
+    ):
         for executor in (remote, local):
             _measure(executor, job, 2 * WORKERS)
-        on_cluster, here = in_turns(
-            ROUNDS, lambda: _measure(remote, job, jobs), lambda: _measure(local, job, jobs)
-        )
+        clocks = [partial(_measure, executor, job, jobs) for executor in (remote, local)]
+        on_cluster, here = in_turns(ROUNDS, *clocks)
     return on_cluster, here
 
 
@@ -52,13 +52,5 @@ def _measure(executor: Executor, job: Callable[[int], object], jobs: int) -> flo
     done = sum(len(results) for results in run_chunks(job, range(jobs), executor))
     taken = time.perf_counter() - start
     if done != jobs:
-        message = f"{done} of {jobs} jobs were done"
-        raise RuntimeError(message)
+        raise RuntimeError(f"{done} of {jobs} jobs were done")
     return taken
-
-
-if __name__ == "__main__":
-    on_cluster, here = compare()
-    print(
-        f"cluster {JOBS / on_cluster:.0f} jobs/s, here {JOBS / here:.0f} jobs/s, ratio {here / on_cluster:.3f}"
-    )

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from packages import hold_lock, install_package, report, run_command
+from packages import install_package, report, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,6 @@ DOWNLOADED = {"chrome-headless-shell", "chrome-headless-shell.exe", "headless_sh
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")
 """What lets a browser start in a container and as root; it visits no pages but ours."""
 
-LOCK = Path(sys.prefix, ".browser.lock")
 _PLAYWRIGHT = (sys.executable, "-m", "playwright", "install")
 _BUILD = "chromium-headless-shell"
 
@@ -50,10 +49,7 @@ class NoBrowserError(Exception):
 
 def get() -> str:
     """Return the path of a browser that starts, and get one first if there is none."""
-    if found := find():
-        return found
-    with hold_lock(LOCK):
-        found = find() or _download() or _install()
+    found = find() or _download() or _install()
     if found is None:
         raise NoBrowserError(
             f"No browser was found, and none can be had here. Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
@@ -75,17 +71,14 @@ def find() -> str | None:
 def starts(path: str) -> bool:
     """Say whether a browser shows a blank page; that it is there or tells its version does not mean that it can."""
     with TemporaryDirectory(prefix="tower-browser-", ignore_cleanup_errors=True) as profile:
-        call = (
-            path,
-            *FLAGS,
-            "--headless",
-            f"--user-data-dir={profile}",
-            "--dump-dom",
-            "about:blank",
-        )
+        options = (*FLAGS, "--headless", f"--user-data-dir={profile}", "--dump-dom")
         try:
             shown = subprocess.run(  # noqa: S603 - it is run to see whether it runs
-                call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+                (path, *options, "about:blank"),
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=60,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return False
@@ -99,18 +92,12 @@ def _on_the_system() -> Iterator[str]:
 
 def _downloaded() -> Iterator[str]:
     """Find what Playwright has downloaded before: it tells where it would put it."""
-    try:
-        told = subprocess.run(  # noqa: S603 - its own installer
-            (*_PLAYWRIGHT, "--dry-run", _BUILD), capture_output=True, text=True, check=False
-        ).stdout
-    except OSError:
-        return
+    call = (*_PLAYWRIGHT, "--dry-run", _BUILD)
+    told = subprocess.run(call, capture_output=True, text=True, check=False).stdout  # noqa: S603 - its own installer
     for folder in re.findall(r"Install location: *(.+)", told):
-        yield from sorted(
-            str(path)
-            for path in Path(folder).rglob("*")
-            if path.name in DOWNLOADED and path.is_file()
-        )
+        for path in sorted(Path(folder).rglob("*")):
+            if path.name in DOWNLOADED and path.is_file():
+                yield str(path)
 
 
 def _first_that_starts(paths: Iterator[str]) -> str | None:

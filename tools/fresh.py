@@ -25,14 +25,15 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         copy_project(copy)
-        own = {
-            "NUMBER_TOWER_DB": str(Path(folder, "games.db")),
-            "NUMBER_TOWER_CONFIG": "none",
-            **LEAN,
-        }
+        own = {"NUMBER_TOWER_DB": f"{folder}/games.db", "NUMBER_TOWER_CONFIG": "none", **LEAN}
         environment = {**os.environ, **own}
-        _play(copy, environment)
-        _play_in_the_browser(copy, environment)
+        typed = "draft\n" + (GOLDEN / "draft.moves").read_text()
+        said = _run("make", "-s", "play", cwd=copy, env=environment, typed=typed)
+        if not said.endswith((GOLDEN / "draft.txt").read_text()):
+            sys.exit(f"make play said, instead of tests/golden/draft.txt:\n{said}")
+        print("make play works in a fresh copy")
+        visit_server("make", "-s", "play-web", "SERVE=--port 0", cwd=copy, environment=environment)
+        print("make play-web works in a fresh copy")
 
 
 def copy_project(copy: Path) -> list[str]:
@@ -45,20 +46,6 @@ def copy_project(copy: Path) -> list[str]:
     return names
 
 
-def _play(copy: Path, environment: dict[str, str]) -> None:
-    typed = "draft\n" + (GOLDEN / "draft.moves").read_text()
-    said = _run("make", "-s", "play", cwd=copy, env=environment, typed=typed)
-    expected = (GOLDEN / "draft.txt").read_text()
-    if not said.endswith(expected):
-        sys.exit(f"make play said, instead of tests/golden/draft.txt:\n{said}")
-    print("make play works in a fresh copy")
-
-
-def _play_in_the_browser(copy: Path, environment: dict[str, str]) -> None:
-    visit_server("make", "-s", "play-web", "SERVE=--port 0", cwd=copy, environment=environment)
-    print("make play-web works in a fresh copy")
-
-
 def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
     """Start a server with a command, make a game in it, and stop it; fail if any of it does not work."""
     serving = subprocess.Popen(  # noqa: S603 - our own make or command
@@ -66,15 +53,15 @@ def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
     )
     name = " ".join(call)
     try:
-        if serving.stdout is None:
-            raise AssertionError
-        address = next(
-            (found[0] for line in serving.stdout if (found := ADDRESS.search(line))), None
-        )
+        address = None
+        for line in serving.stdout or ():
+            address = ADDRESS.search(line)
+            if address is not None:
+                break
         if address is None:
             sys.exit(f"{name} printed no address")
-        page = _get(address)
-        room = _get(f"{address}/new", b"game=draft&opponent=table")
+        page = _get(address[0])
+        room = _get(f"{address[0]}/new", b"game=draft&opponent=table")
         if "Number Tower" not in page or "tower" not in room:
             sys.exit(f"{name} shows no game")
     finally:

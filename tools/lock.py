@@ -69,24 +69,11 @@ def main() -> None:
         for name, lock in LOCKS.items():
             file = Path(folder, f"{name}.txt")
             file.write_text("".join(list_entries(name)), encoding="utf-8")  # the versions that stay
-            agree = (
-                ()
-                if not found
-                else ("--constraints", str(Path(folder, f"{next(iter(LOCKS))}.txt")))
-            )
-            call = (
-                "-m",
-                "uv",
-                "pip",
-                "compile",
-                *lock.sources,
-                *OPTIONS,
-                *agree,
-                *sys.argv[1:],
-                "--output-file",
-                file,
-            )
-            subprocess.run((sys.executable, *call), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - uv, with our own arguments
+            call = [sys.executable, "-m", "uv", "pip", "compile", *lock.sources, *OPTIONS]
+            if found:
+                call += ["--constraints", f"{folder}/{next(iter(LOCKS))}.txt"]
+            call += [*sys.argv[1:], "--output-file", str(file)]
+            subprocess.run(call, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - uv, with our own arguments
             found[name] = ENTRY.findall(file.read_text(encoding="utf-8"))
     for name, lock in LOCKS.items():
         included = {get_pin(entry) for other in lock.includes for entry in found[other]}

@@ -194,7 +194,7 @@ def draw_app(
 
 def render(page: Page, drawing: str) -> bytes:
     """Return an SVG picture as PNG, made in a browser's page."""
-    page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 820px }}</style>{drawing}")
+    page.set_content(f"<style>body {{ margin: 0 }} svg {{ width: 800px }}</style>{drawing}")
     return page.locator("svg").first.screenshot()
 
 

@@ -12,10 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from packages import hold_lock, report, unpack_package
+from packages import report, unpack_package
 
 FOLDER = Path(sys.prefix, "proxies")
-LOCK = Path(sys.prefix, ".proxies.lock")
 PACKAGES = {"nginx": ("nginx", "nginx-core", "nginx-light"), "caddy": ("caddy",)}
 """The packages that may hold each proxy; which one does depends on the distribution."""
 
@@ -34,13 +33,10 @@ def get(name: str) -> str | None:
     """Return the path of a proxy, and get it first if it is not there; None if it cannot be had."""
     if found := find(name):
         return found
-    with hold_lock(LOCK):
-        if found := find(name):
+    report(f"{name} is not installed. Trying Debian's package ...")
+    for package in PACKAGES[name]:
+        if unpack_package(package, FOLDER) and (found := find(name)):
             return found
-        report(f"{name} is not installed. Trying Debian's package ...")
-        for package in PACKAGES[name]:
-            if unpack_package(package, FOLDER) and (found := find(name)):
-                return found
     return None
 
 

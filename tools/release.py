@@ -1,8 +1,8 @@
 """Build the wheel and the source package as for a release, and try them in empty environments.
 
-`make package` tries the package without extras, with the Python of .venv/. `make release-check` (`--all`) also tries it
-with every Python that the package names and this machine has, and each extra alone; there, an extra is installed as
-users get it today, in the newest versions. It also looks whether requirements/ can be installed on other systems.
+`make package` tries the package without extras, with the Python of .venv/. `make release-check` (`--all`) also tries
+each extra alone and every Python that the package names and this machine has; there, an extra is installed as users
+get it today, in the newest versions. It also looks whether requirements/ can be installed on other systems.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +25,6 @@ from lock import FOLDER, LOCKS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = tuple(sorted(PROJECT["optional-dependencies"]))
 PYTHONS = tuple(re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"])))
-Check = Callable[[], object]
-
 SYSTEMS = (
     "x86_64-manylinux_2_28",
     "aarch64-manylinux_2_28",
@@ -36,6 +34,11 @@ SYSTEMS = (
 SOURCE_ONLY = ("chess",)
 """Locked packages that are published without a wheel."""
 
+PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
+
+Check = tuple[str, Callable[[], object]]
+"""What is checked, and how."""
+
 
 class CheckError(Exception):
     """Something that is wrong with the packages, in a few lines."""
@@ -43,66 +46,42 @@ class CheckError(Exception):
 
 def main() -> None:
     """Build and check the packages; with `--all` for every extra and Python."""
+    everything = "--all" in sys.argv
     with TemporaryDirectory() as folder:
-        place = Path(folder)
         try:
-            wheel = build_packages(place)
+            wheel = build_packages(Path(folder))
         except CheckError as error:
             sys.exit(str(error))
-        failures = 0
-        for name, check in plan_checks(wheel, place, everything="--all" in sys.argv).items():
-            try:
-                check()
-            except CheckError as error:
-                failures += 1
-                print(f"{name}: {error}", file=sys.stderr)
-            else:
-                print(f"{name} works", flush=True)
+        pythons = find_pythons() if everything else {"this Python": sys.executable}
+        failures = run_checks(list(plan_checks(wheel, pythons, everything=everything)))
+    for version in PYTHONS:
+        if everything and version not in pythons:
+            print(f"Python {version} is not on this machine, and was not tried")
     sys.exit(failures)
 
 
-def plan_checks(wheel: Path, place: Path, *, everything: bool) -> dict[str, Check]:
-    """List the checks: the package alone, and perhaps with each Python and each extra, and the lock files."""
-    checks: dict[str, Check] = {"base": partial(try_package, wheel, place, sys.executable)}
-    for version in PYTHONS if everything else ():
-        checks[f"locks, Python {version}"] = partial(try_locks, version)
-        if python := shutil.which(f"python{version}"):
-            checks[f"base, Python {version}"] = partial(try_package, wheel, place, python)
-    for extra in EXTRAS if everything else ():
-        checks[extra] = partial(try_package, wheel, place, sys.executable, extra)
-    return checks
-
-
-def build_packages(place: Path) -> Path:
-    """Build both packages from a clean copy, check them, and return the wheel."""
-    copy, built = place / "copy", place / "dist"
-    names = copy_project(copy)
-    build = (sys.executable, "-m", "build", "--no-isolation", str(copy), "--outdir")
-    run(*build, str(built))  # the source package, and the wheel from it
-    run(*build, str(place / "direct"), "--wheel")
-    [wheel], [source] = built.glob("*.whl"), built.glob("*.tar.gz")
-    [direct] = (place / "direct").glob("*.whl")
-    run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source))
+def build_packages(folder: Path) -> Path:
+    """Build the source package from a clean copy, and the wheel from it; check them, and return the wheel."""
+    names = copy_project(folder / "copy")
+    built = folder / "dist"
     run(
         sys.executable,
         "-m",
-        "check_wheel_contents",
-        "--config",
-        str(ROOT / "pyproject.toml"),
-        str(wheel),
+        "build",
+        "--no-isolation",
+        str(folder / "copy"),
+        "--outdir",
+        str(built),
     )
-    if read_wheel(wheel) != read_wheel(direct):
-        raise CheckError("the wheel from the source package differs from the one from the clone")
-    expected = {name.removeprefix("src/") for name in names if name.startswith("src/")}
-    compare_files(expected, {name for name in read_wheel(wheel) if ".dist-info/" not in name})
+    [wheel], [source] = built.glob("*.whl"), built.glob("*.tar.gz")
+    run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source))
+    config = ("--config", str(ROOT / "pyproject.toml"))
+    run(sys.executable, "-m", "check_wheel_contents", *config, str(wheel))
+    with ZipFile(wheel) as archive:
+        found = {name for name in archive.namelist() if ".dist-info/" not in name}
+    compare_files({name[4:] for name in names if name.startswith("src/")}, found)
     print(f"{wheel.name} and {source.name} are built and checked")
     return wheel
-
-
-def read_wheel(wheel: Path) -> dict[str, int]:
-    """Return the checksum of each file in a wheel."""
-    with ZipFile(wheel) as archive:
-        return {each.filename: each.CRC for each in archive.infolist()}
 
 
 def compare_files(expected: set[str], found: set[str]) -> None:
@@ -112,49 +91,90 @@ def compare_files(expected: set[str], found: set[str]) -> None:
         raise CheckError(f"the wheel lacks {lacks} and has {has} besides what git knows")
 
 
-def try_package(wheel: Path, place: Path, python: str, extra: str | None = None) -> None:
+def find_pythons() -> dict[str, str]:
+    """Return the Pythons of this machine that the package names, by their version: on PATH, or of pyenv."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    pythons = {}
+    for version in PYTHONS:
+        name = f"python{version}"
+        for path in (shutil.which(name), *versions.glob(f"{version}.*/bin/{name}")):
+            if path and _run((str(path), "-c", PROBE)).stdout.strip() == version:
+                pythons[version] = str(path)
+                break
+    return pythons
+
+
+def plan_checks(wheel: Path, pythons: dict[str, str], *, everything: bool) -> Iterator[Check]:
+    """List the checks: the package without extras, and perhaps the lock files and each extra, for each Python."""
+    for version, python in pythons.items():
+        yield f"base, {version}", partial(try_package, wheel, python)
+    if everything:
+        for name in LOCKS:
+            for version in PYTHONS:
+                yield f"{name}.txt, {version}", partial(try_lock, name, version)
+        for extra in EXTRAS:
+            for version, python in pythons.items():
+                yield f"{extra}, {version}", partial(try_package, wheel, python, extra)
+
+
+def try_package(wheel: Path, python: str, extra: str | None = None) -> None:
     """Install the wheel into an empty environment, with the locked versions or with an extra, and try it."""
-    environment = place / "environment"
-    shutil.rmtree(environment, ignore_errors=True)
-    run(python, "-m", "venv", str(environment))
-    own = str(environment / "bin/python")
-    install = (own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    if extra is None:
-        run(*install, "--require-hashes", "-r", str(FOLDER / "base.txt"))
-        run(*install, "--no-deps", str(wheel))
-    else:
-        run(*install, f"{wheel}[{extra}]")
-    run(own, "-m", "pip", "check", "--disable-pip-version-check")
-    run(own, str(ROOT / "tools/smoke_tests.py"), extra or "base", cwd=place)
+    with TemporaryDirectory() as folder:
+        run(python, "-m", "venv", folder)
+        own = f"{folder}/bin/python"
+        install = (own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        if extra is None:
+            run(*install, "--require-hashes", "-r", str(FOLDER / "base.txt"))
+            run(*install, "--no-deps", str(wheel))
+        else:
+            run(*install, f"{wheel}[{extra}]")
+        run(own, "-m", "pip", "check", "--disable-pip-version-check")
+        run(own, str(ROOT / "tools/smoke_tests.py"), extra or "base", cwd=Path(folder))
 
 
-def try_locks(version: str) -> None:
-    """Look whether every locked package has a file for a Python on every system; nothing is installed."""
+def try_lock(name: str, version: str) -> None:
+    """Look whether every package of a lock file has a file for a Python on every system; nothing is installed."""
     with TemporaryDirectory() as folder:
         call = (
             sys.executable, "-m", "uv", "pip", "install", "--no-config", "--dry-run", "--quiet", "--require-hashes",
             "--only-binary", ":all:", *(f"--no-binary={each}" for each in SOURCE_ONLY), "--target", folder,
-            "--python-version", version,
+            "--python-version", version, "-r", str(FOLDER / f"{name}.txt"),
         )  # fmt: skip
-        for name in LOCKS:
-            for system in SYSTEMS:
-                run(*call, "-r", str(FOLDER / f"{name}.txt"), "--python-platform", system)
+        for system in SYSTEMS:
+            run(*call, "--python-platform", system)
 
 
-def run(*call: str, cwd: Path = ROOT) -> str:
+def run(*call: str, cwd: Path = ROOT) -> None:
     """Run a command, as one who knows nothing of this clone; fail with what it says."""
+    done = _run(call, cwd)
+    if done.returncode:
+        said = done.stdout[-4000:]
+        raise CheckError(f"{' '.join(call)}\nended with {done.returncode} and said:\n{said}")
+
+
+def _run(call: tuple[str, ...], cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     ours = {"PYTHONPATH", "VIRTUAL_ENV"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     environment |= {"NUMBER_TOWER_DB": "none", "NUMBER_TOWER_CONFIG": "none", **LEAN}
-    done = subprocess.run(  # noqa: S603 - our own tools
+    return subprocess.run(  # noqa: S603 - our own tools
         call, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
-        raise CheckError(
-            f"{' '.join(call)}\nended with {done.returncode} and said:\n{done.stdout[-4000:]}"
-        )
-    return done.stdout
+
+
+def run_checks(checks: list[Check]) -> int:
+    """Run all checks, whatever fails; show each result, then what failed. Return how many did."""
+    failures = {}
+    for name, check in checks:
+        try:
+            check()
+        except CheckError as error:
+            failures[name] = error
+        print(f"{name}: {'failed' if name in failures else 'works'}", flush=True)
+    for name, reason in failures.items():
+        print(f"\n{name}: {reason}", file=sys.stderr)
+    print(f"{len(checks) - len(failures)} passed, {len(failures)} failed")
+    return len(failures)
 
 
 if __name__ == "__main__":

@@ -55,15 +55,8 @@ class Server:
     def start(self) -> None:
         """Start it, for the first time or once more where it was, and wait until it answers."""
         self.port = self.port or free_port()
-        call = [
-            sys.executable,
-            "-m",
-            "number_tower",
-            "serve",
-            "--port",
-            str(self.port),
-            *self.options,
-        ]
+        call = [sys.executable, "-m", "number_tower", "serve", "--port", str(self.port)]
+        call += self.options
         with (self.folder / "log").open("ab") as log:
             self.process = self.popen(
                 call, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, start_new_session=True,

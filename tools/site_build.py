@@ -13,13 +13,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from site_check import find_faults
-from site_pages import add_drawings, make_pages
+from site_pages import SHEETS, list_sheets, make_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +49,7 @@ def build_site(folder: Path) -> list[str]:
     if done.returncode:
         said = COLOUR.sub("", done.stdout + done.stderr)
         return [said.partition("Traceback")[0].strip() or said]
-    return find_faults(folder / "site", list_navigation(folder / "zensical.toml"))
+    return find_faults(folder / "site")
 
 
 def lay_out(folder: Path) -> None:
@@ -66,28 +65,12 @@ def lay_out(folder: Path) -> None:
     for file in sorted(docs.rglob("*.md")):
         page, text = file.relative_to(docs).as_posix(), file.read_text(encoding="utf-8")
         linked.update(find_linked_files(page, text))
-        _write(file, add_drawings(rewrite_links(page, text)))
+        _write(file, rewrite_links(page, text).replace(SHEETS, list_sheets()))
     for path in linked:
         _write(docs / name_copy(path), ROOT.joinpath(path).read_bytes())
     settings = ROOT.joinpath("zensical.toml").read_text(encoding="utf-8")
     source = json.dumps(str(ROOT / "src"))
     _write(folder / "zensical.toml", settings.replace('paths = ["../src"]', f"paths = [{source}]"))
-
-
-def list_navigation(settings: Path) -> list[str]:
-    """Return the pages that the navigation names."""
-
-    def walk(part: object) -> Iterator[str]:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, list):
-            for each in part:
-                yield from walk(each)
-        elif isinstance(part, dict):
-            for each in part.values():
-                yield from walk(each)
-
-    return [*walk(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["nav"])]
 
 
 def find_target(page: str, link: str) -> str:

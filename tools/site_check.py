@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LOADED = {"src", "poster", "data"}
@@ -19,8 +17,8 @@ LOADED = {"src", "poster", "data"}
 STYLE = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 """What a style loads from elsewhere."""
 
-UNLINKED = {"404.html"}
-"""Pages that nothing leads to: the one for wrong addresses."""
+UNLINKED = {"404.html", "index.html"}
+"""Pages that nothing has to lead to: the one for wrong addresses, and the first."""
 
 
 class _Page(HTMLParser):
@@ -47,46 +45,37 @@ class _Page(HTMLParser):
             self.links.append(given["href"] or "")
 
 
-def find_faults(site: Path, navigation: list[str]) -> list[str]:
-    """Return what is wrong with a site, a sentence each; the navigation names its pages as Markdown files."""
-    return sorted(set(_find_faults(site, navigation)))
-
-
-def _find_faults(site: Path, navigation: list[str]) -> Iterator[str]:
+def find_faults(site: Path) -> list[str]:
+    """Return what is wrong with a site, a sentence each."""
     texts = {
         file.relative_to(site).as_posix(): file.read_text(encoding="utf-8")
         for kind in ("html", "css")
         for file in site.rglob(f"*.{kind}")
     }
     pages = {name: _Page(text) for name, text in texts.items() if name.endswith("html")}
-    yield from _find_lost_pages(pages, {_name_page(page) for page in navigation})
+    faults, linked = set[str](), set(UNLINKED)
     for name, text in texts.items():
-        for address in STYLE.findall(text):
-            yield f"{name}: loads {address} from elsewhere"
+        loaded = STYLE.findall(text)
+        if name in pages:
+            loaded += filter(_is_elsewhere, pages[name].loaded)
+        faults |= {f"{name}: loads {address} from elsewhere" for address in loaded}
     for name, page in pages.items():
-        for address in page.loaded:
-            if urlsplit(address).netloc:
-                yield f"{name}: loads {address} from elsewhere"
         for address in (*page.links, *page.loaded):
-            if not urlsplit(address).scheme and not urlsplit(address).netloc:
-                yield from _check_link(site, pages, name, address)
+            if urlsplit(address).scheme or _is_elsewhere(address):
+                continue
+            path, place = _resolve(name, address)
+            if path != name:
+                linked.add(path)
+            if not site.joinpath(path).is_file():
+                faults.add(f"{name}: {address} leads nowhere")
+            elif path in pages and place not in pages[path].places:
+                faults.add(f"{name}: {address} names a place that {path} does not have")
+    faults |= {f"{name}: no page leads there" for name in pages.keys() - linked}
+    return sorted(faults)
 
 
-def _find_lost_pages(pages: dict[str, _Page], named: set[str]) -> Iterator[str]:
-    for name in named - pages.keys():
-        yield f"{name}: the navigation names it, and there is no such page"
-    for name in pages.keys() - named - UNLINKED:
-        beside = {page for page in named & pages.keys() if dirname(page) == dirname(name)}
-        if name not in {_resolve(page, link)[0] for page in beside for link in pages[page].links}:
-            yield f"{name}: neither the navigation nor a page beside it that is named there leads there"
-
-
-def _check_link(site: Path, pages: dict[str, _Page], name: str, address: str) -> Iterator[str]:
-    path, place = _resolve(name, address)
-    if not site.joinpath(path).is_file():
-        yield f"{name}: {address} leads nowhere"
-    elif path in pages and place not in pages[path].places:
-        yield f"{name}: {address} names a place that {path} does not have"
+def _is_elsewhere(address: str) -> bool:
+    return bool(urlsplit(address).netloc)
 
 
 def _resolve(name: str, address: str) -> tuple[str, str]:
@@ -99,8 +88,3 @@ def _resolve(name: str, address: str) -> tuple[str, str]:
     if path.endswith("/") or found == ".":
         found = normpath(join(found, "index.html"))
     return found, unquote(parts.fragment)
-
-
-def _name_page(page: str) -> str:
-    """Return the file that a Markdown file becomes."""
-    return str(PurePosixPath(page).with_suffix(".html"))

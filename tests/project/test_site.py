@@ -12,9 +12,8 @@ from playwright.sync_api import Page, expect
 from number_tower import catalogue
 from number_tower.store.schema import metadata
 from serving import PATIENCE
-from site_build import ROOT, build_site, list_navigation, rewrite_links
+from site_build import ROOT, build_site, rewrite_links
 from site_check import find_faults
-from site_pages import add_drawings
 
 pytest_plugins = ["support.browsers"]
 
@@ -53,15 +52,6 @@ def test_there_is_a_sheet_to_print_for_each_game(site: Path) -> None:
             assert "How to play" in (site / f"teach/sheet-{sheet}.html").read_text()
 
 
-def test_both_walks_of_a_move_are_drawn(site: Path) -> None:
-    assert (site / "design.html").read_text().count('class="walk"') == 2
-    drawn = add_drawings(
-        "A typed move (`tower`):\n\n| step | module |\n|---|---|\n| read `it` | `cli/<input>.py` |\n"
-    )
-    assert ">read it</text>" in drawn
-    assert "cli/&lt;input&gt;.py" in drawn
-
-
 def test_the_search_works_from_the_disk(site: Path, open_file: Callable[..., Page]) -> None:
     page = open_file(site / "games/draft.html")
     page.get_by_role("button", name="Search").click()
@@ -82,7 +72,7 @@ def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
         index='<h1 id="top">Here</h1><a href="other.html#place">',
         other='<p id="place"><a href=".">',
     )
-    assert find_faults(tmp_path, ["index.md", "other.md"]) == []
+    assert find_faults(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -122,22 +112,14 @@ def test_a_site_without_faults_has_none(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_link_is_a_fault(tmp_path: Path, page: str, fault: str) -> None:
-    assert find_faults(write_site(tmp_path, index=page), ["index.md"]) == [fault]
+    assert find_faults(write_site(tmp_path, index=page)) == [fault]
 
 
 def test_a_page_that_nothing_leads_to_is_a_fault(tmp_path: Path) -> None:
-    write_site(tmp_path, index="", lost="")
-    assert find_faults(tmp_path, ["index.md"]) == [
-        "lost.html: neither the navigation nor a page beside it that is named there leads there"
-    ]
+    write_site(tmp_path, index="", lost='<a href="lost.html">')
+    assert find_faults(tmp_path) == ["lost.html: no page leads there"]
     write_site(tmp_path, index='<a href="lost.html">')
-    assert find_faults(tmp_path, ["index.md"]) == []
-
-
-def test_a_page_that_nobody_wrote_is_a_fault(tmp_path: Path) -> None:
-    assert find_faults(write_site(tmp_path, index=""), ["index.md", "new.md"]) == [
-        "new.html: the navigation names it, and there is no such page"
-    ]
+    assert find_faults(tmp_path) == []
 
 
 def test_links_lead_to_pages_of_the_site_or_to_copies_of_files() -> None:
@@ -147,8 +129,3 @@ def test_links_lead_to_pages_of_the_site_or_to_copies_of_files() -> None:
         "[d](files/src/number_tower/rules.py.txt) `[e](x)`"
     )
     assert rewrite_links("project/contributing.md", "[a](docs/design.md)") == "[a](../design.md)"
-
-
-def test_the_navigation_names_every_page_once() -> None:
-    pages = list_navigation(ROOT / "zensical.toml")
-    assert len(pages) == len(set(pages)) > 40

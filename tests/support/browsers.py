@@ -156,6 +156,8 @@ def windows() -> dict[Look, list[Window]]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A browser for all tests of this process."""
+    path = browsers.find()
+    assert path is not None, "there is no browser; `make browser` gets one"
     with sync_playwright() as playwright:
         arguments = [
             *browsers.FLAGS,
@@ -163,7 +165,7 @@ def browser() -> Iterator[Browser]:
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ]
         started = playwright.chromium.launch(
-            executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE
+            executable_path=path, args=arguments, timeout=2 * PATIENCE
         )
         _set_running(None)
         yield started

@@ -6,7 +6,6 @@ import json
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,13 +25,13 @@ BLOCKS = [f"1-{most}" for most in range(3, 12)]
 STATUSES: tuple[Status, ...] = ("measured", "too large", "crashed")
 
 
-def make_map(rows: list[LabRow], **terms: Any) -> LabMap:
-    return read_map(json.loads(json.dumps(lab_maps.make_map(rows[0].game, rows, **terms))))
+def make_map(rows: list[LabRow]) -> LabMap:
+    return read_map(json.loads(json.dumps(lab_maps.make_map(rows[0].game, rows))))
 
 
-def run_tool(tmp_path: Path, rows: list[LabRow], *options: str) -> int:
+def run_tool(tmp_path: Path, rows: list[LabRow]) -> int:
     path = write_rows(tmp_path / "rows.jsonl", rows)
-    return lab_maps.main([str(path), "--out", str(tmp_path), *options])
+    return lab_maps.main([str(path)], tmp_path)
 
 
 # What a map holds -----------------------------------------------------------------------------------------------------
@@ -100,7 +99,6 @@ def test_values_rise_and_the_longest_list_that_fits_a_window_goes_across() -> No
         "blocks",
         "target",
     )
-    assert make_map(rows, across="fit", down="target").keys == ("fit", "target", "blocks")
 
 
 def test_first_blocks_that_are_free_come_first() -> None:
@@ -178,19 +176,9 @@ def test_a_wrong_row_is_told(
 ) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(f'{{"number_tower_lab": 1}}\n{line}\n')
-    assert lab_maps.main([str(path), "--out", str(tmp_path)]) == 1
+    assert lab_maps.main([str(path)], tmp_path) == 1
     assert told in capsys.readouterr().err
     assert list(tmp_path.glob("*.json")) == []
-
-
-def test_a_side_that_no_row_has_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_tool(tmp_path, make_grid("draft", target=[9, 10]), "--across", "colour") == 1
-    assert (
-        "expected one of target, blocks, supply, towers, fit, stuck; got colour"
-        in capsys.readouterr().err
-    )
 
 
 # The maps that come with the program ----------------------------------------------------------------------------------

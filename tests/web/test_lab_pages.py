@@ -49,10 +49,7 @@ class Cell(NamedTuple):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("maps")
     for name, rows in GAMES.items():
-        assert (
-            lab_maps.main([str(write_rows(folder / f"{name}.jsonl", rows)), "--out", str(folder)])
-            == 0
-        )
+        assert lab_maps.main([str(write_rows(folder / f"{name}.jsonl", rows))], folder) == 0
     return folder
 
 
