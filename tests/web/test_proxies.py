@@ -265,12 +265,8 @@ def test_a_proxy_that_is_not_installed_is_unpacked_from_its_package(
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    for attribute, value in (
-        ("PLACES", ()),
-        ("FOLDER", tmp_path / "unpacked"),
-        ("LOCK", tmp_path / "lock"),
-    ):
-        monkeypatch.setattr(proxies, attribute, value)
+    monkeypatch.setattr(proxies, "PLACES", ())
+    monkeypatch.setattr(proxies, "FOLDER", tmp_path / "unpacked")
     assert proxies.find("nginx") is None
     assert proxies.get("nginx") == str(tmp_path / "unpacked/usr/sbin/nginx")
     assert proxies.get("caddy") is None
