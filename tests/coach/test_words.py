@@ -131,8 +131,8 @@ def assert_numbers_are_told(reason: Reason, text: str) -> None:
 
 CALLS = {
     "play": ("hint\nhint\nhint\nwhy more\nhelp\n7\nhint\nhint\nwhy\nhelp\nquit\n", "Play "),
-    "learn": ("hint\nhint\nhelp\nskip\n" * 3 + "quit\n", "The answer: Play "),
-    "puzzle --seed 4 --count 3": ("hint\nhelp\nskip\n" * 3, "The only winning move is "),
+    "learn": ("hint\nhint\nhelp\nskip\n" * 3 + "quit\n", "The answer: "),
+    "puzzle --seed 4 --count 3": ("hint\nhelp\nskip\n" * 3, "The answer: "),
 }
 
 
