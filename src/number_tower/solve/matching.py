@@ -27,8 +27,8 @@ _MAX_PLY_POSITIONS = 50_000
 _MAX_PLY_BLOCKS = 56
 """Blocks up to which plies are searched for at all when no time limit is set."""
 
-_NEIGHBOUR_BYTES = 8
-"""Memory of a neighbour in a list; the number itself is shared."""
+_BLOCK_BYTES, _NEIGHBOUR_BYTES = 200, 8
+"""Memory of a block and of each of its neighbours in the graph, about."""
 
 
 class MatchingSolver(Solver):
@@ -155,6 +155,7 @@ def _decompose_complete(size: int) -> Decomposition:
 
 def _connect_multiples(blocks: Sequence[int], limits: SearchLimits) -> list[list[int]]:
     """Connect each block with its multiples: look each multiple up, or try each larger block, whichever are fewer."""
+    limits.require_memory(_BLOCK_BYTES * len(blocks))
     places = {block: place for place, block in enumerate(blocks)}
     graph: list[list[int]] = [[] for _ in blocks]
     for place, block in enumerate(blocks):
