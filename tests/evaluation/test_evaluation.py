@@ -268,7 +268,7 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
         ("support.replies:GOOD", "it is not a function, but ('largest'"),
         ("replies.py:largest", "write it without .py, as in replies:largest"),
         ("support.replies:later", "it is an async function"),
-        ("support.replies:Text", "it is a class"),
+        ("support.replies:Path", "it is a class"),
         ("support.replies:", "cannot be used"),
         (":answer", "cannot be used"),
     ],
@@ -542,7 +542,8 @@ def test_players_and_games_may_be_given_in_many_ways() -> None:
     )
     assert named.suite.players == ("My Player", "perfect")
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
-    for wrong in (replies.later, replies.Text):
+    wrong_players: list[Any] = [replies.later, Path]
+    for wrong in wrong_players:
         with pytest.raises(UnknownPlayerError, match="cannot be used: it is a"):
             evaluate(wrong, "factor", **settings)
     for jobs in (0, 1.5, True):

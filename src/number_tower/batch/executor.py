@@ -34,18 +34,15 @@ from number_tower import __version__
 from number_tower.batch import BatchError, WorkerError
 from number_tower.batch.journal import EntryT, Journal
 from number_tower.batch.processes import WorkerProcesses
-from number_tower.text import format_text
+from number_tower.text import format_error
 
 ResultT = TypeVar("ResultT")
 
 _CHUNK_SECONDS = 0.05
 """How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
 
-_MAX_CHUNK = 4096
-"""The largest number of jobs in one chunk."""
-
 _GROWTH = 4
-"""By how much chunks may become longer or shorter at once."""
+"""By how much chunks may become longer at once."""
 
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
@@ -234,9 +231,9 @@ class _Batch(Generic[ResultT]):
             wait(begun)
 
     def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
-        """Choose how many jobs fill the time of a chunk, by those of the last one; jobs may differ, so step by step."""
+        """Choose how many jobs fill the time of a chunk, by those of the last one."""
         fitting = int(len(result.results) * self._seconds / max(result.seconds, 1e-6))
-        self._size = max(self._size // _GROWTH, min(fitting, self._size * _GROWTH, _MAX_CHUNK), 1)
+        self._size = max(1, min(fitting, self._size * _GROWTH))
 
     def _submit(self, chunk: _Chunk) -> None:
         try:
@@ -254,8 +251,7 @@ def _is_death(error: BaseException) -> bool:
 
 
 def _explain_failure(error: BaseException) -> WorkerError:
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return WorkerError(format_text(f"the executor failed: {text}"))
+    return WorkerError(f"the executor failed: {format_error(error)}")
 
 
 def _count_slots(executor: Executor) -> int:
@@ -297,7 +293,7 @@ def run_chunk(
     except BatchError as refused:
         error = refused
     except Exception as unexpected:  # noqa: BLE001 - raised in the parent
-        text = format_text(f"{type(unexpected).__name__}: {unexpected}")
-        error = WorkerError(f"a worker process failed at job {indexes[len(results)]}: {text}")
+        job = indexes[len(results)]
+        error = WorkerError(f"a worker process failed at job {job}: {format_error(unexpected)}")
         error.add_note(format_exc())
     return ChunkResult(results, indexes[len(results) :], error, monotonic() - started)
