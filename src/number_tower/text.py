@@ -40,6 +40,11 @@ def format_text(text: str, most: int = 200) -> str:
     return _cut(_escape_text(text), most)
 
 
+def format_error(error: BaseException) -> str:
+    """Return an exception and its text in one line."""
+    return format_text(f"{type(error).__name__}: {error}").removesuffix(": ")
+
+
 def format_path(path: str | os.PathLike[str], most: int = 200) -> str:
     """Return a file's name; of a very long one, the end."""
     text = _escape_text(os.fspath(path))

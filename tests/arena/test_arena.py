@@ -391,11 +391,11 @@ def test_a_file_that_holds_something_is_never_written_over(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"seed": 2}, "its seed is 1, and not 2"),
-        ({"number": 5}, "its number of games for each pair is 4, and not 5"),
-        ({"patience": 2.5}, "its patience is 10.0, and not 2.5"),
-        ({"players": ["ann", "ben"]}, "its players are ann, ben, cleo, and not ann, ben"),
-        ({"games": ["factor", "draft"]}, "its games are draft, factor, and not factor, draft"),
+        ({"seed": 2}, "seed 1, and not 2"),
+        ({"number": 5}, "number 4, and not 5"),
+        ({"patience": 2.5}, "patience 10.0, and not 2.5"),
+        ({"players": ["ann", "ben"]}, "other players"),
+        ({"games": ["factor", "draft"]}, "other games"),
     ],
 )
 def test_only_the_same_arena_is_resumed(
@@ -420,28 +420,23 @@ def test_rules_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
     rules.write_text('[rules]\nblocks = "1-5"\n')
     file_of(arranged(str(rules)), path)
     rules.write_text('[rules]\nblocks = "1-6"\n')
-    with pytest.raises(BatchError, match="the rules of its games have changed since"):
+    with pytest.raises(BatchError, match="holds another arena: other games"):
         ArenaJournal(path, arranged(str(rules)), resume=True)
 
 
 def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(arranged(), path := tmp_path / "a.jsonl")
     monkeypatch.setattr(logs, "__version__", "99.0")
-    with pytest.raises(
-        BatchError, match=r"it was started with version \d+\.\d+\.\d+, and not 99.0"
-    ):
+    with pytest.raises(BatchError, match=r"version \d+\.\d+\.\d+, and not 99.0"):
         ArenaJournal(path, arranged(), resume=True)
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b'"winner": 1', b'"winner": 2'),
         (b'"index": 2,', b'"index": 3,'),
         (b'"index": 2,', b'"index": 200,'),
         (b'"index": 2,', b'"index": -2,'),
-        (b'"forfeit": null', b'"forfeit": "tired"'),
-        (b'"moves": [', b'"moves": [77, '),
         (b'"moves": [', b'"moves": {['),
         (b'{"index"', b'["index"'),
     ],
@@ -719,7 +714,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
             1,
             "text is not the file of an arena",
         ),
-        ("draft --players random,perfect --out other --resume", 2, "its seed is 1, and not 2"),
+        ("draft --players random,perfect --out other --resume", 2, "seed 1, and not 2"),
         (
             "factor --players random,gentle --games 2 --out torn --resume",
             1,

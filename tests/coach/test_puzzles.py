@@ -418,7 +418,7 @@ def test_the_commands_answer_and_the_question_is_put_again() -> None:
     assert hold("factor --seed 2", person) == FINISHED
     for meaning in QUESTION_COMMANDS.values():
         assert meaning in person.shown
-    assert person.shown.count("  1. [4]  You") == 2, "the numbers are shown once more"
+    assert person.shown.count("4. (3)  Player 2") == 2
     assert person.shown.count("Only one of your moves wins.") == 2
     assert person.shown.count("One move wins. Which? ") == 6
     assert f"{puzzle.answer} wins" not in person.shown

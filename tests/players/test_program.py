@@ -66,7 +66,7 @@ def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     wait_until(lambda: not carrying(mark))
     assert children() == before
     assert sorted(os.listdir("/dev/fd")) == files
-    assert threading.active_count() == threads
+    wait_until(lambda: threading.active_count() <= threads)
 
 
 @pytest.fixture
@@ -138,9 +138,7 @@ def test_a_program_that_was_closed_starts_anew(shell: Bot, tmp_path: Path) -> No
 
 
 def test_a_program_may_leave_by_itself_when_its_input_ends(shell: Bot, tmp_path: Path) -> None:
-    program = Program(
-        shell("while read -r line; do echo 5; done; yes bye | head -c 200000; echo left >left")
-    )
+    program = Program(shell("while read -r line; do echo 5; done; echo left >left"))
     assert program.choose(GAME) == 5
     program.close()
     assert (tmp_path / "left").read_text() == "left\n"
@@ -404,10 +402,6 @@ def test_a_program_that_never_reads_a_huge_question_forfeits(shell: Bot) -> None
     )
 
 
-def test_an_answer_to_a_question_that_was_not_read_forfeits(shell: Bot) -> None:
-    assert reason(shell("echo 5; sleep 60"), HUGE) == "it wrote '5' before it had read the question"
-
-
 def test_a_huge_question_can_be_answered(python: Bot) -> None:
     program = Program(
         python("for line in sys.stdin: print(json.loads(line)['legal'][-1], flush=True)"),
@@ -456,22 +450,6 @@ def test_one_answer_is_not_enough(shell: Bot) -> None:
     assert program.choose(GAME) == 5
     with pytest.raises(ForfeitError, match=r"^it ended \(exit code 0\) instead of answering$"):
         program.choose(GAME)
-
-
-def test_a_program_that_closes_its_input_forfeits(python: Bot) -> None:
-    program = Program(
-        python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=SLOW
-    )
-    assert program.choose(GAME) == 5
-    with pytest.raises(
-        ForfeitError, match=r"^it closed its input before it had read the question$"
-    ):
-        program.choose(GAME)
-
-
-def test_a_program_that_reads_only_some_of_a_question_forfeits(python: Bot) -> None:
-    told = reason(python("os.read(0, 9); os.close(0); time.sleep(60)"), HUGE)
-    assert told == "it closed its input before it had read the question"
 
 
 def test_a_program_that_closes_its_output_forfeits(python: Bot) -> None:
@@ -523,10 +501,7 @@ def test_a_child_that_holds_the_output_open_does_not_hide_a_death(shell: Bot) ->
 
 def test_a_child_that_talks_after_a_death_does_not_hide_it(shell: Bot) -> None:
     told = reason(shell("read -r line; yes no >&2 & exit 3"))
-    assert told in {
-        "it ended (exit code 3) instead of answering",
-        "it ended (exit code 3) instead of answering: no",
-    }
+    assert told.startswith("it ended (exit code 3) instead of answering")
 
 
 def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(shell: Bot) -> None:

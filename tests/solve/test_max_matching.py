@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import accumulate, combinations
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -16,36 +13,24 @@ from hypothesis import strategies as st
 from number_tower import Rules
 from number_tower.position import Position
 from number_tower.rules import Fit
-from number_tower.solve import jit
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import (
     Decomposition,
-    Graph,
-    KernelRunner,
     decompose_graph,
     match_greedily,
 )
-from support.sizes import examples, size
+from support.sizes import examples
 
 Edge = tuple[int, int]
 
 SYMMETRIC = ("any", "related", "unrelated")
-INTERPRETED, COMPILED = KernelRunner(compiled=False), KernelRunner(compiled=True)
 
 symmetric_fits = st.sampled_from(SYMMETRIC)
 small_sets = st.sets(st.integers(1, 40), max_size=11).map(sorted)
 far_sets = st.sets(
     st.sampled_from([*range(1, 9), *range(10**8, 10**9 + 1, 10**8), 6**11]), max_size=11
 ).map(sorted)
-
-
-class Slow(KernelRunner):
-    """A runner that pauses after the least piece of work."""
-
-    @property
-    def budget(self) -> int:
-        return 1
 
 
 # By definition -------------------------------------------------------------------------------------------
@@ -127,19 +112,7 @@ def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(
 
 
 def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
-    assert (
-        count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits(), compiled=True))
-        == 8_753
-    )
-
-
-def test_compiled_or_not_the_pairs_of_very_many_blocks_are_the_same() -> None:
-    blocks = range(1, size(2_001, 20_001))
-    one, other = (
-        decompose_blocks(blocks, "related", SearchLimits(), compiled=compiled)
-        for compiled in (False, True)
-    )
-    assert one == other
+    assert count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits())) == 8_753
 
 
 def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
@@ -162,37 +135,30 @@ def test_no_blocks_are_no_problem() -> None:
 # Any graph -----------------------------------------------------------------------------------------------
 
 
-def graph_of(size: int, edges: Iterable[Edge]) -> Graph:
+def graph_of(size: int, edges: Iterable[Edge]) -> list[list[int]]:
     beside: list[set[int]] = [set() for _ in range(size)]
     for one, other in edges:
         beside[one].add(other)
         beside[other].add(one)
-    starts = array("i", accumulate(map(len, beside), initial=0))
-    return Graph(starts, array("i", [other for others in beside for other in sorted(others)]))
+    return list(map(sorted, beside))
 
 
-def decomposed(
-    size: int, edges: Iterable[Edge], runner: KernelRunner = INTERPRETED
-) -> Decomposition:
+def decomposed(size: int, edges: Iterable[Edge]) -> Decomposition:
     graph = graph_of(size, edges)
-    return decompose_graph(graph, match_greedily(graph, runner), runner)
+    return decompose_graph(graph, match_greedily(graph))
 
 
-def from_a_poor_matching(
-    size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED
-) -> Decomposition:
+def from_a_poor_matching(size: int, edges: Sequence[Edge]) -> Decomposition:
     """Take whatever pair comes first, as long as it can be taken, and begin from there."""
-    partner = array("i", [-1]) * size
+    partner = [-1] * size
     for one, other in edges:
         if partner[one] < 0 and partner[other] < 0:
             partner[one], partner[other] = other, one
-    return decompose_graph(graph_of(size, edges), partner, runner)
+    return decompose_graph(graph_of(size, edges), partner)
 
 
-def from_nothing(
-    size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED
-) -> Decomposition:
-    return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, runner)
+def from_nothing(size: int, edges: Sequence[Edge]) -> Decomposition:
+    return decompose_graph(graph_of(size, edges), [-1] * size)
 
 
 BEGINNINGS: list[Callable[..., Decomposition]] = [decomposed, from_a_poor_matching, from_nothing]
@@ -240,29 +206,10 @@ def test_any_graph_from_any_beginning(
     check(begin(*graph), *graph)
 
 
-@pytest.mark.parametrize("begin", BEGINNINGS)
-@settings(max_examples=examples(300))
-@given(any_graph())
-def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
-    begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]
-) -> None:
-    assert begin(*graph) == begin(*graph, COMPILED) == begin(*graph, Slow(compiled=False))
-
-
-@given(small_sets | far_sets, symmetric_fits)
-def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str) -> None:
-    assert decompose_blocks(blocks, fit, SearchLimits(), compiled=True) == decompose_blocks(
-        blocks, fit, SearchLimits(), compiled=False
-    )
-
-
 @given(st.lists(st.integers(0, 99), max_size=11))
 def test_of_a_tree_the_first_matching_is_a_maximum_already(parents: list[int]) -> None:
     edges = [(parent % child, child) for child, parent in enumerate(parents, start=1)]
-    matched = (
-        sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges), INTERPRETED))
-        // 2
-    )
+    matched = sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges))) // 2
     assert matched == definition(len(parents) + 1, edges)[0]
 
 
@@ -294,7 +241,7 @@ def test_graphs_side_by_side_do_not_disturb_each_other() -> None:
     edges = [*circle(5), *((one + 5, other + 5) for one, other in circle(4)), (9, 10), (10, 11)]
     found = decomposed(13, edges)
     check(found, 13, edges)
-    assert list(found.missed) == [1] * 5 + [0] * 4 + [1, 0, 1] + [1]
+    assert list(found.missed) == [True] * 5 + [False] * 4 + [True, False, True] + [True]
 
 
 def test_circles_within_circles_open_again() -> None:
@@ -337,8 +284,7 @@ def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence
 # Time and room -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
+def test_whoever_waits_can_give_up() -> None:
     pauses = iter(range(4))
 
     def pause(_: object) -> None:
@@ -346,27 +292,9 @@ def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        decompose_blocks(
-            range(1, 3_001), "related", SearchLimits(progress=pause), compiled=compiled
-        )
+        decompose_blocks(range(1, 3_001), "related", SearchLimits(progress=pause))
 
 
 def test_more_pairs_than_there_is_room_for_are_refused() -> None:
     with pytest.raises(NotSolvedError, match="not solved within 20 MiB of memory"):
         decompose_blocks(range(1, 3_001), "unrelated", SearchLimits(memory=20))
-
-
-def test_without_the_compiler_even_many_blocks_can_be_decomposed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jit, "is_available", lambda: False)
-    monkeypatch.setattr(jit, "compile_kernel", None)
-    assert count_pairs(decompose_blocks(range(1, 20_001), "related", SearchLimits())) == 8_753
-
-
-def test_few_blocks_load_no_numeric_library() -> None:
-    script = (
-        "import sys, number_tower as nt; nt.solve(nt.Game(nt.rules('factor', blocks='1-100')), plies=False);"
-        "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)

@@ -399,7 +399,7 @@ def test_a_race_to_a_thousand_with_two_hundred_blocks() -> None:
 @pytest.mark.parametrize(
     ("blocks", "target", "value", "plies"),
     [
-        ("1-1000000", 10**9, "win", 2001),  # 1,001 of the largest blocks are needed
+        ("1-1000", 400_000, "win", 1105),   # 553 of the largest blocks are needed
         ("2,4,6,8", 9, "loss", 4),          # nobody can arrive: 2 and 4, and then nothing fits
         ("3,5,7", 10**6, "loss", 6),
     ],

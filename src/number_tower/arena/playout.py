@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from number_tower import __version__
 from number_tower.arena.schedule import Contest, Fixture, PlayerFactory
 from number_tower.batch.journal import Journal
-from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move
 from number_tower.position import Ending
 from number_tower.record import to_line
@@ -104,12 +103,7 @@ def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResul
     one, other = (
         make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players
     )
-    return _make_result(
-        fixture, play_out(contest.tables[fixture.game, fixture.players], (one, other))
-    )
-
-
-def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
+    playout = play_out(contest.tables[fixture.game, fixture.players], (one, other))
     table = playout.table
     if table.outcome is None:
         raise ValueError("the game is not over")
@@ -126,19 +120,13 @@ def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
 
 
 class ArenaJournal(Journal[GameResult]):
-    """The finished games of one arena, in a file; games are replayed when they are read."""
+    """The finished games of one arena, in a file."""
 
     run_noun = "arena"
     entry_noun = "game"
-    setting_labels = {  # noqa: RUF012 - constant
-        "number_tower_arena": "its file has format",
-        "version": "it was started with version",
-        "games": "its games are",
-        "players": "its players are",
-        "number": "its number of games for each pair is",
-        "seed": "its seed is",
-        "patience": "its patience is",
-    }
+    setting_names = (
+        "number_tower_arena", "version", "games", "players", "number", "seed", "patience",
+    )  # fmt: skip
 
     def __init__(
         self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False
@@ -149,10 +137,17 @@ class ArenaJournal(Journal[GameResult]):
         super().__init__(path, contest, settings, resume=resume)
 
     def _parse_entry(self, document: dict[str, Any]) -> GameResult:
-        """Replay the game of a line."""
+        """Return the game of a line."""
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
-        start, forfeit = self._contest.tables[fixture.game, fixture.players], document["forfeit"]
-        table = replace(start, game=Game(start.game.rules, moves=tuple(document["moves"])))
-        if forfeit is not None:
-            table = table.declare("forfeit", table.game.to_move)
-        return _make_result(fixture, Playout(table, forfeit))
+        winner = document["winner"]
+        return GameResult(
+            fixture.index,
+            fixture.game,
+            fixture.seed,
+            fixture.players,
+            winner=None if winner is None else winner - 1,
+            reason=document["reason"],
+            forfeit=document["forfeit"],
+            moves=tuple(document["moves"]),
+            record=document["record"],
+        )

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from threading import Thread
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
 
 from distributed import Client
 
@@ -30,9 +28,6 @@ MAX_IDLE_SECONDS = 600.0
 _QUIET_SECONDS = 5.0
 """How long no result may come before the cluster is asked; a dead worker is replaced in less."""
 
-_SCHEMES = ("tcp", "tls", "ws", "wss")
-"""The beginnings of addresses that Dask can use."""
-
 
 class ClusterError(BatchError):
     """A cluster cannot be used, and why.
@@ -41,7 +36,7 @@ class ClusterError(BatchError):
         >>> ClusterExecutor("no address")
         Traceback (most recent call last):
             ...
-        number_tower.batch.cluster.ClusterError: expected the address of a Dask scheduler, such as...
+        number_tower.batch.cluster.ClusterError: 'no address' cannot be used: ...
     """
 
 
@@ -69,10 +64,9 @@ class ClusterExecutor(Executor):
         cluster: str | Client,
         *,
         notify: Callable[[str], object] | None = None,
-        connect_seconds: float = CONNECT_SECONDS,
         max_idle_seconds: float = MAX_IDLE_SECONDS,
     ) -> None:
-        self._client = _connect(cluster, connect_seconds) if isinstance(cluster, str) else cluster
+        self._client = _connect(cluster) if isinstance(cluster, str) else cluster
         self._owns_client = isinstance(cluster, str)
         self._calls = self._client.get_executor(pure=False)
         self._notify = notify
@@ -119,14 +113,15 @@ class ClusterExecutor(Executor):
         raise WorkerError("the connection to the cluster was lost")
 
 
-def _connect(address: str, seconds: float) -> Client:
+def _connect(address: str) -> Client:
     """Connect to the scheduler at an address such as tcp://host:8786."""
-    outcome: Future[Client] = Future()
-    Thread(
-        target=_make_client, args=(outcome, _complete_address(address), seconds), daemon=True
-    ).start()
     try:
-        return outcome.result(seconds + 1)
+        return Client(
+            address or "tcp://",  # for an empty one Dask would start a cluster
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
+            name="number-tower",
+        )
     except OSError as error:
         raise ClusterError(
             f"no Dask scheduler answers at {format_text(address)}; start one with `dask scheduler`, "
@@ -134,25 +129,6 @@ def _connect(address: str, seconds: float) -> Client:
         ) from error
     except (ValueError, TypeError) as error:  # such as tls:// without certificates
         raise ClusterError(
-            f"{format_text(address)} cannot be used: {format_text(str(error))}"
+            f"{format_value(address)} cannot be used: {format_text(str(error))}; "
+            "expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
         ) from error
-
-
-def _complete_address(address: str) -> str:
-    """Return an address with its scheme, or raise an error."""
-    with suppress(ValueError):
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if parts.hostname and parts.port and parts.scheme in _SCHEMES:
-            return parts.geturl()
-    expected = "expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
-    raise ClusterError(f"{expected}; got {format_value(address)}")
-
-
-def _make_client(outcome: Future[Client], address: str, seconds: float) -> None:
-    """Make a client, in a thread: where something else than a scheduler listens, Dask waits for it without a limit."""
-    try:
-        outcome.set_result(
-            Client(address, timeout=seconds, set_as_default=False, name="number-tower")
-        )
-    except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
-        outcome.set_exception(error)

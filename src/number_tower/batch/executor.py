@@ -23,28 +23,32 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import ExitStack, closing, suppress
+from functools import lru_cache
 from itertools import islice
+from platform import node
 from time import monotonic
-from typing import Generic, NamedTuple
+from traceback import format_exc
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from number_tower import __version__
-from number_tower.batch import WorkerError
-from number_tower.batch.chunks import ChunkResult, ResultT, run_chunk
+from number_tower.batch import BatchError, WorkerError
 from number_tower.batch.journal import EntryT, Journal
 from number_tower.batch.processes import WorkerProcesses
-from number_tower.text import format_text
+from number_tower.text import format_error
+
+ResultT = TypeVar("ResultT")
 
 _CHUNK_SECONDS = 0.05
 """How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
 
-_MAX_CHUNK = 4096
-"""The largest number of jobs in one chunk."""
-
 _GROWTH = 4
-"""By how much chunks may become longer or shorter at once."""
+"""By how much chunks may become longer at once."""
 
 _CHUNKS_PER_SLOT = 2
 """How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
+
+_CACHED_FUNCTIONS = 4
+"""How many functions a worker keeps unpickled; a worker of a cluster may work for several parents."""
 
 _WAIT_SECONDS = 0.5
 """How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
@@ -124,6 +128,17 @@ def run_chunks(
                 yield from batch.settle(future)
     finally:
         batch.cancel()
+
+
+class ChunkResult(NamedTuple, Generic[ResultT]):
+    """What a worker returns for a chunk."""
+
+    results: list[ResultT]
+    rest: list[int]
+    """The jobs that were not run."""
+    error: BatchError | None
+    """The error that ended it."""
+    seconds: float
 
 
 class _Chunk(NamedTuple):
@@ -216,9 +231,9 @@ class _Batch(Generic[ResultT]):
             wait(begun)
 
     def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
-        """Choose how many jobs fill the time of a chunk, by those of the last one; jobs may differ, so step by step."""
+        """Choose how many jobs fill the time of a chunk, by those of the last one."""
         fitting = int(len(result.results) * self._seconds / max(result.seconds, 1e-6))
-        self._size = max(self._size // _GROWTH, min(fitting, self._size * _GROWTH, _MAX_CHUNK), 1)
+        self._size = max(1, min(fitting, self._size * _GROWTH))
 
     def _submit(self, chunk: _Chunk) -> None:
         try:
@@ -236,8 +251,7 @@ def _is_death(error: BaseException) -> bool:
 
 
 def _explain_failure(error: BaseException) -> WorkerError:
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return WorkerError(format_text(f"the executor failed: {text}"))
+    return WorkerError(f"the executor failed: {format_error(error)}")
 
 
 def _count_slots(executor: Executor) -> int:
@@ -246,3 +260,40 @@ def _count_slots(executor: Executor) -> int:
         getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
     )
     return slots
+
+
+# In a worker ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(_CACHED_FUNCTIONS)
+def _load_function(pickled: bytes) -> Callable[[int], Any]:
+    function: Callable[[int], Any] = pickle.loads(pickled)  # noqa: S301 - from our parent
+    return function
+
+
+def run_chunk(
+    run: Callable[[int], ResultT] | bytes, indexes: list[int], seconds: float, version: str
+) -> ChunkResult[ResultT]:
+    """Run jobs until the time of a chunk is over, or until one fails; refuse a parent of another version.
+
+    A function comes pickled, so that it is unpickled once, and here, where an exception can be reported.
+    """
+    if version != __version__:
+        problem = f"the worker on {node()} has Number Tower {__version__}, and this is {version}"
+        return ChunkResult([], indexes, WorkerError(f"{problem}; install the same on both"), 0.0)
+    results: list[ResultT] = []
+    error: BatchError | None = None
+    started = monotonic()
+    try:
+        function = _load_function(run) if isinstance(run, bytes) else run
+        for index in indexes:
+            results.append(function(index))
+            if monotonic() > started + seconds:
+                break
+    except BatchError as refused:
+        error = refused
+    except Exception as unexpected:  # noqa: BLE001 - raised in the parent
+        job = indexes[len(results)]
+        error = WorkerError(f"a worker process failed at job {job}: {format_error(unexpected)}")
+        error.add_note(format_exc())
+    return ChunkResult(results, indexes[len(results) :], error, monotonic() - started)

@@ -6,7 +6,6 @@ any number of cores and with any interruptions.
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import stat
@@ -67,8 +66,8 @@ class Journal(ABC, Generic[EntryT]):
     entry_noun: ClassVar[str]
     """What an entry is called in messages, to follow "a"."""
 
-    setting_labels: ClassVar[Mapping[str, str]]
-    """The words for each setting; the first setting is the format of the file, by which its kind is known."""
+    setting_names: ClassVar[tuple[str, ...]]
+    """The settings in the first line; the first one is the format of the file, by which its kind is known."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class Journal(ABC, Generic[EntryT]):
         self.name = format_path(self.path)
         self.is_kept = self.path != os.devnull
         """Whether entries can be read again."""
-        own = {name: getattr(run, name) for name in self.setting_labels if name not in settings}
+        own = {name: getattr(run, name) for name in self.setting_names if name not in settings}
         self._header = json.dumps({**settings, **own}).encode() + b"\n"
         self._offsets = array("q", bytes(8 * len(run)))
         try:
@@ -104,13 +103,6 @@ class Journal(ABC, Generic[EntryT]):
     @abstractmethod
     def _parse_entry(self, document: dict[str, Any]) -> EntryT:
         """Rebuild an entry from its line; any usual exception says that this is not possible."""
-
-    def _describe_difference(self, key: str, ours: object, theirs: object) -> str:
-        """Say how a setting of the file differs from that of this run."""
-        here, there = _format_names(ours), _format_names(theirs)
-        if here == there:
-            return "the rules of its games have changed since"
-        return f"{self.setting_labels[key]} {there}, and not {here}"
 
     def __enter__(self) -> Self:
         return self
@@ -164,10 +156,6 @@ class Journal(ABC, Generic[EntryT]):
             return
         file = Path(os.path.realpath(self.path))
         try:
-            for leftover in file.parent.glob(
-                f".{glob.escape(file.name)}.*.part"
-            ):  # of a killed process
-                leftover.unlink(missing_ok=True)
             with replace_file(file) as part, part.open("wb") as stream:
                 part.chmod(stat.S_IMODE(os.fstat(self._stream.fileno()).st_mode))
                 stream.write(self._header)
@@ -207,27 +195,20 @@ class Journal(ABC, Generic[EntryT]):
 
     def _explain_mismatch(self, header: bytes) -> BatchError:
         """Return an error that names the first setting in which the file differs."""
-        with suppress(ValueError, RecursionError, StopIteration):
-            theirs = json.loads(header)
-            if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
-                ours = json.loads(self._header)
-                key = next(key for key in ours if theirs.get(key) != ours[key])
-                problem = self._describe_difference(key, ours[key], theirs.get(key))
-                return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
+        theirs = read_document(header)
+        ours = json.loads(self._header)
+        if self.setting_names[0] in theirs:
+            for name, value in ours.items():
+                if theirs.get(name) != value:
+                    problem = _describe_difference(name, value, theirs.get(name))
+                    return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 
     def _parse_line(self, line: bytes, number: int) -> EntryT:
         """Rebuild the entry of a line, or raise an error if it does not belong to this run."""
         try:
-            entry = self._parse_entry(json.loads(line))
-        except (
-            ValueError,
-            TypeError,
-            LookupError,
-            ArithmeticError,
-            AttributeError,
-            RecursionError,
-        ):
+            entry = self._parse_entry(read_document(line))
+        except (ValueError, TypeError, LookupError, AttributeError):
             entry = None
         if entry is None or _format_line(entry) != line:
             problem = f"not a {self.entry_noun} of this {self.run_noun}, as it would be written"
@@ -255,7 +236,16 @@ def _format_line(entry: JournalEntry) -> bytes:
     return entry.to_json().encode() + b"\n"
 
 
-def _format_names(value: object) -> str:
-    values = value if isinstance(value, list) else [value]
-    names = [each.get("game") if isinstance(each, dict) else each for each in values]
-    return format_text(", ".join(map(str, names)))
+def _describe_difference(name: str, ours: object, theirs: object) -> str:
+    if isinstance(ours, list | dict):
+        return f"other {name}"
+    return f"{name} {format_text(str(theirs))}, and not {format_text(str(ours))}"
+
+
+def read_document(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line; an empty one for anything else."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        document = None
+    return document if isinstance(document, dict) else {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 QUESTION_COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
-    "why": "more about an idea: why, and then its name; why more: what the last reason left out",
+    "why": "more about an idea, by its name; why more: what the last reason left out",
     "skip": "show the answer",
     "quit": "stop",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -17,9 +17,9 @@ from number_tower.coach.sentences import (
     get_idea,
 )
 from number_tower.game import Game, play_randomly
-from number_tower.players.knowledge import get_knowledge
+from number_tower.players.knowledge import OnProgress, get_knowledge
 from number_tower.rules import Rules
-from number_tower.solve.limits import NotSolvedError, Progress
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import Value, Worth
 from number_tower.table import Table
@@ -201,26 +201,18 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 
-def give_hint(
-    table: Table, step: int, progress: Callable[[Progress], object] | None = None
-) -> HintText:
+def give_hint(table: Table, step: int, progress: OnProgress = None) -> HintText:
     """Return a hint for the player to move, from what computers know of the game.
 
     Examples:
         >>> give_hint(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), step=3).texts[-1]
         'That takes the tower to exactly 15.'
     """
-    solution = (
-        get_knowledge(table.game.rules).solve(table.game.position, progress)
-        if table.legal
-        else None
-    )
+    solution = _solve_table(table, progress)
     return format_hint(table, step, None if solution is None else hint(solution))
 
 
-def give_reason(
-    table: Table, block: int | None = None, progress: Callable[[Progress], object] | None = None
-) -> HintText:
+def give_reason(table: Table, block: int | None = None, progress: OnProgress = None) -> HintText:
     """Return the reason for or against a block, or for the best move; for a block that cannot be placed, why not.
 
     Examples:
@@ -233,11 +225,7 @@ def give_reason(
             (get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),),
             more=False,
         )
-    solution = (
-        get_knowledge(table.game.rules).solve(table.game.position, progress)
-        if table.legal
-        else None
-    )
+    solution = _solve_table(table, progress)
     if solution is None:
         return format_hint(table, 3, None)
     voice = get_voice(table.book)
@@ -254,25 +242,24 @@ def give_reason(
     )
 
 
-def find_values(
-    table: Table, progress: Callable[[Progress], object] | None = None
-) -> dict[int, Value]:
+def find_values(table: Table, progress: OnProgress = None) -> dict[int, Value]:
     """Return the value of every move that is known; none where blocks are hidden, or after the end.
 
     Examples:
         >>> find_values(nt.Table(nt.Game(nt.Rules(target=15), moves=(9, 1))))
         {2: 'loss', 3: 'loss', 4: 'win', 5: 'win'}
     """
-    solution = (
-        get_knowledge(table.game.rules).solve(table.game.position, progress)
-        if table.legal
-        else None
-    )
-    return (
-        {}
-        if solution is None
-        else {block: worth.value for block, worth in solution.find_values().items()}
-    )
+    solution = _solve_table(table, progress)
+    if solution is None:
+        return {}
+    return {block: worth.value for block, worth in solution.find_values().items()}
+
+
+def _solve_table(table: Table, progress: OnProgress) -> Solution | None:
+    """Solve a position as computers do; None after the end, for hidden blocks, and if it takes too long."""
+    if not table.legal:
+        return None
+    return get_knowledge(table.game.rules).solve(table.game.position, progress)
 
 
 # Exercises ------------------------------------------------------------------------------------------------------------

@@ -405,7 +405,3 @@ def _balance_grades(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
         grade = min(waiting, key=lambda grade: given[grade])
         given[grade] += 1
         yield at_hand[grade].popleft()
-
-
-puzzles, daily = find_puzzles, find_daily_puzzle
-"""The names up to version 0.1."""

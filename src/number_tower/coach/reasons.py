@@ -162,9 +162,9 @@ class _Explainer:
             self._find_two_step,
             self._find_threat_with_plan,
             self._find_plan,
-            self._find_answers_with_plan,
-            self._find_plan_ahead,
-            self._find_answers_ahead,
+            partial(self._find_answers_with_plan, "plan_careful"),
+            partial(self._find_plan_of_kind, "plan_ahead"),
+            partial(self._find_answers_with_plan, "plan_ahead"),
         )
         blocks = _sort_endings(solution.position, blocks)
         try:
@@ -233,8 +233,6 @@ class _Explainer:
     def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
         mover, after = solution.position.to_move, solution.after(block)
-        if after.position.to_move == mover:
-            return None
         return (
             _find_threat(after, mover, block, find_pattern)
             or _find_answers(after, mover, block, find_pattern)
@@ -244,11 +242,7 @@ class _Explainer:
     def _find_threat_with_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat after which, if it is stopped, there is a plan."""
         mover, after = solution.position.to_move, solution.after(block)
-        return (
-            None
-            if after.position.to_move == mover
-            else _find_threat(after, mover, block, self._find_any_plan)
-        )
+        return _find_threat(after, mover, block, self._find_any_plan)
 
     def _find_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a plan that wins against every reply."""
@@ -259,27 +253,16 @@ class _Explainer:
             "plan_careful", after, mover, block
         )
 
-    def _find_plan_ahead(self, solution: Solution, block: int) -> Reason | None:
-        """Return a plan that looks ahead, and wins against every reply."""
-        return self._check_plan(
-            "plan_ahead", solution.position.place(block), solution.position.to_move, block
-        )
+    def _find_plan_of_kind(self, kind: PlanKind, solution: Solution, block: int) -> Reason | None:
+        mover, after = solution.position.to_move, solution.position.place(block)
+        return self._check_plan(kind, after, mover, block)
 
-    def _find_answers_with_plan(self, solution: Solution, block: int) -> Reason | None:
+    def _find_answers_with_plan(
+        self, kind: PlanKind, solution: Solution, block: int
+    ) -> Reason | None:
         """Return an answer to each reply that wins at once or by a plan."""
         mover, after = solution.position.to_move, solution.after(block)
-        if after.position.to_move == mover:
-            return None
-        return _find_answers(
-            after, mover, block, partial(self._find_ending_or_plan, "plan_careful")
-        )
-
-    def _find_answers_ahead(self, solution: Solution, block: int) -> Reason | None:
-        """Return an answer to each reply that wins at once or by a plan that looks ahead."""
-        mover, after = solution.position.to_move, solution.after(block)
-        if after.position.to_move == mover:
-            return None
-        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_ahead"))
+        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, kind))
 
     def _find_ending_or_plan(
         self, kind: PlanKind, after: Position, mover: int, block: int
@@ -312,7 +295,7 @@ def _apply_theory(after: Solution, mover: int, block: int) -> Reason | None:
 def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
     """One more block would reach the target: the opponent has to take it, and the mover wins even then."""
     need = find_needed_block(after.position, mover)
-    if need is None:
+    if need is None or after.position.to_move == mover:
         return None
     if (last := find_last_threat(after.position, mover, block)) is not None:
         return last
@@ -357,7 +340,7 @@ def _sort_endings(position: Position, blocks: Sequence[int]) -> list[int]:
 def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
     """Return an answer to each reply, if each is found to win; or what follows the only reply."""
     replies = after.position.legal
-    if len(replies) > MAX_ANSWERS:
+    if len(replies) > MAX_ANSWERS or after.position.to_move == mover:
         return None
     answers: list[Answer] = []
     for reply in replies:
@@ -458,7 +441,3 @@ def _explain_by_line(solution: Solution, block: int, value: Value) -> Reason:
     return Reason(
         f"{value}_line", mover, block, facts, find_ending(positions[-1], movers[-1], line[-1])
     )
-
-
-why = explain_move
-"""The name up to version 0.1."""

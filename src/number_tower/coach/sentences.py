@@ -418,7 +418,3 @@ def load_texts() -> dict[str, Template]:
     with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
         texts = parse_toml(stream.read(), "words.toml")
     return {key: Template(str(text)) for key, text in texts.items()}
-
-
-clause = format_reason
-"""The name up to version 0.1."""

@@ -22,7 +22,7 @@ from number_tower.players import (
     make_player,
 )
 from number_tower.players.program import Conversation, format_json_line
-from number_tower.text import format_text, format_value
+from number_tower.text import format_error, format_text, format_value
 
 Function = Callable[[dict[str, object]], object]
 
@@ -132,17 +132,9 @@ def call_function(function: Function, question: dict[str, object]) -> str:
     try:
         answer = function(json.loads(json.dumps(question)))
         if isinstance(answer, str):
-            return str.__str__(answer)
+            return answer
         if hasattr(answer, "__index__") and not isinstance(answer, bool):
-            return int.__repr__(operator.index(answer))
+            return str(operator.index(answer))
     except (Exception, SystemExit) as error:
         raise ForfeitError(f"it raised {format_error(error)}") from error
     raise ForfeitError("it must return a text or a whole number")
-
-
-def format_error(error: BaseException) -> str:
-    """Return an exception as one line, even if its own text cannot be made."""
-    try:
-        return format_text(f"{type(error).__name__}: {error}").removesuffix(": ")
-    except Exception:  # noqa: BLE001 - the name is enough
-        return type(error).__name__

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from number_tower.batch import StoppedError
 from number_tower.evaluation.positions import Values, value_moves, values_differ
@@ -74,6 +73,15 @@ class Decision:
         """The number of illegal answers."""
         return sum(attempt.problem is not None for attempt in self.attempts)
 
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Decision:
+        """Make a decision of the JSON values that `to_document` returns."""
+        values = document["values"]
+        if values is not None:
+            values = {int(block): points for block, points in values.items()}
+        attempts = tuple(AnswerAttempt(**attempt) for attempt in document["attempts"])
+        return cls(tuple(document["moves"]), attempts, document["block"], values)
+
     def to_document(self) -> dict[str, object]:
         """Return the decision as JSON values."""
         return {
@@ -108,7 +116,6 @@ class QuestionedPlayer(Player):
         respondent: Respondent,
         task: Task,
         suite: Suite,
-        value: Callable[[Game], Values | None] = value_moves,
         *,
         stop: bool = False,
     ) -> None:
@@ -117,7 +124,6 @@ class QuestionedPlayer(Player):
         self._respondent = respondent
         self._suite = suite
         self._table = suite.make_table(task)
-        self._value = value
         self._stop = stop
 
     def choose(self, game: Game) -> int:
@@ -128,7 +134,7 @@ class QuestionedPlayer(Player):
         while block is None and len(attempts) < self._suite.tries:
             attempts.append(self._ask_once(table, problem))
             block, problem = attempts[-1].block, attempts[-1].problem
-        self.decisions.append(Decision(game.moves, tuple(attempts), block, self._value(game)))
+        self.decisions.append(Decision(game.moves, tuple(attempts), block, value_moves(game)))
         if block is None:
             raise ForfeitError(problem)
         return block

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
@@ -14,12 +13,10 @@ from number_tower import __version__
 from number_tower.arena.playout import play_out
 from number_tower.arena.schedule import derive_seed, seat_players
 from number_tower.batch import BatchError
-from number_tower.batch.journal import Journal, JournalDamagedError
+from number_tower.batch.journal import Journal, JournalDamagedError, read_document
 from number_tower.evaluation.players import Function, make_respondent
-from number_tower.evaluation.positions import POINTS, Values
-from number_tower.evaluation.questions import Decision, QuestionedPlayer, Respondent
+from number_tower.evaluation.questions import Decision, QuestionedPlayer
 from number_tower.evaluation.suite import Suite, Task
-from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import Ending
 from number_tower.record import to_line
@@ -121,28 +118,14 @@ def _run_game(
 
 
 class EvaluationJournal(Journal[CompletedTask]):
-    """The completed tasks of one evaluation, in a file.
-
-    What cannot be computed again is taken from the file: answers, moves of the opponent, and values of blocks.
-    Everything else, including the prompts, must follow from these.
-    """
+    """The completed tasks of one evaluation, in a file."""
 
     run_noun = "evaluation"
     entry_noun = "task"
-    setting_labels = {  # noqa: RUF012 - constant
-        "number_tower_eval": "its file has format",
-        "version": "it was started with version",
-        "games": "its games are",
-        "fresh": "its setting for new games is",
-        "players": "its players are",
-        "number": "its number of games is",
-        "positions": "its number of positions is",
-        "against": "its opponent is",
-        "seed": "its seed is",
-        "tries": "its number of tries is",
-        "legal": "its setting for listing legal blocks is",
-        "patience": "its patience is",
-    }
+    setting_names = (
+        "number_tower_eval", "version", "games", "fresh", "players", "number",
+        "positions", "against", "seed", "tries", "legal", "patience",
+    )  # fmt: skip
 
     def __init__(self, path: str | os.PathLike[str], suite: Suite, *, resume: bool = False) -> None:
         self._suite = suite
@@ -151,15 +134,16 @@ class EvaluationJournal(Journal[CompletedTask]):
         super().__init__(path, suite, settings, resume=resume)
 
     def _parse_entry(self, document: dict[str, Any]) -> CompletedTask:
-        """Run the task of a line again, with the recorded answers and moves of the opponent."""
-        suite = self._suite
-        task = suite.get_task(range(len(suite))[document["index"]])
-        answers = _RecordedAnswers(document["decisions"])
-        player = QuestionedPlayer(answers, task, suite, answers.look_up_values)
-        if task.opponent is None:
-            return _run_position(task, suite, player)
-        return _run_game(
-            task, suite, player, _RecordedOpponent(document["moves"], document["conceded"])
+        """Return the completed task of a line."""
+        return CompletedTask(
+            self._suite.get_task(range(len(self._suite))[document["index"]]),
+            document["points"],
+            document["reason"],
+            document["forfeit"],
+            document["conceded"],
+            tuple(document["moves"]),
+            document["record"],
+            tuple(map(Decision.from_document, document["decisions"])),
         )
 
 
@@ -168,56 +152,11 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = format_path(os.fspath(path))
     try:
         with open(path, "rb") as file:
-            settings = json.loads(file.readline())
+            settings = read_document(file.readline())
     except OSError as error:
         raise BatchError(f"there is nothing to resume in {name}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        settings = None
-    if not isinstance(settings, dict) or set(settings) != set(EvaluationJournal.setting_labels):
+    if set(settings) != set(EvaluationJournal.setting_names):
         raise JournalDamagedError(f"{name} is not the file of an evaluation")
     if settings["number_tower_eval"] != FORMAT:
         raise BatchError(f"{name} was written by another version of Number Tower")
     return settings
-
-
-class _RecordedAnswers(Respondent):
-    """Gives the recorded answers, and the recorded values of blocks."""
-
-    def __init__(self, decisions: list[dict[str, Any]]) -> None:
-        self._attempts = deque(
-            attempt for decision in decisions for attempt in decision["attempts"]
-        )
-        self._values = deque(decision["values"] for decision in decisions)
-
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - answers are in order
-        attempt = self._attempts.popleft()
-        if attempt["reason"] == "failed":
-            raise ForfeitError(attempt["problem"])
-        answer: str = attempt["answer"]
-        return answer
-
-    def look_up_values(self, game: Game) -> Values | None:
-        recorded = self._values.popleft()
-        if recorded is None:
-            return None
-        values = {int(block): points for block, points in recorded.items()}
-        if tuple(values) != game.legal or not all(
-            type(points) is float and points in POINTS.values() for points in values.values()
-        ):
-            raise ValueError("not the values of the legal blocks")
-        return values
-
-
-class _RecordedOpponent(Player):
-    """Makes the recorded moves."""
-
-    name = "opponent"
-
-    def __init__(self, moves: list[int], conceded: str | None) -> None:
-        self._moves = moves
-        self._conceded = conceded
-
-    def choose(self, game: Game) -> int:
-        if self._conceded is not None and len(game.moves) == len(self._moves):
-            raise ForfeitError(self._conceded)
-        return self._moves[len(game.moves)]

@@ -19,7 +19,6 @@ from number_tower.lab.rows import MEASURED, LabRow, Status, write_table
 from number_tower.lab.space import Setting, Space, make_space
 from number_tower.lab.studies import Study, study
 from number_tower.solve import jit
-from number_tower.text import format_list
 
 FORMAT = 1
 """The version of the journal's format."""
@@ -59,18 +58,10 @@ class LabJournal(Journal[LabRow]):
 
     run_noun = "experiment"
     entry_noun = "setting"
-    setting_labels = {  # noqa: RUF012 - constant
-        "number_tower_lab": "its file has format",
-        "version": "it was started with version",
-        "game": "its game is",
-        "axes": "it varies",
-        "rules": "its other rules are",
-        "sample": "its number of settings drawn is",
-        "seed": "its seed is",
-        "positions": "its limit of positions is",
-        "memory": "its limit of memory is",
-        "settings": "its number of settings is",
-    }
+    setting_names = (
+        "number_tower_lab", "version", "game", "axes", "rules",
+        "sample", "seed", "positions", "memory", "settings",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -93,15 +84,6 @@ class LabJournal(Journal[LabRow]):
             "settings": len(space),
         }
         super().__init__(path, space, settings, resume=resume)
-
-    def _describe_difference(self, key: str, ours: object, theirs: object) -> str:
-        """Say how a setting of the file differs from that of this sweep."""
-        if key == "axes" and isinstance(ours, dict) and isinstance(theirs, dict):
-            here, there = list(ours), list(theirs)
-            if here != there:
-                return f"it varies {format_list(there) or 'nothing'}, and not {format_list(here) or 'nothing'}"
-            return f"{next(name for name in ours if ours[name] != theirs[name])} has other values in it"
-        return super()._describe_difference(key, ours, theirs)
 
     def _parse_entry(self, document: dict[str, Any]) -> LabRow:
         """Return the row of a line, if it is about the setting with its index."""

@@ -147,7 +147,3 @@ def is_command(spec: str) -> bool:
         (True, False)
     """
     return "/" in spec.strip() or " " in spec.strip() or "\\" in spec
-
-
-player = make_player
-"""The earlier name of `make_player`."""

@@ -1,14 +1,14 @@
 """One run of a program that plays: it is asked by lines, and nothing that it does can hold us up.
 
-Its pipes are read and written only when they are ready, and the size of what is kept is limited. It has a session of
-its own, so that Ctrl-C at our terminal does not reach it, and its whole process group is killed at the end.
+Threads wait for its pipes, and the size of what is kept is limited. It has a session of its own, so that Ctrl-C at our
+terminal does not reach it, and its whole process group is killed at the end.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import selectors
+import select
 import shlex
 import signal
 import subprocess
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from shutil import which
+from threading import Thread
 
 from number_tower.players import ForfeitError
 from number_tower.text import format_path, format_text, format_value, pluralize
@@ -26,7 +27,6 @@ MAX_ANSWER_BYTES = 1 << 16
 GRACE = 0.5
 """Seconds that a program has to end by itself after its input was closed."""
 
-_CHUNK = 1 << 16
 _MAX_ERRORS = 4096
 _POLL_SECONDS = 0.05
 """Seconds between checks whether the program is alive; a child process can keep its output open."""
@@ -37,144 +37,103 @@ class ProgramProcess:
 
     def __init__(self, command: str) -> None:
         self._process = _start_command(command)
-        pipes = self._process.stdin, self._process.stdout, self._process.stderr
-        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)
-        for descriptor in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(descriptor, False)
-        self._unsent = memoryview(b"")
-        self._output = b""
+        self._answer = b""
         self._errors = b""
-        self._was_asked = False
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
-        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
+        self._asking: Thread | None = None
+        self._reading_errors = Thread(target=self._read_errors, daemon=True)
+        self._reading_errors.start()
 
     def ask(
         self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None
     ) -> str:
         """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
-        deadline = time.monotonic() + seconds
-        if self._was_asked and self._read_output():
-            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
-        self._was_asked = True
-        self._unsent = memoryview(question.encode("ascii"))
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
-        while b"\n" not in self._output:
-            left = max(0.0, deadline - time.monotonic())
-            waiting(seconds - left)
-            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
-                key.data()
+        started = time.monotonic()
+        output = self._process.stdout
+        if self._asking is not None and output and select.select([output], [], [], 0)[0]:
+            if early := output.read(MAX_ANSWER_BYTES):
+                raise ForfeitError(f"it wrote {_quote_first_line(early)} before it was asked")
+            raise ForfeitError(self._describe_failure())
+        self._asking = Thread(target=self._exchange, args=(question.encode("ascii"),), daemon=True)
+        self._asking.start()
+        waited = 0.0
+        while self._asking.is_alive() and waited < seconds:
+            waited = min(time.monotonic() - started, seconds)
+            waiting(waited)
+            self._asking.join(_POLL_SECONDS)
             if self._process.poll() is not None:
-                self._read_rest()
-            elif not left and b"\n" not in self._output:
-                said = "gave no answer"
-                if self._output:
-                    said = f"wrote {_quote_first_line(self._output)} without an end of line"
-                raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
-        if self._unsent:
-            raise ForfeitError(
-                f"it wrote {_quote_first_line(self._output)} before it had read the question"
-            )
-        answer, _, more = self._output.partition(b"\n")
+                self._asking.join(GRACE)
+                break
+        return self._check_answer(self._answer, seconds)
+
+    def _check_answer(self, answer: bytes, seconds: float) -> str:
+        """Return the one line of an answer, or say what is wrong with it."""
+        first, end, more = answer.partition(b"\n")
+        quoted = _quote_first_line(first)
         if more:
-            first, second = _quote_first_line(answer), _quote_first_line(more)
-            raise ForfeitError(f"it answered with more than one line: {first}, then {second}")
-        self._output = b""
-        return _decode(answer)
+            second = _quote_first_line(more)
+            raise ForfeitError(f"it answered with more than one line: {quoted}, then {second}")
+        if end:
+            return _decode(first)
+        if len(answer) > MAX_ANSWER_BYTES:
+            size = f"{MAX_ANSWER_BYTES // 1024} KiB"
+            raise ForfeitError(f"it wrote {size} without an end of line: {quoted}")
+        if self._process.poll() is None and self._asking and self._asking.is_alive():
+            said = f"wrote {quoted} without an end of line" if answer else "gave no answer"
+            raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
+        raise ForfeitError(self._describe_failure())
 
     def end(self, grace: float = GRACE) -> None:
         """Close its input, wait until it ends by itself within the grace time, and kill its process group."""
         try:
-            self._wait_for_exit(grace)
+            if self._process.stdin and not (self._asking and self._asking.is_alive()):
+                self._process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(grace)
         finally:
             # The group may be gone already; on macOS nobody may kill a group of zombies.
-            with self._process, self._selector, suppress(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            for thread in (self._asking, self._reading_errors):
+                if thread is not None:
+                    thread.join(GRACE)
+            self._process.__exit__(None, None, None)
 
-    def _write_input(self) -> None:
-        try:
-            self._unsent = self._unsent[os.write(self._stdin, self._unsent[:_CHUNK]) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            raise ForfeitError(
-                self._describe_failure("it closed its input before it had read the question")
-            ) from None
-        if not self._unsent:
-            self._selector.unregister(self._stdin)
+    def _exchange(self, question: bytes) -> None:
+        """Write a question, and read until the end of a line, of the output, or of what an answer may be."""
+        process, self._answer = self._process, b""
+        with suppress(BrokenPipeError):  # it may have ended, after an answer
+            while question and process.stdin:
+                question = question[process.stdin.write(question) :]
+        with suppress(ValueError):  # closed, since a child process held it open
+            while b"\n" not in self._answer and len(self._answer) <= MAX_ANSWER_BYTES:
+                data = process.stdout.read(MAX_ANSWER_BYTES) if process.stdout else b""
+                if not data:
+                    break
+                self._answer += data
 
-    def _read_output(self) -> bool:
-        """Read from its output, and return whether there was anything."""
-        try:
-            data = os.read(self._stdout, MAX_ANSWER_BYTES + 1 - len(self._output))
-        except BlockingIOError:
-            return False
-        if not data:
-            raise ForfeitError(self._describe_failure("it closed its output instead of answering"))
-        self._output += data
-        if len(self._output) > MAX_ANSWER_BYTES and b"\n" not in self._output:
-            size = f"{MAX_ANSWER_BYTES // 1024} KiB"
-            raise ForfeitError(
-                f"it wrote {size} without an end of line: {_quote_first_line(self._output)}"
-            )
-        return True
+    def _read_errors(self) -> None:
+        """Keep the end of its standard error."""
+        with suppress(ValueError):  # closed, since a child process held it open
+            while self._process.stderr and (data := self._process.stderr.read(_MAX_ERRORS)):
+                self._errors = (self._errors + data)[-_MAX_ERRORS:]
 
-    def _read_errors(self) -> bool:
-        """Keep the end of its standard error, and return whether there can be more."""
-        try:
-            data = os.read(self._stderr, _CHUNK)
-        except BlockingIOError:
-            return False
-        if not data:
-            with suppress(KeyError):
-                self._selector.unregister(self._stderr)
-        self._errors = (self._errors + data)[-_MAX_ERRORS:]
-        return bool(data)
-
-    def _read_rest(self) -> None:
-        """Read what a program that has ended left: its answer may be there, but its output may never be closed."""
-        while b"\n" not in self._output:
-            if not self._read_output():
-                raise ForfeitError(self._describe_failure(""))
-
-    def _describe_failure(self, otherwise: str) -> str:
-        """Return how the program ended, or `otherwise` if it runs, with the last line of its standard error."""
+    def _describe_failure(self) -> str:
+        """Return how the program ended, or that it closed its output, with the last line of its standard error."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
         code = self._process.returncode
-        for _ in range(64):  # a child process may write for ever
-            if not self._read_errors():
-                break
-        lines = self._errors.decode("utf-8", "replace").split("\n")
-        last = next(
-            (f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), ""
-        )
         if code is None:
-            return f"{otherwise}{last}"
-        if code >= 0:
-            how = f"exit code {code}"
+            told = "it closed its output instead of answering"
         else:
-            name = next((f", {known.name}" for known in signal.Signals if known == -code), "")
-            how = f"signal {-code}{name}"
-        return f"it ended ({how}) instead of answering{last}"
-
-    def _wait_for_exit(self, grace: float) -> None:
-        """Close its input and wait; output is read and discarded, so that the program is not blocked by it."""
-        with suppress(KeyError):
-            self._selector.unregister(self._stdin)
-        if self._process.stdin:
-            self._process.stdin.close()
-        deadline = time.monotonic() + grace
-        while self._process.poll() is None and self._selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
-            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
-                with suppress(BlockingIOError):
-                    if not os.read(key.fd, _CHUNK):
-                        self._selector.unregister(key.fd)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0.0, deadline - time.monotonic()))
+            how = f"exit code {code}"
+            if code < 0:
+                name = next((f", {known.name}" for known in signal.Signals if known == -code), "")
+                how = f"signal {-code}{name}"
+            told = f"it ended ({how}) instead of answering"
+            self._reading_errors.join(GRACE)
+        lines = self._errors.decode("utf-8", "replace").split("\n")
+        last = [format_text(line.strip()) for line in lines if line.strip()][-1:]
+        return ": ".join([told, *last])
 
 
 def _quote_first_line(data: bytes) -> str:

@@ -7,23 +7,17 @@ misses it.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
-from itertools import accumulate, compress
-from math import inf
+from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from number_tower.position import Position
-from number_tower.solve import jit
 from number_tower.solve.deep import Search
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.max_matching import (
     Decomposition,
     Graph,
-    KernelRunner,
-    Numbers,
     decompose_graph,
     match_greedily,
-    zeros,
 )
 from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 
@@ -33,11 +27,8 @@ _MAX_PLY_POSITIONS = 50_000
 _MAX_PLY_BLOCKS = 56
 """Blocks up to which plies are searched for at all when no time limit is set."""
 
-_MAX_TABLE_RATIO = 8
-"""The longest table of the blocks' places, as a multiple of their count."""
-
-_PAIRS_TO_LOAD_COMPILER, _PAIRS_TO_COMPILE = 200_000, 20_000
-"""Pairs of blocks from which compiled kernels pay: with Numba still to load, and with Numba loaded."""
+_BLOCK_BYTES, _NEIGHBOUR_BYTES = 200, 8
+"""Memory of a block and of each of its neighbours in the graph, about."""
 
 
 class MatchingSolver(Solver):
@@ -142,132 +133,50 @@ class MatchingSolver(Solver):
 # The graph of the blocks -----------------------------------------------------------------------------------
 
 
-def decompose_blocks(
-    blocks: Sequence[int], fit: str, limits: SearchLimits, *, compiled: bool | None = None
-) -> Decomposition:
-    """Decompose the graph of some rising blocks under a symmetric fit; compiled if that pays, unless told."""
-    if fit == "any" or not blocks:
+def decompose_blocks(blocks: Sequence[int], fit: str, limits: SearchLimits) -> Decomposition:
+    """Decompose the graph of some rising blocks under a symmetric fit."""
+    if fit == "any":
         return _decompose_complete(len(blocks))
-    runner = KernelRunner(
-        _should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check
-    )
-    graph = _build_graph(blocks, fit, limits, runner)
-    return decompose_graph(graph, match_greedily(graph, runner), runner)
+    graph = _connect_multiples(blocks, limits)
+    if fit == "unrelated":
+        graph = _complement(graph, limits)
+    partner = match_greedily(graph)
+    limits.check()
+    return decompose_graph(graph, partner, limits.check)
 
 
 def _decompose_complete(size: int) -> Decomposition:
     """Decompose a complete graph: of an even number no vertex is missed, of an odd number any one can be."""
-    partner = array("i", (place ^ 1 for place in range(size)))
+    partner = [place ^ 1 for place in range(size)]
     if size % 2:
         partner[-1] = -1
-    return Decomposition(bytes([size % 2]) * size, partner, bytes([size == 1]) * size)
+    return Decomposition([size % 2 == 1] * size, partner, [size == 1] * size)
 
 
-def _should_compile(blocks: Sequence[int], fit: str, limits: SearchLimits) -> bool:
-    if not jit.is_loaded() and limits.seconds_left < jit.COMPILE_SECONDS:
-        return False
-    size, largest = len(blocks), blocks[-1]
-    pairs = size * size
-    if fit == "related":
-        pairs = sum(min(largest // block, size - place) for place, block in enumerate(blocks))
-    pays = pairs >= (_PAIRS_TO_COMPILE if jit.is_loaded() else _PAIRS_TO_LOAD_COMPILER)
-    return pays and jit.is_available() and jit.load_compiler()
-
-
-def _build_graph(
-    blocks: Sequence[int], fit: str, limits: SearchLimits, runner: KernelRunner
-) -> Graph:
-    """Count the neighbours, then list them if there is memory for them."""
-    size, numbers = len(blocks), array("q", blocks)
-    table = array("i", [-1]) * (min(blocks[-1], _MAX_TABLE_RATIO * size) + 1)
+def _connect_multiples(blocks: Sequence[int], limits: SearchLimits) -> list[list[int]]:
+    """Connect each block with its multiples: look each multiple up, or try each larger block, whichever are fewer."""
+    limits.require_memory(_BLOCK_BYTES * len(blocks))
+    places = {block: place for place, block in enumerate(blocks)}
+    graph: list[list[int]] = [[] for _ in blocks]
     for place, block in enumerate(blocks):
-        if block < len(table):
-            table[block] = place
-    degrees = zeros(size)
-    runner.run(_connect_multiples, numbers, table, degrees, zeros(0), zeros(1), runner.budget)
-    related = sum(degrees)
-    unrelated = size * (size - 1) - related if fit == "unrelated" else 0
-    count = related + unrelated
-    needed = 4 * count + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
-    limits.require_memory(
-        needed if count < 1 << 31 else inf
-    )  # the places of neighbours are 32-bit numbers
-    graph = Graph(array("i", accumulate(degrees, initial=0)), zeros(related))
-    runner.run(
-        _connect_multiples,
-        numbers,
-        table,
-        graph.starts[:-1],
-        graph.neighbours,
-        zeros(1),
-        runner.budget,
-    )
-    if fit == "related":
-        return graph
-    rest = Graph(
-        array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)),
-        zeros(unrelated),
-    )
-    runner.run(_complement, graph, rest, zeros(1), runner.budget)
-    return rest
-
-
-def _find_place(number: int, blocks: Numbers, table: Numbers) -> int:
-    """Return the place of a number among the blocks; -1 if it is none of them."""
-    if number < len(table):
-        return table[number]
-    low, high = 0, len(blocks) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if blocks[middle] < number:
-            low = middle + 1
+        limits.check()
+        multiples: Iterable[int] = range(2 * block, blocks[-1] + 1, block)
+        if blocks[-1] // block < len(blocks) - place:
+            multiples = (multiple for multiple in multiples if multiple in places)
         else:
-            high = middle
-    return low if blocks[low] == number else -1
+            multiples = (larger for larger in blocks[place + 1 :] if larger % block == 0)
+        for multiple in multiples:
+            graph[place].append(places[multiple])
+            graph[places[multiple]].append(place)
+    return graph
 
 
-def _connect_multiples(
-    blocks: Numbers, table: Numbers, filled: Numbers, neighbours: Numbers, at: Numbers, budget: int
-) -> bool:
-    """Connect each block with its multiples: look each multiple up, or try each larger block, whichever are fewer.
-
-    Every block meets its neighbours in rising order. If `neighbours` is empty, they are only counted.
-    """
-    size, largest, writing = len(blocks), blocks[-1], len(neighbours) > 0
-    while at[0] < size and budget > 0:
-        lower = at[0]
-        block = blocks[lower]
-        looking = largest // block < size - lower
-        candidates = range(2 * block, largest + 1, block) if looking else range(lower + 1, size)
-        for candidate in candidates:
-            if looking:
-                higher = _find_place(candidate, blocks, table)
-            else:
-                higher = candidate if blocks[candidate] % block == 0 else -1
-            if higher >= 0:
-                if writing:
-                    neighbours[filled[lower]] = higher
-                    neighbours[filled[higher]] = lower
-                filled[lower] += 1
-                filled[higher] += 1
-        budget -= len(candidates) + 1
-        at[0] += 1
-    return at[0] < size
-
-
-def _complement(graph: Graph, rest: Graph, at: Numbers, budget: int) -> bool:
+def _complement(graph: Graph, limits: SearchLimits) -> list[list[int]]:
     """Connect all vertices that are not connected in a graph."""
-    starts, neighbours = graph
-    size = len(starts) - 1
-    while at[0] < size and budget > 0:
-        vertex = at[0]
-        seen, free = starts[vertex], rest.starts[vertex]
-        for other in range(size):
-            if seen < starts[vertex + 1] and neighbours[seen] == other:
-                seen += 1
-            elif other != vertex:
-                rest.neighbours[free] = other
-                free += 1
-        budget -= size
-        at[0] += 1
-    return at[0] < size
+    limits.require_memory(_NEIGHBOUR_BYTES * len(graph) ** 2)
+    everyone = set(range(len(graph)))
+    rest = []
+    for vertex, neighbours in enumerate(graph):
+        limits.check()
+        rest.append(sorted(everyone.difference(neighbours, [vertex])))
+    return rest

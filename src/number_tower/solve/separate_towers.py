@@ -12,7 +12,7 @@ from number_tower.blocks import parse_blocks
 from number_tower.position import Position
 from number_tower.rules import EMPTY, Rules
 from number_tower.solve.limits import NotSolvedError, SearchLimits
-from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
+from number_tower.solve.subset_sum import SubsetSum
 from number_tower.solve.worth import Solver, Worth
 
 _NEVER = 1 << 60
@@ -55,15 +55,11 @@ class SeparateTowersSolver(Solver):
         rules = position.rules
         if rules.towers != "own" or rules.supply == "shared" or rules.stuck != "loses":
             return False
-        if rules.fit in {"any", "descending"} and (
-            rules.supply == "endless" or isinstance(rules.blocks, range)
+        if rules.target is None or (
+            rules.fit in {"any", "descending"} and rules.supply == "endless"
         ):
             return True
-        return (
-            rules.target is None
-            or rules.target <= _LARGEST_SUM
-            or rules.target // _find_unit(rules) <= _LARGEST_SUM
-        )
+        return rules.target // _find_unit(rules) <= _LARGEST_SUM
 
     def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
         self._rules = root.rules
@@ -152,16 +148,11 @@ class SeparateTowersSolver(Solver):
 
     def _compute_single_use(self, legal: int, gap: int) -> Prospect:
         """Return the prospect where each block can be used once: the smallest last longest."""
-        blocks = self._rules.blocks
         if gap < 0:
             return Prospect(_NEVER, legal.bit_count())
-        if isinstance(blocks, range):
-            runs = RunSubsetSum(find_runs(legal), blocks[0], blocks.step)
-            fewest, most = runs.find_fewest(gap, self._limits), runs.find_most(gap)
-        else:
-            sums = SubsetSum(self._rules.numbers(legal), gap)
-            fewest, most = sums.find_fewest(self._limits), sums.most
-        return Prospect(_NEVER if fewest is None else fewest, most)
+        sums = SubsetSum(self._rules.numbers(legal), gap)
+        fewest = sums.find_fewest(self._limits)
+        return Prospect(_NEVER if fewest is None else fewest, sums.most)
 
     def _compute_endless(self, numbers: tuple[int, ...], gap: int) -> Prospect:
         """Return the prospect where every block can be used any number of times."""
