@@ -247,7 +247,7 @@ def test_the_end_of_the_input_is_an_answer_too(lost: Terminal) -> None:
 def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
     play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for command in ("review", "review --replay"):
-        assert "there is no game" in play(command).stderr
+        assert "there is no game" in play(*command.split()).stderr
     play("play", "race", typed="7\nquit\n")
     play("play", "draft", "--names", "Ann,Ben", typed="9\n8\n6\n")
     assert play("review", "--replay").stdout == play("review", "--replay", "2").stdout

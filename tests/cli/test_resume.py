@@ -267,7 +267,7 @@ def test_against_the_computer_one_name_is_enough(
 
 def test_one_name_is_not_enough_for_two_people(play: Command, file: Path) -> None:
     done = play("play", "race", "--names", "Zoe")
-    assert (done.code, done.err) == (2, "tower: --names: expected two names, such as Ann,Ben\n")
+    assert (done.code, done.err) == (2, "tower: expected two names, such as Ann,Ben\n")
     assert not file.exists()
 
 

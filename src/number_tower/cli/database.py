@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import record, store
 from number_tower.cli.config import load_config
-from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.errors import CommandError, report_as
 from number_tower.session.database import GameDatabase
 from number_tower.text import format_text
 
@@ -95,11 +95,13 @@ def is_match_id(ref: str) -> bool:
     return ref[:1] in {"m", "M"} and is_game_id(ref[1:])
 
 
-def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) -> FoundGame:
-    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game.
+def is_ref(text: str) -> bool:
+    """Say whether a text stands for a game that was played, and not for one of the catalogue."""
+    return is_game_id(text) or is_match_id(text) or ":" in text or os.path.exists(text)
 
-    `otherwise` is the error if it stands for nothing.
-    """
+
+def find_game(args: Namespace, ref: str | None) -> FoundGame:
+    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game."""
     if ref is None:
         last = LazyStore(args.db).query(lambda database: database.find_last(), "game")
         if last is None:
@@ -114,12 +116,4 @@ def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) ->
         raise CommandError(
             f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
         )
-    try:
-        return FoundGame(record.read(ref))
-    except record.NoRecordError as error:
-        problem = otherwise or str(error).replace(
-            "is neither a file nor", "is neither a game's id, a file, nor"
-        )
-        raise CommandError(problem) from None
-    except record.RecordError as error:
-        raise CommandError(f"the record cannot be read: {error}", code=FAILED) from None
+    return FoundGame(record.read(ref))

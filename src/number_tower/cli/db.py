@@ -54,8 +54,6 @@ def _check_options(args: Namespace) -> None:
         )
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
-    if args.force and args.action not in {"backup", "restore"}:
-        raise CommandError("--force is only for backup and restore")
 
 
 def _describe(args: Namespace, terminal: Terminal) -> None:

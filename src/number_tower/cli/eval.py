@@ -9,7 +9,6 @@ from functools import partial
 from textwrap import fill
 
 from number_tower.arena.schedule import normalize_player
-from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
 from number_tower.cli import study
 from number_tower.cli.console import MAX_WIDTH, format_ranking, show_progress
@@ -130,7 +129,6 @@ def create_suite(args: Namespace) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", NoPositionError, end="; add games with --games"),
-        report_as("", JournalDamagedError, code=FAILED),
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):

@@ -38,10 +38,6 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Draw the sheet of a game, and write it to a file or to standard output."""
-    if args.force and args.out == _STDOUT:
-        raise CommandError("--force is only for a file; --out - prints the sheet")
-    if args.out == "":
-        raise CommandError("--out: expected a file name, or - to print the sheet")
     if not ask_for_game(args, terminal):
         return
     choice = choose_game(args, args.game)

@@ -66,8 +66,6 @@ def run(args: Namespace, terminal: Terminal) -> None:
             table, saved.seats.players, get_voice(table.book).players
         )
     dialogue = create_dialogue(table, terminal, call, saved=saved)
-    if saved is None and args.vs is None and table.outcome is None and table.names is not None:
-        _mention_levels(table.names, terminal)
     source = None if args.ref is None or is_game_id(args.ref) else SaveFile.from_record(args.ref)
     same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
     dialogue.session.recorder = source if same else open_savefile(args, dialogue.table) or source
@@ -100,15 +98,6 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
     seat = "2" if seats.players[1] is None else None
     seed = args.seed if args.seed is not None else seats.seed
     return Namespace(**{**vars(args), "vs": opponents, "seat": args.seat or seat, "seed": seed})
-
-
-def _mention_levels(names: tuple[str, str], terminal: Terminal) -> None:
-    """Say how to go on against a level that a player is named after: a record does not say who played."""
-    for seat, name in enumerate(names, 1):
-        if terminal.interactive and name.lower() in LEVELS:
-            terminal.show(
-                f"(To continue against {name}, add: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n"
-            )
 
 
 def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:

@@ -58,8 +58,6 @@ def format_resume_call(args: Namespace) -> str:
 def choose_journal_file(args: Namespace, usual: str) -> str:
     """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
     if args.out is not None:
-        if not args.out:
-            raise CommandError("--out: expected a file name")
         return str(args.out)
     name = usual
     numbers = count(2)
