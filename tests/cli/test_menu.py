@@ -182,7 +182,7 @@ def lost_game(tmp_path: Path) -> Terminal:
     )
     terminal.until(MOVE)
     assert "You lost this one." in answer(
-        terminal, "1", "Again? (y, n, other level, review, undo) "
+        terminal, "1", "people, gentle, easy, fair, strong, perfect, undo) "
     )
     return terminal
 
@@ -203,15 +203,14 @@ def test_after_a_game_another_one_another_level_or_a_review_follows(
     lost: Terminal, tmp_path: Path
 ) -> None:
     assert "Perfect wins: Perfect's tower is higher, 2 to 1." in answer(lost, "review", "undo) ")
-    assert "Did you mean review?" in answer(lost, "reviw", "undo) ")
-    answer(lost, "other level", "Which level? (")
-    assert "Did you mean gentle?" in answer(lost, "gentel", "Which level? (")
+    assert "did you mean review?" in answer(lost, "reviw", "undo) ")
+    assert "did you mean gentle?" in answer(lost, "gentel", "undo) ")
     assert "Gentle places " in answer(lost, "gentle", MOVE), "the other player begins"
     answer(lost, "resign", "(y, n) ")
-    answer(lost, "y", "other level, review) ")
+    answer(lost, "y", "perfect) ")
     assert "Your turn." in answer(lost, "y", MOVE), "and now this one again"
     answer(lost, "resign", "(y, n) ")
-    answer(lost, "y", "other level, review) ")
+    answer(lost, "y", "perfect) ")
     assert "Player 2's Turn:" in answer(lost, "people", MOVE)
     answer(lost, "quit", "(y, n) ")
     lost.type("y\n")
@@ -226,8 +225,10 @@ def test_two_people_cannot_take_back_the_end(tmp_path: Path) -> None:
         terminal.until(MOVE)
         terminal.type(f"{move}\n")
     terminal.until(MOVE)
-    answer(terminal, "6", "(y, n, other level, review) ")
-    assert "Only a move that just lost against the computer" in answer(terminal, "undo", "review) ")
+    answer(terminal, "6", "perfect) ")
+    assert "Only a move that just lost against the computer" in answer(
+        terminal, "undo", "perfect) "
+    )
     assert f"is not saved to {tmp_path}/game.json" in answer(terminal, "y", MOVE)
     answer(terminal, "quit", "(y, n) ")
     terminal.type("y\n")

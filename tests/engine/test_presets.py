@@ -50,12 +50,8 @@ def test_a_rule_file_can_recommend_settings(tmp_path: Path) -> None:
     assert book.rules == Rules(target=15), "the rules of the file stay the default"
 
 
-def test_presets_cannot_be_changed_and_survive_a_copy(tmp_path: Path) -> None:
+def test_presets_survive_a_copy(tmp_path: Path) -> None:
     book = load(written(tmp_path, PRESETS))
-    with pytest.raises(TypeError):
-        book.presets["other"] = Preset("other", {})  # type: ignore[index]
-    with pytest.raises(TypeError):
-        book.presets["long"].options["target"] = 3  # type: ignore[index]
     copied = pickle.loads(pickle.dumps(book))  # noqa: S301 - our own
     assert copied == book
     assert copied.presets["long"].options == book.presets["long"].options

@@ -16,7 +16,7 @@ from typing import Any
 
 import number_tower
 from number_tower.catalogue import RuleFileError, list_names
-from number_tower.cli.config import load_config
+from number_tower.cli.config import Config, load_config
 from number_tower.cli.errors import (
     FAILED,
     FINISHED,
@@ -30,6 +30,7 @@ from number_tower.cli.errors import (
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.errors import NumberTowerError
+from number_tower.store import ENVIRONMENT_VARIABLE
 from number_tower.text import format_value, make_sentence, suggest_nearest
 from number_tower.voice import add_voice_mistakes
 
@@ -132,8 +133,11 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     args.call = argv
     args.prefers_app = args.command is None or (call != argv and args.command == "play")
     try:
-        terminal = Terminal(colours=args.command == "config" or load_config().colours)
-        return int(load_command(args.command or "menu").run(args, terminal) or FINISHED)
+        config = Config() if args.command == "config" else load_config()
+        if config.database is not None:
+            os.environ[ENVIRONMENT_VARIABLE] = config.database
+        command = load_command(args.command or "menu")
+        return int(command.run(args, Terminal(colours=config.colours)) or FINISHED)
     except RuleFileError as error:
         raise CommandError(str(add_voice_mistakes(error))) from None
     except NumberTowerError as error:
