@@ -126,7 +126,7 @@ def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> No
         (
             "presets.deep.hidden = true",
             "presets.deep.hidden",
-            "cannot be set by a preset of this game",
+            "unknown; expected target",
         ),
         ("presets.deep.blocks = '5-1'", "presets.deep.blocks", "expected the smaller number first"),
         (
@@ -158,7 +158,7 @@ def test_an_option_that_a_game_does_not_take_is_no_part_of_its_presets(tmp_path:
     assert refused.value.mistakes == (
         (
             "presets.deep.target",
-            "this cannot be set by a preset of this game; expected blocks, opening, about",
+            "unknown; expected blocks, opening, about",
         ),
     )
     with pytest.raises(RuleFileError, match="this game takes none"):

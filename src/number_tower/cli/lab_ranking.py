@@ -10,8 +10,9 @@ from textwrap import fill
 from typing import TypeVar
 
 from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
-from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.errors import CommandError, require_extra
 from number_tower.cli.options import CommandParser, check_report_folder
+from number_tower.cli.savefile import report_writing
 from number_tower.cli.terminal import Terminal
 from number_tower.files import write_files
 from number_tower.lab.measures import GOALS, MEASURES, SHOWN
@@ -118,9 +119,7 @@ def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> Non
         from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
     command = shlex.join(["tower", *args.call])
     files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
-    with report_as(
-        f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED
-    ):
+    with report_writing("report", args.report):
         write_files(files, args.report)
 
 

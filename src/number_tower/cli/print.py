@@ -10,7 +10,7 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game
 from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import Terminal
-from number_tower.drawing.sheet import PAPERS, SheetError, draw_sheet
+from number_tower.drawing.sheet import PAPERS, draw_sheet
 from number_tower.files import open_replacing
 from number_tower.text import format_path
 
@@ -41,11 +41,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if not ask_for_game(args, terminal):
         return
     choice = choose_game(args, args.game)
-    try:
-        sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
-    except SheetError as error:
-        advice = "; choose fewer with --blocks" if "blocks" in choice.book.options else ""
-        raise CommandError(f"{error}{advice}") from None
+    sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
     if args.out == _STDOUT:
         terminal.write(sheet)
         return

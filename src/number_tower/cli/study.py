@@ -129,8 +129,6 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
         raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None
-    except JournalDamagedError as error:
-        raise CommandError(f"{error}; use another --out to start again", code=FAILED) from None
     except BatchError as error:
         raise CommandError(str(error), code=FAILED) from None
     finally:
