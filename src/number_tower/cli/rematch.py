@@ -44,7 +44,8 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
                 terminal.show(f"(The new game is not saved to {dialogue.savefile.name}.)\n")
             same_players = answer == "y"
             if not same_players:
-                args = _choose_level(args, answer)
+                opponent = {"vs": None, "seat": None} if answer == PEOPLE else {"vs": [answer]}
+                args = Namespace(**{**vars(args), **opponent})
             dialogue = _create_rematch(dialogue, args, terminal, same_players=same_players)
             terminal.show("\n")
             dialogue.play()
@@ -83,12 +84,6 @@ def _find_ref(dialogue: Dialogue) -> str:
     autosave = dialogue.session.autosave
     saved = autosave.saved if autosave is not None and dialogue.has_autosaved else None
     return format_record(dialogue.table) if saved is None else str(saved.id)
-
-
-def _choose_level(args: Namespace, level: str) -> Namespace:
-    """Return the call with another opponent."""
-    opponent = {"vs": None, "seat": None} if level == PEOPLE else {"vs": [level]}
-    return Namespace(**{**vars(args), **opponent})
 
 
 def _create_rematch(

@@ -23,9 +23,9 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.play import create_dialogue, follow_up, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
-from number_tower.players import LEVELS, RANDOM, is_command
+from number_tower.players import is_command
 from number_tower.session.opponents import Opponents
-from number_tower.text import format_text, format_value
+from number_tower.text import format_text
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
@@ -83,13 +83,6 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
     """Return the call with the opponents of a saved game, unless it names others; programs are never started."""
     opponents = [spec for spec in seats.players if spec is not None]
     if args.vs is not None or not opponents:
-        return args
-    if unknown := [
-        spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}
-    ]:
-        terminal.show(
-            f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
-        )
         return args
     if any(map(is_command, opponents)):
         programs = " ".join(f"--vs {quote(format_text(opponent))}" for opponent in opponents)
