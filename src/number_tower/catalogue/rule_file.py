@@ -244,8 +244,8 @@ def _find_preset_mistakes(
         return
     known = (*taken, "about")
     for key in islice((key for key in settings if key not in known), MOST_MISTAKES):
-        problem = f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}"
-        yield f".{format_text(key, 40)}", problem
+        expected = f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}"
+        yield f".{format_text(key, 40)}", expected
     if not settings.keys() - {"about"}:
         yield "", f"expected at least one option ({', '.join(taken) or 'this game takes none'})"
     if (problem := _find_text_mistake(settings.get("about", ""))) is not None:
