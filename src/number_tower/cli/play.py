@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from number_tower.session.game import GameSession
 from number_tower.session.opponents import Opponents
 from number_tower.session.search import StoppableSearch
 from number_tower.table import Table, check_player_name, check_player_names
-from number_tower.text import format_argument, format_list, format_value
+from number_tower.text import format_argument, format_value
 
 if TYPE_CHECKING:
     from number_tower.store.rows import StoredGame
@@ -117,11 +116,6 @@ def format_rule_options(book: catalogue.Rulebook, rules: Rules) -> str:
     """Return the options of a call that change the rules of a game into these, as in ` --target 21`."""
     options = (book.find_options(rules) or {}).items()
     return "".join(f" --{key} {format_argument(str(value))}" for key, value in options)
-
-
-def format_options(options: Iterable[str]) -> str:
-    """Return a list of options for a sentence."""
-    return format_list([f"--{option}" for option in options] or ["none"])
 
 
 def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:
