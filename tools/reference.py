@@ -37,7 +37,7 @@ FOOT = """
 | code | when |
 |---|---|
 | 0 | the game was finished or left with `quit`, the output was printed, or its reader closed the pipe |
-| 1 | the input ended before the end of the game, a record or the database is damaged, or the output cannot be written |
+| 1 | the input ended before the end, a record cannot be read, the database is damaged, or output cannot be written |
 | 2 | a wrong call or a wrong rule file; the message says what would be right |
 | 3 | not solved within `--seconds` or `--memory` |
 | 130 | Ctrl-C, or `--stop` |

@@ -6,8 +6,9 @@ A set in equal steps is stored as a `range`, so a game of a million blocks takes
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TypeVar
 
 from number_tower.errors import NumberTowerError
@@ -72,15 +73,14 @@ def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | 
 
     The result None means that finding out would take too long.
     """
-    if isinstance(blocks, range):
-        return _can_progression_add_up(blocks, total, copies)
-    if copies is not None and sum(blocks) * copies < total:
+    usable = blocks[: bisect_right(blocks, total)]
+    if copies is not None and sum(usable) * copies < total:
         return False
-    if total * len(blocks) > 3 * 10**7:
+    if total * len(usable) > 3 * 10**7:
         return None
     sums = 1
     within = (2 << total) - 1
-    for block in takewhile(lambda block: block <= total, blocks):
+    for block in usable:
         if copies is None:
             shift = block
             while shift <= total:
@@ -90,32 +90,6 @@ def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | 
             for _ in range(copies):
                 sums |= sums << block & within
     return bool(sums >> total & 1)
-
-
-def _can_progression_add_up(blocks: range, total: int, copies: int | None) -> bool | None:
-    """Do the same for numbers in equal steps, by their count k.
-
-    k of them reach every step between the smallest and the largest sum of k: unless they are the k largest, one of
-    them can be exchanged for the next larger.
-    """
-    low, high, step = blocks[0], blocks[-1], blocks.step
-    if copies is None:
-        fewest = -(-total // high)
-        most = min(total // low, fewest + step - 1)
-        if most - fewest > 10**6:
-            return None
-        return any((total - k * low) % step == 0 for k in range(fewest, most + 1))
-    if (low + high) * len(blocks) // 2 * copies < total:
-        return False
-    least = greatest = 0
-    for k in range(len(blocks) * copies):
-        least += blocks[k // copies]
-        greatest += blocks[-1 - k // copies]
-        if least > total:
-            return False
-        if total <= greatest and (total - least) % step == 0:
-            return True
-    return False
 
 
 def count_blocks(text: str) -> int:

@@ -52,21 +52,8 @@ def format_path(path: str | os.PathLike[str], most: int = 200) -> str:
 
 
 def format_argument(argument: str) -> str:
-    """Return a command-line argument quoted for a shell."""
-    if argument.isprintable():
-        return quote(argument)
-    return f"$'{''.join(map(_escape_character, argument))}'"
-
-
-def _escape_character(character: str) -> str:
-    """Write a character as it stands between $' and ' in bash, zsh and ksh."""
-    if character in {"'", "\\"}:
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    if "\udc80" <= character <= "\udcff":  # a byte of a file's name that is not UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return f"\\x{ord(character):02x}" if character < "\x80" else f"\\U{ord(character):08x}"
+    """Return a command-line argument quoted for a shell, with control characters escaped."""
+    return quote(_escape_text(argument))
 
 
 def make_printable(text: str) -> str:

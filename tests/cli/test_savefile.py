@@ -152,10 +152,6 @@ def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_
     assert (kept(path).game.moves, kept(other).game.moves) == ((9, 8), (9, 8, 1))
 
 
-def test_force_needs_a_file() -> None:
-    assert "--force is only for --record FILE" in tower("play", "draft", "--force").stderr
-
-
 def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     link.symlink_to(real)

@@ -389,7 +389,6 @@ def test_the_page_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("", "expected a file name"),
         ("nowhere/game.html", "there is no folder"),
         ("folder", "is not a file that a page can be saved to"),
         ("notes.txt", "exists already; choose another file, or add --force to replace it"),

@@ -128,20 +128,6 @@ def test_adding_up_agrees_with_trying_every_choice(
     )
 
 
-@given(
-    st.integers(1, 9),
-    st.integers(1, 4),
-    st.integers(1, 6),
-    st.integers(1, 80),
-    st.sampled_from([1, 2, None]),
-)
-def test_numbers_in_equal_steps_add_up_as_any_numbers_do(
-    low: int, step: int, count: int, total: int, copies: int | None
-) -> None:
-    blocks = range(low, low + step * count, step)
-    assert can_add_up(blocks, total, copies) == can_add_up(tuple(blocks), total, copies)
-
-
 @given(st.sets(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 40))
 def test_endless_blocks_add_up_as_coins_do(numbers: set[int], total: int) -> None:
     payable = {0}

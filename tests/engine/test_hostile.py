@@ -118,7 +118,7 @@ def test_a_hostile_record_is_refused_in_one_printable_line(
     refused(
         tower("review", "--replay", "evil.json", cwd=tmp_path),
         1,
-        "tower: the record cannot be read: evil.json: ",
+        "tower: evil.json: ",
     )
 
 
@@ -132,7 +132,7 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
         refused(
             tower("review", "--replay", "evil.json", cwd=tmp_path),
             1,
-            "tower: the record cannot be read: evil.json: ",
+            "tower: evil.json: ",
         )
 
 
@@ -149,4 +149,4 @@ def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     "ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"]
 )
 def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
-    refused(tower("review", "--replay", ref), 1, "tower: the record cannot be read: ")
+    refused(tower("review", "--replay", ref), 1, "tower: ")

@@ -50,12 +50,8 @@ def test_a_rule_file_can_recommend_settings(tmp_path: Path) -> None:
     assert book.rules == Rules(target=15), "the rules of the file stay the default"
 
 
-def test_presets_cannot_be_changed_and_survive_a_copy(tmp_path: Path) -> None:
+def test_presets_survive_a_copy(tmp_path: Path) -> None:
     book = load(written(tmp_path, PRESETS))
-    with pytest.raises(TypeError):
-        book.presets["other"] = Preset("other", {})  # type: ignore[index]
-    with pytest.raises(TypeError):
-        book.presets["long"].options["target"] = 3  # type: ignore[index]
     copied = pickle.loads(pickle.dumps(book))  # noqa: S301 - our own
     assert copied == book
     assert copied.presets["long"].options == book.presets["long"].options
@@ -130,7 +126,7 @@ def test_an_unknown_preset_is_refused_with_those_there_are(tmp_path: Path) -> No
         (
             "presets.deep.hidden = true",
             "presets.deep.hidden",
-            "cannot be set by a preset of this game",
+            "unknown; expected target",
         ),
         ("presets.deep.blocks = '5-1'", "presets.deep.blocks", "expected the smaller number first"),
         (
@@ -162,7 +158,7 @@ def test_an_option_that_a_game_does_not_take_is_no_part_of_its_presets(tmp_path:
     assert refused.value.mistakes == (
         (
             "presets.deep.target",
-            "this cannot be set by a preset of this game; expected blocks, opening, about",
+            "unknown; expected blocks, opening, about",
         ),
     )
     with pytest.raises(RuleFileError, match="this game takes none"):

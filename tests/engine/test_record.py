@@ -164,7 +164,7 @@ def test_a_damaged_line_is_refused_with_the_place_where_it_goes_wrong(line: str,
 
 def test_what_is_no_record_at_all_is_said_to_be_none(tmp_path: Path) -> None:
     for ref in ("draft", "", "missing.json", str(tmp_path), "x" * 5000):
-        with pytest.raises(record.NoRecordError):
+        with pytest.raises(record.RecordError):
             read(ref)
     with pytest.raises(RecordError, match="is not a record such as draft:9,8,6"):
         from_line("draft")

@@ -124,7 +124,7 @@ def test_the_report_is_written_and_named(
     page = (tmp_path / "out" / "index.html").read_text()
     assert "In each map, fit goes across and target down, and blocks from map to map." in page
     assert (
-        "tower lab lab.jsonl --weights fairness=1 --guards none --front drama,reach --report out --x fit"
+        "tower lab lab.jsonl --report out --x fit --weights fairness=1 --guards none --front drama,reach"
         in page
     )
     for line in printed.split("To play the best:\n")[1].splitlines()[:3]:

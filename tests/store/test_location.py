@@ -209,10 +209,10 @@ def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "environment", "source", "got"),
+    ("call", "environment", "got"),
     [
-        (("--db", f"mysql://ann:{SECRET}@host/x"), "none", "--db", "mysql://ann:***@host/x"),
-        ((), f"mysql://host/x?password={SECRET}", "NUMBER_TOWER_DB", "mysql://host/x?password=***"),
+        (("--db", f"mysql://ann:{SECRET}@host/x"), "none", "mysql://ann:***@host/x"),
+        ((), f"mysql://host/x?password={SECRET}", "mysql://host/x?password=***"),
     ],
 )
 def test_nonsense_ends_the_call_before_a_game_begins(
@@ -220,14 +220,11 @@ def test_nonsense_ends_the_call_before_a_game_begins(
     monkeypatch: pytest.MonkeyPatch,
     call: tuple[str, ...],
     environment: str,
-    source: str,
     got: str,
 ) -> None:
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, environment)
     for command in (("play", "draft"), ("resume",), ("review", "--replay", "1")):
-        said = (
-            f"tower: {source}: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
-        )
+        said = f"tower: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
         assert play(*command, *call, answers=["9"]) == (2, "", said)
 
 

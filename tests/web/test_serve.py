@@ -52,7 +52,7 @@ def test_it_serves_until_it_is_told_to_stop(
 def test_without_a_place_for_games_there_is_no_server() -> None:
     done = tower("serve", "--db", "none")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("tower: a server saves every game, and needs a database: --db")
+    assert done.stderr.startswith("tower: games are not saved: --db")
 
 
 def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ class JournalNotEmptyError(BatchError):
 class JournalDamagedError(BatchError):
     """The file is not a journal of this kind, or was changed."""
 
+    reason = "damaged"
+
 
 class JournalWriteError(BatchError):
     """The file cannot be written, for example because the disk is full; the entries in it can be resumed."""

@@ -166,12 +166,7 @@ def _read_options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]
             option for option in OPTIONS if option != "target" or mechanics.target is not None
         )
     if not isinstance(given, list) or any(option not in OPTIONS for option in given):
-        wrong = (
-            next((option for option in given if option not in OPTIONS), None)
-            if isinstance(given, list)
-            else None
-        )
-        problem = f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}{suggest_nearest(wrong, OPTIONS)}"
+        problem = f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}"
         raise RuleFileError(file, "options", problem)
     return tuple(option for option in OPTIONS if option in given)
 
@@ -249,16 +244,8 @@ def _find_preset_mistakes(
         return
     known = (*taken, "about")
     for key in islice((key for key in settings if key not in known), MOST_MISTAKES):
-        if key in OPTIONS:
-            yield (
-                f".{key}",
-                f"this cannot be set by a preset of this game; expected {', '.join(known)}",
-            )
-        else:
-            yield (
-                f".{format_text(key, 40)}",
-                f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}",
-            )
+        expected = f"unknown; expected {', '.join(known)}{suggest_nearest(key, known)}"
+        yield f".{format_text(key, 40)}", expected
     if not settings.keys() - {"about"}:
         yield "", f"expected at least one option ({', '.join(taken) or 'this game takes none'})"
     if (problem := _find_text_mistake(settings.get("about", ""))) is not None:

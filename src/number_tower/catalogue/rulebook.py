@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from number_tower.errors import NumberTowerError
 from number_tower.rules import Rules
@@ -146,13 +145,6 @@ class Preset:
     """The options as a rule file writes them; the others stay as in the rulebook."""
     about: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
-
-    def __reduce__(self) -> tuple[type[Preset], tuple[object, ...]]:
-        # Pickle the options as a plain dictionary: a read-only view cannot be pickled.
-        return Preset, (self.name, dict(self.options), self.about)
-
     def format_options(self) -> str:
         """Return the options for people, as in `target 21, blocks 1-12`."""
         return ", ".join(f"{key} {value}" for key, value in self.options.items())
@@ -189,9 +181,6 @@ class Rulebook:
     cache: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What other modules derive from the rulebook, such as its voice."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "presets", MappingProxyType(dict(self.presets)))
-
     @property
     def short_title(self) -> str:
         """The title without what stands before its colon, for lists of games: "The climb"."""
@@ -199,12 +188,8 @@ class Rulebook:
         return f"{name[:1].upper()}{name[1:]}"
 
     def __getstate__(self) -> dict[str, object]:
-        # Pickle without the file's content and the cache; a read-only view cannot be pickled.
-        return {**self.__dict__, "presets": dict(self.presets), "content": b"", "cache": {}}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
+        # Pickle without the file's content and the cache.
+        return {**self.__dict__, "content": b"", "cache": {}}
 
     def get_preset(self, name: str) -> Preset:
         """Return a preset by its name, in any case; raise UnknownPresetError if there is none.

@@ -9,7 +9,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from number_tower import store
 from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import FAILED, CommandError, require_extra
@@ -66,8 +65,6 @@ def open_app(args: Namespace, first: object = None) -> None:
     config = load_config()
     if not config.colours:
         os.environ["NO_COLOR"] = "1"
-    if args.db is None and config.database is not None:
-        os.environ[store.ENVIRONMENT_VARIABLE] = config.database
     choose_store(args)  # a wrong location is reported before the app is shown
     app = import_module("number_tower.tui.app")
     light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS

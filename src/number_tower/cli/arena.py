@@ -12,10 +12,8 @@ from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compu
 from number_tower.arena.schedule import arrange
 from number_tower.cli import study
 from number_tower.cli.console import format_ranking, format_table, show_progress
-from number_tower.cli.errors import report_as
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.players import UnknownPlayerError
 from number_tower.text import format_count
 
 FILE = "arena.jsonl"
@@ -46,10 +44,9 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     players = args.players.split(",")
-    with report_as("--players: ", UnknownPlayerError):
-        contest = arrange(
-            args.games, players, number=args.number, seed=args.seed, patience=args.patience
-        )
+    contest = arrange(
+        args.games, players, number=args.number, seed=args.seed, patience=args.patience
+    )
     args.out = study.choose_journal_file(args, FILE)
     with (
         study.connect_cluster(args) as executor,

@@ -90,9 +90,9 @@ def _extend_list(prefix: str, words: Iterable[str]) -> Iterable[str]:
 
 def _complete_value(parsed_args: Namespace, **_: object) -> Iterable[str]:
     """List the values that a setting can have."""
-    if parsed_args.key == "level":
-        return LEVEL_NAMES
-    return SETTINGS[parsed_args.key].values if parsed_args.key in SETTINGS else ()
+    if parsed_args.key in {"app", "colours"}:
+        return "true", "false"
+    return LEVEL_NAMES if parsed_args.key == "level" else ()
 
 
 _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {

@@ -72,8 +72,6 @@ class Setting(NamedTuple):
     variable: str
     meaning: str
     parse: Callable[[object], object]
-    values: tuple[str, ...] = ()
-    """The values that it can have, if they can be listed here."""
     parse_variable: Callable[[str], object] | None = None
     """The reader of the environment variable, where that is another one."""
 
@@ -184,13 +182,11 @@ SETTINGS = {
         "NUMBER_TOWER_APP",
         "true: games open in the full-screen app; false: never",
         _parse_truth,
-        ("true", "false"),
     ),
     "colours": Setting(
         "NO_COLOR",
         "whether a terminal shows colours",
         _parse_truth,
-        ("true", "false"),
         lambda _: False,
     ),
     "database": Setting(

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import record, store
-from number_tower.cli.config import load_config
-from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.errors import CommandError
 from number_tower.session.database import GameDatabase
 from number_tower.text import format_text
 
@@ -23,25 +22,8 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 
-NOT_SAVED = f"--db, {store.ENVIRONMENT_VARIABLE} or the settings file says none"
-"""Why games are not saved."""
-
-
 class LazyStore(GameDatabase):
-    """The database of a call; what is wrong with it is a CommandError."""
-
-    def __init__(self, choice: str | None) -> None:
-        super().__init__(choice)
-        if choose_database(choice):
-            _ = self.location
-
-    def _find_location(self) -> store.Location:
-        source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
-        with report_as(f"{source}: ", store.LocationError):
-            location = store.find_location(choose_database(self._choice))
-        if location is None:
-            raise CommandError(f"games are not saved: {NOT_SAVED}")
-        return location
+    """The database of a call."""
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
         """Look something up, and close the database; `what` names it where it cannot be found.
@@ -62,17 +44,7 @@ class LazyStore(GameDatabase):
 
 def choose_store(args: Namespace) -> LazyStore | None:
     """Return the database that games are saved in; None if they are not to be saved."""
-    return None if args.no_save or is_disabled(args.db) else LazyStore(args.db)
-
-
-def choose_database(given: str | None) -> str | None:
-    """Return the database of a call: as given, from the environment or from the settings; None is the default one."""
-    return load_config().database if given is None else given
-
-
-def is_disabled(given: str | None) -> bool:
-    """Say whether a call uses no database."""
-    return store.is_disabled(choose_database(given))
+    return None if args.no_save or store.is_disabled(args.db) else LazyStore(args.db)
 
 
 # Finding a game ------------------------------------------------------------------------------------------------------
@@ -95,11 +67,13 @@ def is_match_id(ref: str) -> bool:
     return ref[:1] in {"m", "M"} and is_game_id(ref[1:])
 
 
-def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) -> FoundGame:
-    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game.
+def is_ref(text: str) -> bool:
+    """Say whether a text stands for a game that was played, and not for one of the catalogue."""
+    return is_game_id(text) or is_match_id(text) or ":" in text or os.path.exists(text)
 
-    `otherwise` is the error if it stands for nothing.
-    """
+
+def find_game(args: Namespace, ref: str | None) -> FoundGame:
+    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game."""
     if ref is None:
         last = LazyStore(args.db).query(lambda database: database.find_last(), "game")
         if last is None:
@@ -114,12 +88,4 @@ def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) ->
         raise CommandError(
             f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
         )
-    try:
-        return FoundGame(record.read(ref))
-    except record.NoRecordError as error:
-        problem = otherwise or str(error).replace(
-            "is neither a file nor", "is neither a game's id, a file, nor"
-        )
-        raise CommandError(problem) from None
-    except record.RecordError as error:
-        raise CommandError(f"the record cannot be read: {error}", code=FAILED) from None
+    return FoundGame(record.read(ref))

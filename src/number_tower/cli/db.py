@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from number_tower.cli.console import show_progress
-from number_tower.cli.database import NOT_SAVED, LazyStore, is_disabled
+from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.store import locate_file
+from number_tower.session.database import NOT_SAVED
+from number_tower.store import is_disabled, locate_file
 from number_tower.store.backup import create_backup, restore_backup
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.engine import use_once
@@ -54,8 +55,6 @@ def _check_options(args: Namespace) -> None:
         )
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
-    if args.force and args.action not in {"backup", "restore"}:
-        raise CommandError("--force is only for backup and restore")
 
 
 def _describe(args: Namespace, terminal: Terminal) -> None:

@@ -9,17 +9,17 @@ from functools import partial
 from textwrap import fill
 
 from number_tower.arena.schedule import normalize_player
-from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
 from number_tower.cli import study
 from number_tower.cli.console import MAX_WIDTH, format_ranking, show_progress
-from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.errors import CommandError, report_as, require_extra
 from number_tower.cli.options import (
     CommandParser,
     check_report_folder,
     make_number_parser,
     parse_seconds,
 )
+from number_tower.cli.savefile import report_writing
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
@@ -107,9 +107,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None and write_report is not None:
-        with report_as(
-            f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED
-        ):
+        with report_writing("report", args.report):
             write_report(found, args.report, format_command(suite))
     if args.json:
         print(found.to_json())
@@ -130,7 +128,6 @@ def create_suite(args: Namespace) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", NoPositionError, end="; add games with --games"),
-        report_as("", JournalDamagedError, code=FAILED),
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):

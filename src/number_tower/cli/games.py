@@ -12,13 +12,12 @@ from number_tower.cli.menu import show_games
 from number_tower.cli.options import CommandParser
 from number_tower.cli.play import (
     choose_game,
-    format_options,
     format_rule_options,
     list_rule_options,
 )
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
-from number_tower.text import format_argument
+from number_tower.text import format_argument, format_list
 from number_tower.voice import get_voice
 
 
@@ -70,7 +69,8 @@ def _show_rules(choice: catalogue.GameChoice, terminal: Terminal) -> None:
     if book.about:
         terminal.show(f"\n{fill(book.about, min(80, terminal.columns))}\n")
     terminal.show("\n" + "".join(f"- {line}\n" for line in rules))
-    terminal.show(f"\nOptions: {format_options(book.options)}\n")
+    options = format_list([f"--{option}" for option in book.options] or ["none"])
+    terminal.show(f"\nOptions: {options}\n")
     if book.presets:
         terminal.show("Presets, which are settings worth trying:\n")
         presets = {f"--preset {name}": preset.describe() for name, preset in book.presets.items()}

@@ -11,8 +11,9 @@ from pathlib import Path
 from number_tower.blocks import parse_number
 from number_tower.cli import lab_ranking, study
 from number_tower.cli.console import show_progress
-from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, make_number_parser
+from number_tower.cli.savefile import report_writing
 from number_tower.cli.terminal import Terminal
 from number_tower.lab import LabJournal, Space, SpaceError, StudyLimits, make_space, sweep
 from number_tower.lab.results import read_results
@@ -105,7 +106,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     ):
         counts = Counter(row.status for row in rows)
     if table is not None:
-        with report_as(f"{format_path(str(table))} cannot be written: ", OSError, code=FAILED):
+        with report_writing("table", str(table)):
             write_csv(read_results(rows_file).rows, table)
     terminal.show(_describe_rows(space, counts, rows_file, table))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TypeVar
 
 from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
-from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.errors import CommandError, require_extra
 from number_tower.cli.options import CommandParser, check_report_folder
-from number_tower.cli.study import format_call
+from number_tower.cli.savefile import report_writing
 from number_tower.cli.terminal import Terminal
 from number_tower.files import write_files
 from number_tower.lab.measures import GOALS, MEASURES, SHOWN
@@ -27,7 +28,7 @@ from number_tower.lab.ranking import (
     parse_weights,
     rank_rows,
 )
-from number_tower.lab.results import LabFileError, LabResults, read_results
+from number_tower.lab.results import LabResults, read_results
 from number_tower.lab.stories import (
     describe_counts,
     describe_weights,
@@ -97,8 +98,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)
     ):
         raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
-    with report_as("", LabFileError, code=FAILED):
-        results = read_results(args.game)
+    results = read_results(args.game)
     ranking = rank_rows(results.rows, args.weights, args.guards, args.front)
     if args.report is not None:
         _write_report(args, results, ranking)
@@ -117,24 +117,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
 def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
     with require_extra("a report with maps", "lab"):
         from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
-    command = format_call(
-        "lab", args.game, weights=_format_option(args.weights, DEFAULT_WEIGHTS),
-        guards=_format_option(args.guards, DEFAULT_LIMITS) if args.guards else "none",
-        front=None if args.front == DEFAULT_FRONT else ",".join(args.front), report=args.report,
-        x=args.x, y=args.y, by=args.by,
-    )  # fmt: skip
-    with report_as("", LabFileError):
-        files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
-    with report_as(
-        f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED
-    ):
+    command = shlex.join(["tower", *args.call])
+    files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
+    with report_writing("report", args.report):
         write_files(files, args.report)
-
-
-def _format_option(given: Mapping[str, float], default: Mapping[str, float]) -> str | None:
-    return (
-        None if given == default else ",".join(f"{name}={value:g}" for name, value in given.items())
-    )
 
 
 def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, object]:

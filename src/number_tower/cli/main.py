@@ -1,7 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """The `tower` command: its subcommands, and the exit code of a call.
 
-0 finished, quit, or the reader closed the pipe; 1 the input ended first, a record is damaged, or nothing can be
+0 finished, quit, or the reader closed the pipe; 1 the input ended first, a record cannot be read, or nothing can be
 written; 2 a wrong call or rule file; 3 not solved within the limits given; 130 Ctrl-C.
 """
 
@@ -16,11 +16,12 @@ from typing import Any
 
 import number_tower
 from number_tower.catalogue import RuleFileError, list_names
-from number_tower.cli.config import load_config
+from number_tower.cli.config import Config, load_config
 from number_tower.cli.errors import (
     FAILED,
     FINISHED,
     INTERRUPTED,
+    NOT_SOLVED,
     WRONG_CALL,
     CommandError,
     handle_interrupt_once,
@@ -29,7 +30,7 @@ from number_tower.cli.errors import (
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.errors import NumberTowerError
-from number_tower.store import StoreError
+from number_tower.store import ENVIRONMENT_VARIABLE
 from number_tower.text import format_value, make_sentence, suggest_nearest
 from number_tower.voice import add_voice_mistakes
 
@@ -77,6 +78,9 @@ A command's module in `cli` is imported only when the command is called. It has 
 and `run(args, terminal)`; what goes wrong is raised as a CommandError, and `run` returns an exit code only where it is
 not 0.
 """
+
+_CODES = {"store": FAILED, "bad_record": FAILED, "damaged": FAILED, "too_hard": NOT_SOLVED}
+"""The exit codes of errors by their reason; of others it is that of a wrong call."""
 
 SUMMARIES = {name: text for group in COMMANDS.values() for name, text in group.items()}
 """The summary of each command."""
@@ -129,13 +133,15 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     args.call = argv
     args.prefers_app = args.command is None or (call != argv and args.command == "play")
     try:
-        terminal = Terminal(colours=args.command == "config" or load_config().colours)
-        return int(load_command(args.command or "menu").run(args, terminal) or FINISHED)
+        config = Config() if args.command == "config" else load_config()
+        if config.database is not None:
+            os.environ[ENVIRONMENT_VARIABLE] = config.database
+        command = load_command(args.command or "menu")
+        return int(command.run(args, Terminal(colours=config.colours)) or FINISHED)
     except RuleFileError as error:
         raise CommandError(str(add_voice_mistakes(error))) from None
     except NumberTowerError as error:
-        code = FAILED if isinstance(error, StoreError) else WRONG_CALL
-        raise CommandError(str(error), code=code) from None
+        raise CommandError(str(error), code=_CODES.get(error.reason, WRONG_CALL)) from None
 
 
 def create_parser(names: Collection[str] = tuple(SUMMARIES)) -> CommandParser:

@@ -13,12 +13,12 @@ from number_tower.cli.app import load_screens, open_app, opens_app
 from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, report_as, report_stop
+from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, report_stop
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
-from number_tower.match import Match, MatchError, Series
+from number_tower.match import Match, Series
 from number_tower.session.match import MatchCourse, is_game_saved
 from number_tower.voice import MatchMoment, Reader, get_plain_players, get_voice
 
@@ -49,8 +49,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
-    with report_as("--best-of: ", MatchError):
-        match = Match(default if args.best_of is None else args.best_of, games[0].first)
+    match = Match(args.best_of or default, games[0].first)
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person or load_config().name)
     series = Series(games, match, names, hidden=args.hidden)

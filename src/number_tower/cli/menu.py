@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 
 from number_tower import catalogue
 from number_tower.cli.app import open_app, opens_app
 from number_tower.cli.errors import CommandError, PlayStoppedError, report_stop
 from number_tower.cli.input import parse_input
-from number_tower.cli.main import run_command
+from number_tower.cli.main import SUMMARIES, run_command
 from number_tower.cli.terminal import Terminal
-from number_tower.text import find_nearest, format_text, format_value, make_sentence
-
-_COMMANDS = (
-    "learn",
-    "puzzle",
-    "games",
-    "match",
-    "resume",
-    "history",
-    "stats",
-    "review",
-    "config",
-)
-"""Commands that can be typed in the menu."""
-
-_COMMANDS_WITH_GAME = {"learn", "puzzle", "games", "match"}
+from number_tower.text import format_value, make_sentence, suggest_nearest
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -64,9 +48,7 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
         except PlayStoppedError:
             raise
         except CommandError as error:
-            problem = str(error).removeprefix("--vs: ")
-            refused = f"This game cannot be played: {problem.removesuffix('.')}."
-            terminal.show(f"{make_sentence(problem) if terminal.interactive else refused}\n")
+            terminal.show(f"{make_sentence(str(error))}\n")
         else:
             if not terminal.interactive:
                 return
@@ -90,11 +72,11 @@ def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
         answer = _ask_which(terminal)
         if parse_input(answer).command == "quit":
             return False
-        game, opponent = _parse_game(answer)
-        if game is not None:
-            args.game = game
-            if opponent and getattr(args, "level", "") is None:
-                args.level = opponent
+        game, *more = answer.split() or [""]
+        args.game = _find_game(game)
+        if args.game is not None:
+            if more and getattr(args, "level", "") is None:
+                args.level = more[-1]
             return True
         advice = "Type a number or a name from the list, or quit."
         terminal.show(f"{_format_misunderstood(answer)} {advice}\n")
@@ -122,37 +104,17 @@ def _format_help(terminal: Terminal) -> str:
 
 def _format_misunderstood(answer: str) -> str:
     """Say what is not known, and ask whether something similar was meant."""
-    first, *rest = answer.split(maxsplit=1) or [""]
-    nearest = find_nearest(first, (*catalogue.list_names(), *_COMMANDS, "help", "quit"))
-    text = f"I do not know {format_value(answer)}."
-    if nearest is not None:
-        text += f" Did you mean {format_text(' '.join([nearest, *rest]), 60)}?"
-    return text
+    words = (*catalogue.list_names(), *SUMMARIES, "help", "quit")
+    nearest = suggest_nearest(answer.partition(" ")[0], words)
+    return f"I do not know {format_value(answer)}{nearest or '.'}"
 
 
 def _parse_answer(answer: str) -> list[str] | None:
     """Return the call that an answer in the menu stands for; None if it stands for none."""
-    game, opponent = _parse_game(answer)
-    if game is not None:
-        if opponent.startswith("--"):
-            return ["play", game, *shlex.split(opponent)]
-        return ["play", game, f"--vs={opponent}"] if opponent else ["play", game]
-    words = answer.split()
-    command = _complete(words[0], _COMMANDS) if words else None
-    if command is None:
-        return None
-    if command in _COMMANDS_WITH_GAME and len(words) > 1:
-        words[1] = _find_game(words[1]) or words[1]
-    return [command, *words[1:]]
-
-
-def _parse_game(answer: str) -> tuple[str | None, str]:
-    """Return the game that was typed, and what was typed after it: the opponent, or options."""
-    name, end, rest = answer.partition(".toml")
-    if not end:
-        name, _, rest = answer.partition(" ")
-    game = _find_game(f"{name}{end}".rstrip(" ,"))
-    return game, rest.strip(" ,").removeprefix("vs ")
+    first, *more = answer.split() or [""]
+    if (game := _find_game(first.rstrip(","))) is not None:
+        return ["play", game, *(word for word in more if word != "vs")]
+    return [first, *more] if first in SUMMARIES else None
 
 
 def _find_game(text: str) -> str | None:
@@ -162,10 +124,5 @@ def _find_game(text: str) -> str | None:
         return text
     if text.isascii() and text.isdigit():
         return names[int(text) - 1] if 0 < int(text) <= len(names) else None
-    return _complete(text, names)
-
-
-def _complete(text: str, words: tuple[str, ...]) -> str | None:
-    """Return the one word that begins with a text."""
-    begun = [word for word in words if text and word.startswith(text.lower())]
+    begun = [name for name in names if text and name.startswith(text.lower())]
     return begun[0] if len(begun) == 1 else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,19 @@ from number_tower.cli.app import load_screens, open_app, opens_app
 from number_tower.cli.config import PEOPLE, load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import CommandError, report_as
+from number_tower.cli.errors import CommandError
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.players import UnknownPlayerError
 from number_tower.rules import Rules, RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
 from number_tower.session.game import GameSession
 from number_tower.session.opponents import Opponents
 from number_tower.session.search import StoppableSearch
-from number_tower.table import Table, TableError, check_player_name, check_player_names
-from number_tower.text import format_argument, format_list, format_value
+from number_tower.table import Table, check_player_name, check_player_names
+from number_tower.text import format_argument, format_value
 
 if TYPE_CHECKING:
     from number_tower.store.rows import StoredGame
@@ -95,19 +93,11 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     first = _FIRST[getattr(args, "first", "1")]
     try:
         return catalogue.choose(source, options, preset=args.preset, first=first, **more)
-    except catalogue.OptionError as error:
-        raise CommandError(
-            f"{error.game} has no option --{error.option}; it has {format_options(error.taken)}"
-        ) from None
-    except catalogue.UnknownPresetError as error:
-        raise CommandError(f"--preset: {error}") from None
     except RulesError as error:
-        preset = (
-            {} if args.preset is None else catalogue.load(source).get_preset(args.preset).options
-        )
-        whose = "preset" if error.key in preset else "game"
-        conflict = f"; the {whose}'s own {error.key} does not fit that, so add --{error.key} too"
-        raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
+        if error.key in options:
+            raise
+        advice = f"that does not fit your other options, so add --{error.key} too"
+        raise CommandError(f"{error}; {advice}") from None
 
 
 def read_rule_options(args: Namespace) -> dict[str, Any]:
@@ -128,19 +118,13 @@ def format_rule_options(book: catalogue.Rulebook, rules: Rules) -> str:
     return "".join(f" --{key} {format_argument(str(value))}" for key, value in options)
 
 
-def format_options(options: Iterable[str]) -> str:
-    """Return a list of options for a sentence."""
-    return format_list([f"--{option}" for option in options] or ["none"])
-
-
 def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:
     """Return the names of both players, or that of the one person against the computer; None for what is not given."""
     if args.names is None:
         return None, None
-    with report_as("--names: ", TableError):
-        if "," not in args.names and args.vs is not None and len(args.vs) == 1:
-            return None, check_player_name(args.names)
-        return check_player_names(args.names.split(",")), None
+    if "," not in args.names and args.vs is not None and len(args.vs) == 1:
+        return None, check_player_name(args.names)
+    return check_player_names(args.names.split(",")), None
 
 
 def create_dialogue(
@@ -168,8 +152,7 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     seed = None if args.seed is None else args.seed + number - 1
     leaving = "leaves the game"
     display = StoppableSearch() if opens_app(args) else SearchProgress(leaving, in_game=True)
-    with report_as("--vs: ", UnknownPlayerError):
-        return Opponents.create(_read_seats(args), display, seed, args.patience)
+    return Opponents.create(_read_seats(args), display, seed, args.patience)
 
 
 def _read_seats(args: Namespace) -> tuple[str | None, str | None]:
@@ -186,10 +169,4 @@ def _read_seats(args: Namespace) -> tuple[str | None, str | None]:
 
 def open_savefile(args: Namespace, table: Table) -> SaveFile | None:
     """Save a game in the file of `--record`, if there is one."""
-    if args.record is None:
-        if args.force:
-            raise CommandError("--force is only for --record FILE")
-        return None
-    if not args.record:
-        raise CommandError("--record: expected a file name")
-    return SaveFile.create(args.record, table, force=args.force)
+    return None if args.record is None else SaveFile.create(args.record, table, force=args.force)

@@ -10,7 +10,7 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game
 from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import Terminal
-from number_tower.drawing.sheet import PAPERS, SheetError, draw_sheet
+from number_tower.drawing.sheet import PAPERS, draw_sheet
 from number_tower.files import open_replacing
 from number_tower.text import format_path
 
@@ -38,18 +38,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Draw the sheet of a game, and write it to a file or to standard output."""
-    if args.force and args.out == _STDOUT:
-        raise CommandError("--force is only for a file; --out - prints the sheet")
-    if args.out == "":
-        raise CommandError("--out: expected a file name, or - to print the sheet")
     if not ask_for_game(args, terminal):
         return
     choice = choose_game(args, args.game)
-    try:
-        sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
-    except SheetError as error:
-        advice = "; choose fewer with --blocks" if "blocks" in choice.book.options else ""
-        raise CommandError(f"{error}{advice}") from None
+    sheet = draw_sheet(choice.book, choice.rules, paper=args.paper)
     if args.out == _STDOUT:
         terminal.write(sheet)
         return

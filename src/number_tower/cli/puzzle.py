@@ -17,7 +17,6 @@ from number_tower.cli.errors import (
     CommandError,
     InputEndedError,
     print_error,
-    report_as,
     report_stop,
 )
 from number_tower.cli.input import format_commands, parse_input
@@ -31,7 +30,7 @@ from number_tower.coach.reasons import explain_move
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.session.database import AttemptLog
 from number_tower.solve.limits import NotSolvedError
-from number_tower.table import Table, TableError, check_player_name
+from number_tower.table import Table, check_player_name
 from number_tower.text import make_sentence
 
 if TYPE_CHECKING:
@@ -67,8 +66,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; use only one of them")
-    with report_as("--name: ", TableError):
-        name = load_config().name if args.name is None else check_player_name(args.name)
+    name = load_config().name if args.name is None else check_player_name(args.name)
     source = PuzzleSource(choice, grade=args.grade, day=args.day, seed=args.seed)
     if args.json:
         _print_json(source, args.count or 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
 
 from number_tower.catalogue import GameChoice
 from number_tower.cli.config import LEVEL_NAMES, PEOPLE
@@ -15,12 +14,11 @@ from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS
 from number_tower.session.game import format_record
 from number_tower.table import Table
-from number_tower.text import find_nearest, format_value
+from number_tower.text import format_value, suggest_nearest
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes", "again"), "y"),
     **dict.fromkeys(("n", "no", "q", "quit", "exit"), "n"),
-    **dict.fromkeys(("level", "other", "other level"), "level"),
     **dict.fromkeys(("review", "r"), "review"),
     "undo": "undo",
     **{level: level for level in LEVEL_NAMES},
@@ -32,8 +30,6 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
     while dialogue.table.outcome is not None and not all(dialogue.table.automatic):
         try:
             answer = _ask(dialogue, terminal)
-            if answer == "level":
-                answer = _ask_level(terminal)
         except InputEndedError:
             return
         if answer == "n":
@@ -48,7 +44,8 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
                 terminal.show(f"(The new game is not saved to {dialogue.savefile.name}.)\n")
             same_players = answer == "y"
             if not same_players:
-                args = _choose_level(args, answer)
+                opponent = {"vs": None, "seat": None} if answer == PEOPLE else {"vs": [answer]}
+                args = Namespace(**{**vars(args), **opponent})
             dialogue = _create_rematch(dialogue, args, terminal, same_players=same_players)
             terminal.show("\n")
             dialogue.play()
@@ -63,8 +60,8 @@ def may_undo_end(table: Table) -> bool:
 
 
 def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
-    """Return y, n, level, review, undo or a level's name."""
-    choices = ["y", "n", "other level", "review"]
+    """Return y, n, review, undo or a level's name."""
+    choices = ["y", "n", "review", PEOPLE, *LEVELS]
     if may_undo_end(dialogue.table):
         choices.append("undo")
     while True:
@@ -72,8 +69,8 @@ def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
         answer = _ANSWERS.get(typed)
         if answer is None:
             terminal.show(
-                f"I do not know {format_value(typed)}.{_suggest(typed, _ANSWERS)} y plays the game again and the "
-                "other player begins; n ends here; a level's name plays against that level.\n"
+                f"I do not know {format_value(typed)}{suggest_nearest(typed, _ANSWERS) or '.'} y plays the game again "
+                "and the other player begins; n ends here; a level's name plays against that level.\n"
             )
         elif answer == "undo" and "undo" not in choices:
             lost = "Only a move that just lost against the computer can be taken back now."
@@ -82,33 +79,11 @@ def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
             return answer
 
 
-def _ask_level(terminal: Terminal) -> str:
-    """Return a level's name, or n if there is to be no other game."""
-    while True:
-        question = f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) "
-        typed = terminal.ask(question).strip().lower()
-        if typed in LEVEL_NAMES or _ANSWERS.get(typed) == "n":
-            return _ANSWERS[typed]
-        meant = _suggest(typed, LEVEL_NAMES)
-        terminal.show(f"There is no level {format_value(typed)}.{meant}\n")
-
-
-def _suggest(typed: str, words: Iterable[str]) -> str:
-    nearest = find_nearest(typed, words)
-    return "" if nearest is None else f" Did you mean {nearest}?"
-
-
 def _find_ref(dialogue: Dialogue) -> str:
     """Return the REF of the game: its id where it is saved, or its line."""
     autosave = dialogue.session.autosave
     saved = autosave.saved if autosave is not None and dialogue.has_autosaved else None
     return format_record(dialogue.table) if saved is None else str(saved.id)
-
-
-def _choose_level(args: Namespace, level: str) -> Namespace:
-    """Return the call with another opponent."""
-    opponent = {"vs": None, "seat": None} if level == PEOPLE else {"vs": [level]}
-    return Namespace(**{**vars(args), **opponent})
 
 
 def _create_rematch(

@@ -23,9 +23,9 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.play import create_dialogue, follow_up, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
-from number_tower.players import LEVELS, RANDOM, is_command
+from number_tower.players import is_command
 from number_tower.session.opponents import Opponents
-from number_tower.text import format_text, format_value
+from number_tower.text import format_text
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
@@ -66,8 +66,6 @@ def run(args: Namespace, terminal: Terminal) -> None:
             table, saved.seats.players, get_voice(table.book).players
         )
     dialogue = create_dialogue(table, terminal, call, saved=saved)
-    if saved is None and args.vs is None and table.outcome is None and table.names is not None:
-        _mention_levels(table.names, terminal)
     source = None if args.ref is None or is_game_id(args.ref) else SaveFile.from_record(args.ref)
     same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
     dialogue.session.recorder = source if same else open_savefile(args, dialogue.table) or source
@@ -86,13 +84,6 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
     opponents = [spec for spec in seats.players if spec is not None]
     if args.vs is not None or not opponents:
         return args
-    if unknown := [
-        spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}
-    ]:
-        terminal.show(
-            f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
-        )
-        return args
     if any(map(is_command, opponents)):
         programs = " ".join(f"--vs {quote(format_text(opponent))}" for opponent in opponents)
         terminal.show(f"(To continue against the program, add: {programs})\n\n")
@@ -100,15 +91,6 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
     seat = "2" if seats.players[1] is None else None
     seed = args.seed if args.seed is not None else seats.seed
     return Namespace(**{**vars(args), "vs": opponents, "seat": args.seat or seat, "seed": seed})
-
-
-def _mention_levels(names: tuple[str, str], terminal: Terminal) -> None:
-    """Say how to go on against a level that a player is named after: a record does not say who played."""
-    for seat, name in enumerate(names, 1):
-        if terminal.interactive and name.lower() in LEVELS:
-            terminal.show(
-                f"(To continue against {name}, add: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n"
-            )
 
 
 def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:

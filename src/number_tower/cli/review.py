@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from pathlib import Path
 from textwrap import fill
 
 from rich.cells import set_cell_size
@@ -60,13 +59,13 @@ def run(args: Namespace, terminal: Terminal) -> None:
         _replay(table, terminal)
         return
     printed = args.html == "-"
-    if args.force and (args.html is None or printed):
-        raise CommandError("--force is only for --html FILE")
     if printed and args.json:
         raise CommandError(
             "--json and --html - cannot both be printed; give --html a file name, or leave one out"
         )
-    file = None if args.html is None or printed else _check_page_file(args.html, force=args.force)
+    file = None
+    if args.html is not None and not printed:
+        file = find_output_file(args.html, "page", " (--html - prints it)", force=args.force)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
         reviewed = review(
@@ -212,13 +211,3 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
         "reason": words.format_reason(move, move.reason),
         "refutation": words.format_reason(move, move.refutation),
     }
-
-
-# Pages ---------------------------------------------------------------------------------------------------------------
-
-
-def _check_page_file(path: str, *, force: bool) -> Path:
-    """Return the file for a page, or report why it cannot hold one, before any work is done."""
-    if not path:
-        raise CommandError("--html: expected a file name, or - to print the page")
-    return find_output_file(path, "page", " (--html - prints it)", force=force)

@@ -32,17 +32,10 @@ def find_output_file(path: str, what: str, advice: str = "", *, force: bool = Fa
             raise CommandError(
                 f"{format_path(path)} is not a file that a {what} can be saved to{advice}"
             )
-    if not force:
-        refuse_existing(path)
+    if not force and os.path.lexists(file):
+        advice = "choose another file, or add --force to replace it"
+        raise CommandError(f"{format_path(path)} exists already; {advice}")
     return file
-
-
-def refuse_existing(path: str) -> None:
-    """Report a file that exists already: nothing is replaced unless that is asked for."""
-    if os.path.lexists(os.path.realpath(path)):
-        raise CommandError(
-            f"{format_path(path)} exists already; choose another file, or add --force to replace it"
-        )
 
 
 class SaveFile:

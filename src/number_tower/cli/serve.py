@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from number_tower.blocks import parse_number
-from number_tower.cli.database import NOT_SAVED, LazyStore, is_disabled
-from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
+from number_tower.cli.database import LazyStore
+from number_tower.cli.errors import FAILED, report_as, require_extra
 from number_tower.cli.options import CommandParser, make_number_parser
 from number_tower.cli.terminal import Terminal
 from number_tower.web import settings
@@ -83,9 +83,6 @@ def run(args: Namespace, _: Terminal) -> int:
 
 
 def _read_settings(args: Namespace) -> settings.Settings:
-    if is_disabled(args.db):
-        raise CommandError(f"a server saves every game, and needs a database: {NOT_SAVED}")
-
     def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:
         if value is None:
             return default

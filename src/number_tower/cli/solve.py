@@ -6,11 +6,10 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.cli.database import find_game
+from number_tower.cli.database import find_game, is_ref
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import NOT_SOLVED, CommandError, report_as
+from number_tower.cli.errors import NOT_SOLVED, CommandError
 from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game, list_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
@@ -68,20 +67,18 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"(This game was {table.declared.reason}; this is its last position.)\n")
     table = _play_moves(table, args.moves)
     with SearchProgress() as progress:
-        with report_as("", NotSolvedError, code=NOT_SOLVED):
-            solution = solve(
-                table.game,
-                plies=not args.values,
-                seconds=args.seconds,
-                memory=args.memory,
-                progress=progress.update,
-            )
+        solution = solve(
+            table.game,
+            plies=not args.values,
+            seconds=args.seconds,
+            memory=args.memory,
+            progress=progress.update,
+        )
         if not args.json:
             progress.clear()
             terminal.show_heading(f"{_format_verdict(solution, table)}\n")
-        with report_as("what the moves are worth: ", NotSolvedError, code=NOT_SOLVED):
-            ranked = _rank_moves(solution)
-            line, missing = _find_line(solution) if args.line else ([], "")
+        ranked = _rank_moves(solution)
+        line, missing = _find_line(solution) if args.line else ([], "")
     if args.json:
         if missing:
             raise CommandError(missing, code=NOT_SOLVED)
@@ -100,12 +97,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
 def _find_table(args: Namespace) -> Table:
     """Return the table to solve: a game with its options from its start, or a recorded one as it stands."""
     source: str | None = args.game
-    if source is None or source.lower() in catalogue.list_names() or source.endswith(".toml"):
+    if source is None or source.endswith(".toml") or not is_ref(source):
         return Table.start(choose_game(args, source))
-    known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
-    table, _ = find_game(
-        args, source, f"there is no game, file or record {format_value(source)}; {known}"
-    )
+    table, _ = find_game(args, source)
     for option in list_rule_options(args):
         raise CommandError(f"--{option} is only for a game; a record has its own rules")
     return table

@@ -58,8 +58,6 @@ def format_resume_call(args: Namespace) -> str:
 def choose_journal_file(args: Namespace, usual: str) -> str:
     """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
     if args.out is not None:
-        if not args.out:
-            raise CommandError("--out: expected a file name")
         return str(args.out)
     name = usual
     numbers = count(2)
@@ -131,8 +129,6 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
         raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None
-    except JournalDamagedError as error:
-        raise CommandError(f"{error}; use another --out to start again", code=FAILED) from None
     except BatchError as error:
         raise CommandError(str(error), code=FAILED) from None
     finally:

@@ -47,6 +47,8 @@ class LabFileError(NumberTowerError, ValueError):
         number_tower.lab.rows.LabFileError: there is no file missing.jsonl; tower lab GAME --out FILE writes one
     """
 
+    reason = "damaged"
+
 
 def _make_error(key: str, expected: str, value: object) -> LabFileError:
     return LabFileError(f"{key}: expected {expected}; got {format_value(value)}")

@@ -9,7 +9,6 @@ from number_tower.catalogue import load
 from number_tower.record.json import from_json, parse_document, to_json
 from number_tower.record.line import (
     EXAMPLE,
-    NoRecordError,
     RecordError,
     from_line,
     is_line,
@@ -18,7 +17,7 @@ from number_tower.record.line import (
 from number_tower.table import Table
 from number_tower.text import format_path, format_value
 
-__all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
+__all__ = ["RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
 
 LARGEST_RECORD = 16 * 1024 * 1024
 
@@ -34,7 +33,7 @@ def read(ref: str) -> Table:
     """
     if not os.path.exists(ref):
         if not is_line(ref):
-            raise NoRecordError("", f"{format_value(ref)} is neither a file nor a record {EXAMPLE}")
+            raise RecordError("", f"{format_value(ref)} is neither a file nor a record {EXAMPLE}")
         return from_line(ref, load)
     text = _read_file(ref)
     if not text.strip():
@@ -60,7 +59,7 @@ def _read_file(path: str) -> str:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_RECORD + 1)
     except OSError as trouble:
-        raise NoRecordError(format_path(path), f"cannot be read: {trouble.strerror}") from None
+        raise RecordError(format_path(path), f"cannot be read: {trouble.strerror}") from None
     if len(content) > LARGEST_RECORD:
         raise RecordError(format_path(path), "too large for a record")
     try:

@@ -52,17 +52,6 @@ class RecordError(NumberTowerError, ValueError):
         return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
-class NoRecordError(RecordError):
-    """There is no such file, and the text is not a record either.
-
-    Examples:
-        >>> read("nothing.json")
-        Traceback (most recent call last):
-            ...
-        number_tower.record.line.NoRecordError: 'nothing.json' is neither a file nor a record such as draft:9,8,6
-    """
-
-
 # Writing --------------------------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
+NOT_SAVED = f"--db, {store.ENVIRONMENT_VARIABLE} or the settings file says none"
+"""Why games are not saved."""
+
 SHORT_TIMEOUT = 0.2
 """Seconds to wait for a database that could not be used before."""
 
@@ -50,12 +53,9 @@ class GameDatabase:
     @cached_property
     def location(self) -> store.Location:
         """Where the database is; a LocationError if the choice names none."""
-        return self._find_location()
-
-    def _find_location(self) -> store.Location:
         location = store.find_location(self._choice)
         if location is None:
-            raise store.LocationError(store.EXPECTED)
+            raise store.LocationError(f"games are not saved: {NOT_SAVED}")
         return location
 
     @property
