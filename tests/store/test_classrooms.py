@@ -330,10 +330,8 @@ def set_back(connection: Connection, days: int) -> None:
 
 
 def delete_old(connection: Connection, keep_days: int | None) -> tuple[int, int]:
-    cutoffs = maintenance.compute_cutoffs(keep_days)
-    found = maintenance.find_expired(connection, cutoffs)
-    deleted = maintenance.delete_rooms(connection, found, cutoffs)
-    return len(deleted), len(maintenance.delete_old_classes(connection, cutoffs))
+    deleted = maintenance.delete_rooms(connection, keep_days)
+    return len(deleted), maintenance.delete_old_classes(connection)
 
 
 def test_a_class_is_deleted_with_its_games(kept: Store) -> None:

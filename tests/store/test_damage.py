@@ -211,7 +211,6 @@ READS: dict[str, Callable[[Store], Any]] = {
     "puzzles": reading(puzzles.load_attempts),
 }
 
-SOON = maintenance.compute_cutoffs(keep_days=1)
 WRITES: dict[str, Callable[[Store], Any]] = {
     "games": each_game,
     "rooms": each_room,
@@ -227,9 +226,7 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "import": lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
     "forget a game": lambda store: store.delete(1),
     "forget a match": lambda store: matches.delete_match(store, 1),
-    "sweep": writing(
-        lambda one: maintenance.delete_rooms(one, maintenance.find_expired(one, SOON), SOON)
-    ),
+    "sweep": writing(lambda one: maintenance.delete_rooms(one, keep_days=1)),
 }
 
 

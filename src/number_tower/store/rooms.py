@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,8 +11,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from random import SystemRandom
 from secrets import randbelow, token_hex, token_urlsafe
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, or_, select, update
 
@@ -36,6 +34,8 @@ from number_tower.voice import get_voice
 MAX_CACHED = 512
 """Rooms that a cache holds; the least recently used are built again."""
 
+_PLAIN = "number", "best_of", "hints", "claim_after", "class_state", "class_values", "remark"
+"""The fields of a room that stand in its document as they are."""
 
 _FIRST, _SECOND = (
     select(seats.c.room, seats.c.seen, seats.c.hidden).where(seats.c.seat == seat).subquery()
@@ -159,34 +159,25 @@ class StoredRoom:
 
 
 class RoomCache:
-    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision."""
+    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision.
+
+    Any thread may look for a room; one thread adds them.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._rooms: OrderedDict[int, StoredRoom] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._rooms)
+        self._rooms: dict[int, StoredRoom] = {}
 
     def find(self, room_id: int, revision: int) -> StoredRoom | None:
         """Return a room of this revision, if it is here."""
-        with self._lock:
-            known = self._rooms.get(room_id)
-            if known is None or known.revision != revision:
-                return None
-            self._rooms.move_to_end(room_id)
-            return known
+        known = self._rooms.get(room_id)
+        return known if known is not None and known.revision == revision else None
 
-    def add(self, stored: StoredRoom) -> StoredRoom:
+    def add(self, stored: StoredRoom) -> None:
         """Add a room that is committed in this state."""
-        with self._lock:
-            known = self._rooms.setdefault(stored.id, stored)
-            if known.revision < stored.revision:
-                self._rooms[stored.id] = stored
-            self._rooms.move_to_end(stored.id)
-            if len(self._rooms) > MAX_CACHED:
-                self._rooms.popitem(last=False)
-        return stored
+        known = self._rooms.pop(stored.id, stored)
+        self._rooms[stored.id] = known if known.revision > stored.revision else stored
+        if len(self._rooms) > MAX_CACHED:
+            del self._rooms[next(iter(self._rooms))]
 
 
 # Read -----------------------------------------------------------------------------------------------------------------
@@ -240,29 +231,21 @@ def _build_room(connection: Connection, identity: int) -> StoredRoom:
     game = load_game(connection, row["game"])
     names = game.table.names or get_voice(game.table.book).players
     tokens = first.get("token"), second.get("token")
-    in_class = about["class"] if row["classroom"] is not None else None
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
-        number=about["number"],
-        best_of=about["best_of"],
         winners=tuple(about["winners"]),
-        hints=about["hints"],
         offer=about["offer"] and Offer(*about["offer"]),
         declined=about["declined"] and Offer(*about["declined"]),
         hints_taken=tuple(HintTaken(*taken) for taken in about["hints_taken"]),
-        claim_after=about["claim_after"],
-        class_state=in_class and in_class["state"],
-        class_values=bool(in_class and in_class["values"]),
-        remark=about["remark"],
+        **{name: about[name] for name in _PLAIN},
     )
-    link = in_class and ClassLink(
-        row["classroom"],
-        in_class["code"],
-        row["pairing"],
-        tuple(in_class["moved_on"]),
-        in_class["ruling"],
-    )
+    link = None
+    if row["classroom"] is not None:
+        link = ClassLink(*about["class"])
+        link = link._replace(moved_on=cast("tuple[bool, bool]", tuple(link.moved_on)))
+    elif room.class_state is not None:  # the class was deleted
+        room = replace(room, class_state=None, class_values=False)
     return StoredRoom(
         row["id"],
         row["address"],
@@ -314,28 +297,16 @@ def insert_room(
     """
     token = token_urlsafe(32)
     game = _start_game(connection, room, StoredGame.start(room.table, players))
-    stored = StoredRoom(
-        id=0,
-        address=token_urlsafe(9),
-        watch=f"w{token_urlsafe(9)}",
-        revision=1,
-        changed=format_now(),
-        game=game,
-        room=replace(room, table=game.table),
-        tokens=(None, None),
-        code=make_free_code(connection) if room.waiting else None,
-        class_link=class_link,
-    )
     row = {
-        "address": stored.address,
-        "watch": stored.watch,
-        "code": stored.code,
-        "revision": stored.revision,
-        "changed": stored.changed,
+        "address": token_urlsafe(9),
+        "watch": f"w{token_urlsafe(9)}",
+        "code": make_free_code(connection) if room.waiting else None,
+        "revision": 1,
+        "changed": format_now(),
         "game": game.id,
         "classroom": class_link and class_link.id,
         "pairing": class_link and class_link.pairing,
-        "document": _write(stored),
+        "document": _write(room, (), class_link),
     }
     identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
     for place, seat in enumerate(room.seats):
@@ -393,8 +364,9 @@ def update_room(
         encoded={},
         class_link=class_link or known.class_link,
     )
+    document = _write(after, earlier, stored.class_link)
     # Columns with an index are written only if they change.
-    row = {"revision": stored.revision, "changed": stored.changed, "document": _write(stored)}
+    row = {"revision": stored.revision, "changed": stored.changed, "document": document}
     if game.id != known.game.id:
         row["game"] = game.id
     connection.execute(_UPDATE, {"of_room": known.id, **row, **columns})
@@ -402,30 +374,11 @@ def update_room(
     return stored
 
 
-def _write(stored: StoredRoom) -> str:
+def _write(room: Room, earlier_games: tuple[int, ...], link: ClassLink | None) -> str:
     """Return as JSON what is no column of a room."""
-    room, link = stored.room, stored.class_link
-    about = {
-        "number": room.number,
-        "games": stored.earlier_games,
-        "best_of": room.best_of,
-        "winners": room.winners,
-        "hints": room.hints,
-        "hints_taken": room.hints_taken,
-        "offer": room.offer,
-        "declined": room.declined,
-        "claim_after": room.claim_after,
-        "remark": room.remark,
-        "class": link
-        and {
-            "code": link.code,
-            "state": room.class_state,
-            "values": room.class_values,
-            "moved_on": link.moved_on,
-            "ruling": link.ruling,
-        },
-    }
-    return json.dumps(about)
+    written = *_PLAIN, "winners", "offer", "declined", "hints_taken"
+    about = {name: getattr(room, name) for name in written}
+    return json.dumps({**about, "games": earlier_games, "class": link})
 
 
 def _start_game(connection: Connection, room: Room, model: StoredGame) -> StoredGame:
