@@ -20,14 +20,13 @@ from sqlalchemy import (
     select,
 )
 
-from number_tower.record import RecordError
 from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
-from number_tower.store.puzzles import load_attempts, parse_attempt
+from number_tower.store.puzzles import load_attempts
 from number_tower.store.revisions import notify_servers
 from number_tower.store.rooms import RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
@@ -75,7 +74,8 @@ def check_database(
         problems += _find_damage(connection, matches, load_match)
         problems += _find_damage(connection, rooms, load_room)
         problems += _find_damage(connection, classrooms, load_classroom)
-        problems += _check_puzzles(connection)
+        attempts = load_attempts(connection)
+        problems += [each.problem for each in attempts if isinstance(each, DamagedEntry)]
         # A match or a room with a damaged game is no problem of its own.
         return DatabaseReport(contents, tuple(dict.fromkeys(problems)))
 
@@ -111,14 +111,6 @@ def _check_games(
             yield game.problem
         if progress is not None:
             progress(number, max(number, total))
-
-
-def _check_puzzles(connection: Connection) -> Iterator[str]:
-    for number, attempt in enumerate(load_attempts(connection), 1):
-        try:
-            parse_attempt(attempt._asdict())
-        except RecordError as damaged:
-            yield f"puzzle {number} is damaged in the database: {format_text(str(damaged))}"
 
 
 # Old rooms ------------------------------------------------------------------------------------------------------------

@@ -198,16 +198,15 @@ class ImportedMatch(NamedTuple):
 def parse_match(given: Mapping[str, Any], table: Table) -> ImportedMatch:
     """Read what a line says of the match that its game is part of."""
     with rows.expect("match", "a match as tower export writes it"):
-        match = _build_match(None, rows.parse_key(given["key"]), given["started"], given)
+        rows.check_key(given["key"])
+        match = _build_match(None, given["key"], given["started"], given)
         number, series = given["number"], match.series
-        if type(given["hidden"]) is not bool or not rows.is_timestamp(match.started):
-            raise ValueError
-        if type(number) is not int or not 1 <= number <= series.match.best_of:
+        if number not in range(1, 1 + series.match.best_of) or not rows.is_timestamp(match.started):
             raise ValueError
         rules = series.games[(number - 1) % len(series.games)].rules
     expected = (rules, (series.match.first + number - 1) % 2, series.hidden)
     if (table.game.rules, table.game.first, table.hidden) != expected:
-        raise RecordError("match", f"this is not its game {number}")
+        raise RecordError("match", f"expected its game {number}")
     return ImportedMatch(match, number)
 
 

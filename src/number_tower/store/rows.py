@@ -90,6 +90,11 @@ class StoredGame:
     with_values: bool = False
     """Whether the players saw what every move is worth."""
 
+    def __post_init__(self) -> None:
+        check_key(self.key)
+        if len(self.times) != 1 + self.table.version or not all(map(is_timestamp, self.times)):
+            raise TableError("expected when the game began, and when each change was made")
+
     @classmethod
     def start(
         cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False
@@ -204,8 +209,6 @@ def read_game(
     table = replace(table, log=log, automatic=seats.automatic)
     if any(row[column] != value for column, value in _make_result_columns(table).items()):
         raise TableError("its changes do not lead to its moves and result")
-    if not all(map(is_timestamp, (row["changed"], *times))):
-        raise TableError("one of its times is none")
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
@@ -310,27 +313,24 @@ def parse_rulebook(given: Any) -> Rulebook | None:
     """Return the rule file of a document, if it has one."""
     if given is None:
         return None
-    with expect("rulebook", "name, source and content of a rule file"):
-        name, source, content = given["name"], given["source"], given["content"]
-        if sanitize_text(source) != source:
-            raise ValueError
-        return _parse_rulebook(content, name, source)
+    name, source, content = given["name"], given["source"], given["content"]
+    if sanitize_text(source) != source:
+        raise ValueError("expected the printable source of a rule file")
+    return _parse_rulebook(content, name, source)
 
 
-def parse_key(given: object) -> str:
-    """Return the key of a game, match or attempt."""
+def check_key(given: object) -> None:
+    """Refuse what is no key of a game, match or attempt."""
     if not isinstance(given, str) or _KEY.fullmatch(given) is None:
         raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(given)}")
-    return given
 
 
 def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
-    with expect("players", "two, each a level, a program, or null"):
-        first, second = players
-        for player in (first, second):
-            if player is not None and sanitize_text(player or " ") != player:
-                raise ValueError
+    first, second = players
+    for player in (first, second):
+        if player is not None and sanitize_text(player or " ") != player:
+            raise ValueError("expected players, each a level, a program, or null")
     if seed is not None and type(seed) is not int:
-        raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
+        raise ValueError("expected a whole number or null as seed")
     return Seats((first, second), seed)
