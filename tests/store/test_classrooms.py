@@ -31,7 +31,7 @@ from number_tower.class_actions import (
 from number_tower.classroom import ClassroomError, ClassSettings, Pairing
 from number_tower.room import Move, Room, RoomError
 from number_tower.rules import Rules
-from number_tower.store import classrooms, maintenance, rooms
+from number_tower.store import classrooms, maintenance, rooms, seats
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.database import Store
 from number_tower.store.rooms import Credentials, StoredRoom
@@ -300,7 +300,7 @@ def test_a_code_is_for_one_class_and_for_ten_minutes(
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(minutes=11)
 
-        monkeypatch.setattr(classrooms, "datetime", Later)
+        monkeypatch.setattr(seats, "datetime", Later)
         with pytest.raises(ClassroomError, match="older than 10 minutes"):
             classrooms.take_pupil(connection, one.id, code, "a phone")
 

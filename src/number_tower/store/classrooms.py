@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from random import SystemRandom
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, cast
@@ -36,7 +35,7 @@ from number_tower.store.rooms import (
 )
 from number_tower.store.rows import Seats, StoredGame, format_now, parse_choice, serialize_choice
 from number_tower.store.schema import classrooms, games, rooms, seats
-from number_tower.store.seats import CODE_LIFETIME
+from number_tower.store.seats import find_code_seats, set_code
 from number_tower.table import Declaration
 
 _PLAIN_SETTINGS = ("mode", "best_of", "level", "hints", "values", "tie_break", "claim_minutes")
@@ -263,7 +262,8 @@ def change_classroom(
         insert_holder(connection, classroom=identity, seat=pupil.number, browser=holder)
     removed = {pupil.number for pupil in after.pupils} - {pupil.number for pupil in after.members}
     if removed:
-        connection.execute(_update_pupils(identity, removed).values(browser=None))
+        gone = update(seats).where(_make_condition(identity, removed))
+        connection.execute(gone.values(browser=None))
     changed = _update_rooms(connection, before, after, cache)
     for pairing in after.pairings[len(before.classroom.pairings) :]:
         if not pairing.sits_out:
@@ -276,6 +276,12 @@ def change_classroom(
             insert_room(connection, room, players, holders, link)
     same = update(classrooms).where(classrooms.c.id == identity)
     connection.execute(same.values(_make_columns(after)))
+    return _finish(connection, identity, changed)
+
+
+def _finish(
+    connection: Connection, identity: int, changed: frozenset[int] = frozenset()
+) -> ClassChange:
     raise_revisions(connection, classrooms, classrooms.c.id == identity)
     return ClassChange(load_classroom(connection, identity), changed)
 
@@ -285,8 +291,8 @@ def _lock_rooms(connection: Connection, identity: int) -> None:
     connection.execute(ours.with_for_update()).all()
 
 
-def _update_pupils(identity: int, numbers: Collection[int]) -> Any:
-    return update(seats).where(seats.c.classroom == identity, seats.c.seat.in_(numbers))
+def _make_condition(identity: int, numbers: Collection[int]) -> ColumnElement[bool]:
+    return (seats.c.classroom == identity) & seats.c.seat.in_(numbers)
 
 
 def _update_rooms(
@@ -294,32 +300,24 @@ def _update_rooms(
 ) -> frozenset[int]:
     """Store in the rooms what a change of the class means for them; return those that have changed."""
     old = before.classroom
-    fresh = after.pairings[len(old.pairings) :]
     numbers = {
-        now.number for was, now in zip(old.pairings, after.pairings, strict=False) if was != now
+        was.number
+        for was, now in zip(old.pairings, after.pairings, strict=False)
+        if was != now or old.get_names(was) != after.get_names(now)
     }
-    renamed = {
-        now.number
-        for was, now in zip(old.pupils, after.pupils, strict=False)
-        if was.name != now.name
-    }
-    numbers |= {each.number for each in after.unfinished if renamed & {each.first, each.second}}
+    fresh = after.pairings[len(old.pairings) :]
     paired = {pupil for pairing in fresh for pupil in (pairing.first, pairing.second)} - {None}
-    for pupil in paired:
-        # The page of the last game leads to the new one.
-        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil or 0)), None)
-        numbers |= set() if last is None else {last.number}
+    # The page of the last game of a pupil leads to the new one.
+    last = {pupil: each.number for each in old.pairings for pupil in (each.first, each.second)}
+    numbers |= {last[pupil] for pupil in paired & last.keys()}
     mine = rooms.c.id.in_([before.rooms[each].id for each in numbers & before.rooms.keys()])
     found = find_rooms(connection, mine, cache) if numbers else []
     for known in found:
         assert known.class_link is not None  # noqa: S101 - it was found by its class
         pairing = after.get_pairing(known.class_link.pairing)
-        moved_on = known.class_link.moved_on
-        first, second = (
-            moved_on[0] or pairing.first in paired,
-            moved_on[1] or pairing.second in paired,
-        )
-        link = known.class_link._replace(moved_on=(first, second), ruling=pairing.ruling)
+        first, second = known.class_link.moved_on
+        moved_on = first or pairing.first in paired, second or pairing.second in paired
+        link = known.class_link._replace(moved_on=moved_on, ruling=pairing.ruling)
         room = _follow_pairing(known, after, pairing)
         update_room(connection, known, room, class_link=link)
     return frozenset(known.id for known in found)
@@ -355,10 +353,10 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
             "not_yours",
             "this is not the teacher's link of this class; perhaps part of it is missing",
         )
-    if digest_secret(browser) not in now.teachers:
-        insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
-        raise_revisions(connection, classrooms, classrooms.c.id == identity)
-    return ClassChange(load_classroom(connection, identity))
+    if digest_secret(browser) in now.teachers:
+        return ClassChange(now)
+    insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
+    return _finish(connection, identity)
 
 
 def replace_token(connection: Connection, identity: int) -> str:
@@ -373,32 +371,22 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     """Return a code by which a pupil can continue on another device, once and soon."""
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
     code = make_code(SystemRandom(), PERSONAL_LENGTH)
-    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
-    personal = {"code": _digest_code(identity, code), "until": until}
-    connection.execute(_update_pupils(identity, [number]).values(personal))
+    set_code(connection, _make_condition(identity, [number]), code)
     return code
-
-
-def _digest_code(identity: int, code: str) -> str:
-    return digest_secret(f"{identity} {code}")
 
 
 def take_pupil(connection: Connection, identity: int, code: str, browser: str) -> ClassChange:
     """Let a browser continue as the pupil that a normalized code is for, with all seats of the pupil's games."""
     _lock_rooms(connection, identity)
     known = load_classroom(connection, identity, lock=True)
-    query = select(seats.c.seat).where(
-        seats.c.classroom == identity,
-        seats.c.code == _digest_code(identity, code),
-        seats.c.until > datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    number = connection.execute(query).scalar()
+    found = find_code_seats(connection, seats.c.classroom == identity, code)
+    number = found[0] if found else None
     if number not in {pupil.number for pupil in known.classroom.members}:
         raise ClassroomError(
             "not_now", "this personal code is wrong, was used already, or is older than 10 minutes"
         )
     holder = digest_secret(browser)
-    taken = _update_pupils(identity, [number])
+    taken = update(seats).where(_make_condition(identity, [number]))
     connection.execute(taken.values(browser=holder, code=None, until=None))
     changed = set()
     for pairing in known.classroom.pairings:
@@ -408,8 +396,7 @@ def take_pupil(connection: Connection, identity: int, code: str, browser: str) -
             connection.execute(own.values(browser=holder))
             changed.add(room)
     raise_revisions(connection, rooms, rooms.c.id.in_(changed))
-    raise_revisions(connection, classrooms, classrooms.c.id == identity)
-    return ClassChange(load_classroom(connection, identity), frozenset(changed))
+    return _finish(connection, identity, frozenset(changed))
 
 
 # The document ---------------------------------------------------------------------------------------------------------

@@ -17,13 +17,7 @@ from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete,
 from number_tower.catalogue import Rulebook
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
 from number_tower.store.engine import begin_snapshot, count_rows, make_engine, translate_errors
-from number_tower.store.games import (
-    GameInMatchError,
-    insert_game,
-    load_game,
-    raise_room,
-    update_game,
-)
+from number_tower.store.games import GameInMatchError, change_game, insert_game, load_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
@@ -179,9 +173,8 @@ class Store:
             if table.version <= current.table.version:
                 return current
             marked = with_values or current.with_values
-            current = replace(current, seats=seats or current.seats, with_values=marked)
-            raise_room(connection, current.id)
-            return update_game(connection, current, table)
+            after = replace(current, seats=seats or current.seats, with_values=marked)
+            return change_game(connection, current, after.advance(table))
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""
@@ -190,8 +183,7 @@ class Store:
             table = current.table.answer(version, change)
             if table is current.table:
                 return current
-            raise_room(connection, identity)
-            return update_game(connection, current, table)
+            return change_game(connection, current, current.advance(table))
 
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""

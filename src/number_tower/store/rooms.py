@@ -24,7 +24,7 @@ from number_tower.room import HintTaken, Offer, Room, Seat
 from number_tower.short_codes import make_code
 from number_tower.store import GameNotFoundError, GameStartedError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import advance_game, insert_game, load_game, update_game
+from number_tower.store.games import insert_game, load_game, update_game
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.revisions import notify_servers, raise_revisions
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
@@ -350,10 +350,8 @@ def update_room(
     game, earlier = known.game, known.earlier_games
     if after.number != known.room.number:
         game, earlier = _start_game(connection, after, game), (*earlier, game.id)
-    elif after.table.names != known.room.table.names:
-        game = update_game(connection, game, after.table)
     elif after.table is not known.room.table:
-        game = advance_game(connection, game, after.table)
+        game = update_game(connection, game, game.advance(after.table))
     stored = replace(
         known,
         revision=known.revision + 1,

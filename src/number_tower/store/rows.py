@@ -22,7 +22,7 @@ from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import DamagedError
-from number_tower.store.engine import detect_damage
+from number_tower.store.engine import WRONG_VALUES, detect_damage
 from number_tower.store.schema import rulebooks
 from number_tower.table import Change, Declaration, Table, TableError, replay_moves
 from number_tower.text import format_text, format_value
@@ -221,13 +221,6 @@ def is_custom(book: Rulebook) -> bool:
     return bool(book.content) and book.source not in catalogue.list_names()
 
 
-def compute_digest(book: Rulebook) -> str:
-    """Return what identifies a rule file: its name, its source and its text."""
-    return sha256(
-        f"{book.name}\n{sanitize_text(book.source)}\n".encode() + book.content
-    ).hexdigest()
-
-
 def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     """Store a rule file once, and return its id; None for a game of the catalogue.
 
@@ -236,7 +229,8 @@ def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     row = serialize_rulebook(book)
     if row is None:
         return None
-    digest = compute_digest(book)
+    name_and_source = f"{row['name']}\n{row['source']}\n"
+    digest = sha256(name_and_source.encode() + book.content).hexdigest()
     same = (
         select(rulebooks.c.id)
         .where(rulebooks.c.digest == digest)
@@ -277,7 +271,7 @@ def expect(key: str, expected: str) -> Iterator[None]:
         yield
     except RecordError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+    except WRONG_VALUES:
         raise RecordError(key, f"expected {expected}") from None
 
 

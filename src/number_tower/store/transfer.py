@@ -24,13 +24,12 @@ from number_tower.store.engine import lock_bulk_writes
 from number_tower.store.games import (
     DamagedEntry,
     GameFilter,
+    change_game,
     find_game_id,
     insert_game,
     load_game,
     load_matching_games,
     mark_with_values,
-    raise_room,
-    update_game,
 )
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
 from number_tower.store.rows import Seats, StoredGame
@@ -198,8 +197,8 @@ def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -
         here = mark_with_values(connection, here)
     if len(theirs) <= len(ours):
         return "known"
-    raise_room(connection, here.id)
-    update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
+    after = replace(here, seats=game.seats).advance(game.table, game.times[1:])
+    change_game(connection, here, after)
     return "continued"
 
 
