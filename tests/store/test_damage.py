@@ -188,7 +188,7 @@ def judge_all(store: Store) -> None:
 
 READS: dict[str, Callable[[Store], Any]] = {
     "count": reading(database.count_contents),
-    "unfinished": Store.find_unfinished,
+    "unfinished": lambda store: store.find_last(unfinished=True),
     "page": reading(lambda connection: history.list_games(connection, GameFilter(), 50)),
     "page of a player": reading(
         lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)

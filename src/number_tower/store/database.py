@@ -12,7 +12,7 @@ from secrets import token_hex
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete, insert, select
+from sqlalchemy import Connection, PoolProxiedConnection, delete, insert, select
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
@@ -43,7 +43,7 @@ class Store:
         >>> store.get(saved.id).table.game.moves
         (9,)
         >>> later = store.save(saved, saved.table.play(5))
-        >>> store.reload_if_changed(saved) == store.find_last() == store.find_unfinished() == later
+        >>> store.reload_if_changed(saved) == store.find_last() == store.find_last(unfinished=True) == later
         True
         >>> store.find_by_key(saved.key).id == store.delete(saved.id).id, store.find_last()
         (True, None)
@@ -205,15 +205,11 @@ class Store:
             found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
             return None if found is None else load_game(connection, found)
 
-    def find_unfinished(self) -> StoredGame | None:
-        """Return the unfinished game that was changed last, without damaged ones and those without a move."""
-        return self._find_last(games.c.reason.is_(None), games.c.version > 0)
-
-    def find_last(self) -> StoredGame | None:
+    def find_last(self, *, unfinished: bool = False) -> StoredGame | None:
         """Return the game that was changed last, without damaged ones and those without a move."""
-        return self._find_last(games.c.version > 0)
-
-    def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
+        conditions = [games.c.version > 0]
+        if unfinished:
+            conditions.append(games.c.reason.is_(None))
         newest = (games.c.changed.desc(), games.c.id.desc())
         query = select(games.c.id).where(*conditions).order_by(*newest)
         with self.read() as connection:

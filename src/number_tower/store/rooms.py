@@ -36,17 +36,10 @@ MAX_CACHED = 512
 
 _PLAIN = "number", "best_of", "hints", "claim_after", "class_state", "class_values", "remark"
 """The fields of a room that stand in its document as they are."""
-
-_FIRST, _SECOND = (
-    select(seats.c.room, seats.c.seen, seats.c.hidden).where(seats.c.seat == seat).subquery()
-    for seat in (1, 2)
-)
 _LOOK = (
-    select(rooms.c.id, rooms.c.revision)
-    .add_columns(_FIRST.c.seen.label("seen_1"), _FIRST.c.hidden.label("hidden_1"))
-    .add_columns(_SECOND.c.seen.label("seen_2"), _SECOND.c.hidden.label("hidden_2"))
-    .outerjoin(_FIRST, _FIRST.c.room == rooms.c.id)
-    .outerjoin(_SECOND, _SECOND.c.room == rooms.c.id)
+    select(rooms.c.id, rooms.c.revision, seats.c.seat, seats.c.seen, seats.c.hidden)
+    .outerjoin(seats, seats.c.room == rooms.c.id)
+    .order_by(rooms.c.id)
 )
 _LOOK_FOR = _LOOK.where(
     or_(rooms.c.address == bindparam("given"), rooms.c.watch == bindparam("given"))
@@ -187,12 +180,11 @@ def find_room(
     connection: Connection, address: str, cache: RoomCache | None = None, *, lock: bool = False
 ) -> StoredRoom:
     """Return a room by its address, or by the one for spectators; `lock` keeps others from changing it meanwhile."""
-    row = connection.execute(
-        _LOOK_AND_LOCK if lock else _LOOK_FOR, {"given": address}
-    ).one_or_none()
-    if row is None:
+    query = _LOOK_AND_LOCK if lock else _LOOK_FOR
+    found = _load_rooms(connection, connection.execute(query, {"given": address}), cache)
+    if not found:
         raise RoomNotFoundError(address)
-    return _get_room(connection, row, cache)
+    return found[0]
 
 
 def load_room(connection: Connection, identity: int) -> StoredRoom:
@@ -207,18 +199,27 @@ def find_rooms(
     connection: Connection, condition: ColumnElement[bool], cache: RoomCache | None = None
 ) -> list[StoredRoom]:
     """Return the rooms that fulfil a condition; those in the cache are not built again if they have not changed."""
-    rows = connection.execute(_LOOK.where(condition).order_by(rooms.c.id)).all()
-    return [_get_room(connection, row, cache) for row in rows]
+    return _load_rooms(connection, connection.execute(_LOOK.where(condition)), cache)
 
 
-def _get_room(connection: Connection, row: Row[Any], cache: RoomCache | None) -> StoredRoom:
-    known = None if cache is None else cache.find(row.id, row.revision)
-    if known is None:
-        with detect_damage(f"room {row.id}"):
-            known = _build_room(connection, row.id)
-    first = None if row.seen_1 is None else Sighting(row.seen_1, row.hidden_1)
-    second = None if row.seen_2 is None else Sighting(row.seen_2, row.hidden_2)
-    return known if known.seen == (first, second) else replace(known, seen=(first, second))
+def _load_rooms(
+    connection: Connection, rows: Iterable[Row[Any]], cache: RoomCache | None
+) -> list[StoredRoom]:
+    """Return the rooms of some rows, each of which is a room or one of its two seats."""
+    sightings: dict[tuple[int, int], dict[int, Sighting]] = {}
+    for row in rows:
+        seen = sightings.setdefault((row.id, row.revision), {})
+        if row.seen is not None:
+            seen[row.seat] = Sighting(row.seen, row.hidden)
+    found = []
+    for (identity, revision), seen in sightings.items():
+        known = None if cache is None else cache.find(identity, revision)
+        if known is None:
+            with detect_damage(f"room {identity}"):
+                known = _build_room(connection, identity)
+        now = seen.get(1), seen.get(2)
+        found.append(known if known.seen == now else replace(known, seen=now))
+    return found
 
 
 def _build_room(connection: Connection, identity: int) -> StoredRoom:
