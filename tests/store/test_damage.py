@@ -200,6 +200,7 @@ READS: dict[str, Callable[[Store], Any]] = {
         lambda connection: history.list_games(connection, GameFilter(result="unfinished"), 50)
     ),
     "export": reading(lambda connection: transfer.export_games(connection, GameFilter())),
+    "export puzzles": reading(transfer.export_attempts),
     "statistics": reading(statistics.compute_statistics),
     "statistics of a player": reading(
         lambda connection: statistics.compute_statistics(connection, "Ann")

@@ -45,6 +45,12 @@ _RULEBOOKS_PER_TRANSACTION = 100
 _MAX_PROBLEMS = 100
 """Problems of a file itself that are listed."""
 
+_SERVER_SIZE = "SELECT pg_database_size(current_database())"
+_FILE_SIZE = """
+    SELECT (page_count - freelist_count) * page_size
+    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+"""
+
 _USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
 
 
@@ -197,14 +203,5 @@ def delete_unused_rulebooks(connection: Connection) -> int:
 def measure_size(store: Store) -> int:
     """Return how many bytes a database takes; free pages of a file are not counted, as new games go there first."""
     with store.read() as connection:
-        if connection.dialect.name == "postgresql":
-            return int(
-                connection.exec_driver_sql(
-                    "SELECT pg_database_size(current_database())"
-                ).scalar_one()
-            )
-        pages, free, size = (
-            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return (pages - free) * size
+        query = _SERVER_SIZE if connection.dialect.name == "postgresql" else _FILE_SIZE
+        return int(connection.exec_driver_sql(query).scalar_one())

@@ -353,15 +353,10 @@ def _judge_game(store: Store, identity: int) -> None:
     first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
     # A game that was changed meanwhile is judged another time.
     same = update(games).where(games.c.id == identity, games.c.version == table.version)
+    values = {"mattered_1": first.mattered, "kept_1": first.kept}
+    values |= {"mattered_2": second.mattered, "kept_2": second.kept}
     with store.write() as connection:
-        connection.execute(
-            same.values(
-                mattered_1=first.mattered,
-                kept_1=first.kept,
-                mattered_2=second.mattered,
-                kept_2=second.kept,
-            )
-        )
+        connection.execute(same.values(values))
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:

@@ -50,13 +50,6 @@ class TransferError(NumberTowerError, ValueError):
     reason = "bad_transfer"
 
 
-class ExportedLine(NamedTuple):
-    """A game, or an attempt at a puzzle, as a line."""
-
-    text: str
-    is_game: bool = True
-
-
 class ImportResult(NamedTuple):
     """How many games are new, were continued, or were known; which lines differ from here; how many puzzles are new."""
 
@@ -70,25 +63,25 @@ class ImportResult(NamedTuple):
 # Out -----------------------------------------------------------------------------------------------------------------
 
 
-def export_games(
-    connection: Connection, wanted: GameFilter
-) -> Iterator[ExportedLine | DamagedEntry]:
-    """Give a line for each game that matches a filter; without any filter, also for each attempt at a puzzle."""
+def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | DamagedEntry]:
+    """Give a line for each game that matches a filter."""
     for game in load_matching_games(connection, wanted):
         if isinstance(game, DamagedEntry):
             yield game
             continue
         try:
-            yield ExportedLine(format_line(connection, game))
+            yield format_line(connection, game)
         except DamagedError as damaged:  # such as its match
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
-    if wanted == GameFilter():
-        for attempt in load_attempts(connection):
-            if isinstance(attempt, DamagedEntry):
-                yield attempt
-            else:
-                document = {"number_tower": json.FORMAT, "puzzle": asdict(attempt)}
-                yield ExportedLine(json.format_document(document), is_game=False)
+
+
+def export_attempts(connection: Connection) -> Iterator[str | DamagedEntry]:
+    """Give a line for each attempt at a puzzle."""
+    for attempt in load_attempts(connection):
+        if isinstance(attempt, DamagedEntry):
+            yield attempt
+        else:
+            yield json.format_document({"number_tower": json.FORMAT, "puzzle": asdict(attempt)})
 
 
 def format_line(connection: Connection, game: StoredGame) -> str:
@@ -109,11 +102,8 @@ def format_line(connection: Connection, game: StoredGame) -> str:
 # In ------------------------------------------------------------------------------------------------------------------
 
 
-class ImportedGame(NamedTuple):
-    """A game of a line, and the match that it is part of, if it is."""
-
-    game: StoredGame
-    match: matches.ImportedMatch | None = None
+ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
+"""A game of a line, and the match that it is part of, if it is."""
 
 
 def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
@@ -148,14 +138,14 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return ImportedGame(StoredGame.start(from_line(text), Seats(), _make_key(text, seen)))
+        return StoredGame.start(from_line(text), Seats(), _make_key(text, seen)), None
     content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
     if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
         key = kept["key"] if kept else _make_key(text, seen)
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
+        return StoredGame.start(json.read_document(content), Seats(), key), None
     with rows.expect("kept", f"{', '.join(sorted(_KEYS))} as tower export writes them"):
         if kept.keys() - {_MARK} != _KEYS or kept.get(_MARK, True) is not True:
             raise ValueError
@@ -165,7 +155,7 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
         if is_other or table.book.find_options(table.game.rules) is None:
             raise RecordError("kept.rulebook", "expected the rule file of this game")
         game, match = _parse_game(table, kept), kept["match"]
-        return ImportedGame(game, match and matches.parse_match(match, game.table))
+        return game, match and matches.parse_match(match, game.table)
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
