@@ -10,9 +10,9 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, PoolProxiedConnection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
@@ -53,7 +53,6 @@ class Store:
     def __init__(self, location: Location, *, timeout: float | None = None) -> None:
         self.location = location
         self.engine = make_engine(location, timeout=timeout)
-        self._watching: PoolProxiedConnection | None = None
         try:
             ensure_newest_version(self.engine, location)
         except BaseException:
@@ -62,9 +61,6 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.close()
         self.engine.dispose()
 
     @contextmanager
@@ -101,25 +97,6 @@ class Store:
         """
         with translate_errors(self.location.name), begin_snapshot(self.engine) as connection:
             yield connection
-
-    def read_version(self) -> int:
-        """Return a number that changes whenever anything is committed to a database file; for one caller at a time.
-
-        Examples:
-            >>> from number_tower.store import open_store
-            >>> store = open_store("games.db")
-            >>> before = store.read_version()
-            >>> saved = store.begin(nt.Table(nt.Game()))
-            >>> store.read_version() == before
-            False
-            >>> store.close()
-        """
-        with translate_errors(self.location.name):
-            # SQLite counts the commits of all other connections, so this one is used for nothing else.
-            self._watching = self._watching or self.engine.raw_connection()
-            cursor = self._watching.cursor()
-            cursor.execute("PRAGMA data_version")
-            return int(cast("tuple[int]", cursor.fetchone())[0])
 
     # Games ------------------------------------------------------------------------------------------------------------
 
