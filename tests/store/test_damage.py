@@ -39,7 +39,6 @@ from number_tower.store.matches import StoredMatch
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
 from number_tower.table import Change, StaleError, TableError
-from support.command import tower
 from support.sizes import size
 from support.stores import Command, by_hand, own_book, store_in
 
@@ -434,14 +433,6 @@ def test_every_command_says_in_one_sentence_that_the_schema_is_damaged(
     for call in COMMANDS:
         said = "tower: the database games.db cannot be used: it is damaged\n"
         assert play(*call, "--db", "games.db") == (1, "", said), call
-
-
-def test_the_command_itself_says_it_too(tmp_path: Path, whole: Path) -> None:
-    shutil.copy(whole, tmp_path / "games.db")
-    break_schema(tmp_path / "games.db")
-    done = tower("history", "--db", "games.db", cwd=tmp_path)
-    said = "tower: the database games.db cannot be used: it is damaged\n"
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
 @pytest.mark.parametrize("call", [("play", "draft"), ("resume", "5"), ("match", "draft")])

@@ -253,14 +253,6 @@ def test_takebacks_that_went_back_differently_far_are_not_the_same(store: Store)
     assert store.get(begun.id).table.game.moves == ()
 
 
-def test_a_late_duplicate_after_an_undo_changes_nothing(store: Store, begun: StoredGame) -> None:
-    store.change(begun.id, 1, Change("place", 8))
-    undone = store.change(begun.id, 2, Change("undo", 1))
-    assert store.change(begun.id, 1, Change("place", 8)) == undone
-    assert store.get(begun.id) == undone
-    assert undone.table.game.moves == (9,)
-
-
 def test_a_stale_change_is_refused_with_the_table_as_it_is(store: Store, begun: StoredGame) -> None:
     store.change(begun.id, 1, Change("place", 8))
     with pytest.raises(StaleError) as stale:

@@ -18,7 +18,7 @@ from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
-from number_tower.store import DamagedError, GameNotFoundError, matches, rows
+from number_tower.store import DamagedError, matches, rows
 from number_tower.store.database import Store
 from number_tower.store.engine import lock_bulk_writes
 from number_tower.store.games import (
@@ -170,11 +170,7 @@ def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) ->
             return "differs"
         insert_game(connection, replace(game, slot=slot))
         return "new"
-    try:
-        here = load_game(connection, found, lock=True)
-    except GameNotFoundError:
-        return _store_entry(connection, entry)
-    return _continue_game(connection, here, game)
+    return _continue_game(connection, load_game(connection, found, lock=True), game)
 
 
 def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
