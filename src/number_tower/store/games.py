@@ -21,7 +21,6 @@ from number_tower.store.rows import (
     StoredGame,
     load_rulebook,
     make_row,
-    make_state_columns,
 )
 from number_tower.store.schema import changes, games, matches, rooms
 
@@ -32,6 +31,8 @@ _GAMES_PER_QUERY = 500
 _UPDATE = update(games).where(games.c.id == bindparam("of_game"))
 _INSERT_CHANGES = insert(changes)
 """Built once: that takes longer than running them."""
+
+_NO_ACCURACY = dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))
 
 
 class GameInMatchError(NumberTowerError, ValueError):
@@ -89,17 +90,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     """Insert a new game; return it with its id."""
     if game.slot is not None and (found := find_game_id(connection, game.slot)) is not None:
         raise GameStartedError(load_game(connection, found, lock=True))
-    row = {
-        **make_row(game.table, game.seats),
-        **make_state_columns(game.table),
-        "key": game.key,
-        "book": rows.store_rulebook(connection, game.table.book),
-        "started": game.started,
-        "changed": game.changed,
-        "match": game.slot and game.slot.match,
-        "number": game.slot and game.slot.number,
-        "with_values": game.with_values,
-    }
+    row = {**make_row(game), "book": rows.store_rulebook(connection, game.table.book)}
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
     insert_changes(connection, game)
@@ -107,12 +98,10 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
 
 
 def update_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
-    """Store what has changed in a game; columns of players, which have indexes, are written only if they change."""
-    row = {**make_state_columns(after.table), "changed": after.changed}
-    players = after.table.names, after.seats, after.with_values
-    if players != (before.table.names, before.seats, before.with_values):
-        row |= {**make_row(after.table, after.seats), "with_values": after.with_values}
-    connection.execute(_UPDATE, {"of_game": before.id, **row})
+    """Store what has changed in a game, so that indexes of what has not stay as they are; its accuracy is reset."""
+    known, now = make_row(before), make_row(after)
+    changed = {name: value for name, value in now.items() if value != known[name]}
+    connection.execute(_UPDATE, {"of_game": before.id, **changed, **_NO_ACCURACY})
     insert_changes(connection, after, before)
     return after
 

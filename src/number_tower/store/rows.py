@@ -151,12 +151,15 @@ def sanitize_text(text: str) -> str:
 # Games as rows --------------------------------------------------------------------------------------------------------
 
 
-def make_row(table: Table, seats: Seats) -> dict[str, Any]:
-    """Return the columns of a game that do not depend on its moves."""
+def make_row(game: StoredGame) -> dict[str, Any]:
+    """Return the columns of a game, but for its rule file and its accuracy."""
+    table, seats = game.table, game.seats
     first, second = table.names or get_voice(table.book).players
     name_1, name_2 = table.names or (None, None)
     seat_1, seat_2 = (player and sanitize_text(player) for player in seats.players)
     return {
+        **_make_result_columns(table),
+        "key": game.key,
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
         "first": table.game.first + 1,
@@ -168,14 +171,11 @@ def make_row(table: Table, seats: Seats) -> dict[str, Any]:
         "seat_1": seat_1,
         "seat_2": seat_2,
         "seed": None if seats.seed is None else str(seats.seed),
-    }
-
-
-def make_state_columns(table: Table) -> dict[str, Any]:
-    """Return the columns of a game that depend on its moves; the accuracy is reset."""
-    return {
-        **_make_result_columns(table),
-        **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2")),
+        "started": game.started,
+        "changed": game.changed,
+        "match": game.slot and game.slot.match,
+        "number": game.slot and game.slot.number,
+        "with_values": game.with_values,
     }
 
 
