@@ -48,6 +48,9 @@ class PuzzleAttempt:
             check_player_name(self.name)
 
 
+_NAMES = [field.name for field in fields(PuzzleAttempt)]
+
+
 def make_attempt(
     name: str | None, game: str, position: str, grade: int, result: PuzzleResult
 ) -> PuzzleAttempt:
@@ -57,9 +60,8 @@ def make_attempt(
 
 def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
     """Store an attempt; return False if it is stored already."""
-    row: dict[str, object] = asdict(attempt)
-    row["rulebook"] = row.pop("game")
-    row["player"] = None if attempt.name is None else attempt.name.casefold()
+    player = None if attempt.name is None else attempt.name.casefold()
+    row = {**asdict(attempt), "player": player}
     with suppress(IntegrityError), connection.begin_nested():
         connection.execute(insert(puzzles).values(row))
         return True
@@ -68,19 +70,16 @@ def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
 
 def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt | DamagedEntry]:
     """Give every attempt in the order in which they were stored."""
-    found = connection.execute(select(puzzles).order_by(puzzles.c.id))
-    for number, row in enumerate(found, 1):
+    query = select(*(puzzles.c[name] for name in _NAMES)).order_by(puzzles.c.id)
+    for number, row in enumerate(connection.execute(query), 1):
         try:
             with detect_damage(f"puzzle {number}"):
-                yield PuzzleAttempt(
-                    row.key, row.name, row.rulebook, row.position, row.grade, row.result, row.at
-                )
+                yield PuzzleAttempt(*row)
         except DamagedError as damaged:
             yield DamagedEntry(number, str(damaged))
 
 
 def parse_attempt(given: Any) -> PuzzleAttempt:
     """Read an attempt from a line, where it stands as a mapping of its fields."""
-    names = ", ".join(field.name for field in fields(PuzzleAttempt))
-    with expect("puzzle", f"{names} of an answer"):
+    with expect("puzzle", f"{', '.join(_NAMES)} of an answer"):
         return PuzzleAttempt(**given)
