@@ -27,7 +27,6 @@ from number_tower.store.rooms import (
     StoredRoom,
     digest_secret,
     find_rooms,
-    insert_holder,
     insert_room,
     make_free_code,
     match_digest,
@@ -234,8 +233,9 @@ def insert_classroom(
     identity: int = connection.execute(
         insert(classrooms).values(row).returning(classrooms.c.id)
     ).scalar_one()
-    insert_holder(connection, classroom=identity, seat=_TEACHER, token=token)
-    insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
+    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
+    connection.execute(teacher.values(token=digest_secret(token)))
+    connection.execute(teacher.values(browser=digest_secret(browser)))
     return load_classroom(connection, identity), token
 
 
@@ -259,7 +259,8 @@ def change_classroom(
         return ClassChange(before)
     for pupil in after.pupils[len(before.classroom.pupils) :]:
         holder = None if browser is None else digest_secret(browser)
-        insert_holder(connection, classroom=identity, seat=pupil.number, browser=holder)
+        place = insert(seats).values(classroom=identity, seat=pupil.number)
+        connection.execute(place.values(browser=holder))
     removed = {pupil.number for pupil in after.pupils} - {pupil.number for pupil in after.members}
     if removed:
         gone = update(seats).where(_make_condition(identity, removed))
@@ -355,7 +356,8 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
         )
     if digest_secret(browser) in now.teachers:
         return ClassChange(now)
-    insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
+    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
+    connection.execute(teacher.values(browser=digest_secret(browser)))
     return _finish(connection, identity)
 
 

@@ -313,9 +313,8 @@ def insert_room(
     for place, seat in enumerate(room.seats):
         if seat.kind == "person":
             own = token if class_link is None else token_urlsafe(32)
-            insert_holder(
-                connection, room=identity, seat=place + 1, token=own, browser=browsers[place]
-            )
+            holder = {"token": digest_secret(own), "browser": browsers[place]}
+            connection.execute(insert(seats).values(room=identity, seat=place + 1, **holder))
     return load_room(connection, identity), token
 
 
@@ -403,22 +402,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame) -> MatchSl
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 
-# Holders and codes ----------------------------------------------------------------------------------------------------
-
-
-def insert_holder(
-    connection: Connection,
-    *,
-    seat: int,
-    room: int | None = None,
-    classroom: int | None = None,
-    token: str | None = None,
-    browser: str | None = None,
-) -> None:
-    """Add the holder of a seat in a room or in a class: a token, and a browser by its digest."""
-    digest = None if token is None else digest_secret(token)
-    row = {"room": room, "classroom": classroom, "seat": seat, "token": digest, "browser": browser}
-    connection.execute(insert(seats).values(row))
+# Codes ----------------------------------------------------------------------------------------------------------------
 
 
 def make_free_code(connection: Connection) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 
-from sqlalchemy import ColumnElement, Connection, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
 from number_tower.room import RoomError
 from number_tower.store.revisions import notify_servers
@@ -14,7 +14,6 @@ from number_tower.store.rooms import (
     Credentials,
     StoredRoom,
     digest_secret,
-    insert_holder,
     load_room,
     update_room,
 )
@@ -56,7 +55,8 @@ def sit(
     after, place = known.room.sit(name)
     token = token or token_urlsafe(32)
     holder = None if browser is None else digest_secret(browser)
-    insert_holder(connection, room=known.id, seat=place + 1, token=token, browser=holder)
+    taken = {"token": digest_secret(token), "browser": holder}
+    connection.execute(insert(seats).values(room=known.id, seat=place + 1, **taken))
     update_room(connection, known, after, code=None)
     return load_room(connection, known.id), token
 
