@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from random import SystemRandom
 from secrets import token_urlsafe
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
@@ -36,8 +36,6 @@ from number_tower.store.rows import Seats, StoredGame, format_now, parse_choice,
 from number_tower.store.schema import classrooms, games, rooms, seats
 from number_tower.store.seats import find_code_seats, set_code
 from number_tower.table import Declaration
-
-_PLAIN_SETTINGS = ("mode", "best_of", "level", "hints", "values", "tie_break", "claim_minutes")
 
 _TEACHER = 0
 """The seat of a teacher; those of pupils are their numbers."""
@@ -78,24 +76,18 @@ class StoredClassroom:
     browsers: Mapping[int, str | None]
     """The browsers of pupils, by their numbers."""
 
-    def is_teacher(self, credentials: Credentials) -> bool:
-        """Say whether credentials have the rights of the teacher."""
-        _, browsers = credentials.digests
-        return any(match_digest(teacher, browsers) for teacher in self.teachers)
-
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
         _, browsers = credentials.digests
-        mine = (
-            pupil
-            for pupil in self.classroom.members
-            if match_digest(self.browsers[pupil.number], browsers)
-        )
-        return next(mine, None)
+        for pupil in self.classroom.members:
+            if match_digest(self.browsers[pupil.number], browsers):
+                return pupil
+        return None
 
     def find_role(self, credentials: Credentials, *, watches: bool = False) -> Role:
         """Return the role of a visitor with these credentials, who may have come by the address for spectators."""
-        if self.is_teacher(credentials):
+        _, browsers = credentials.digests
+        if any(match_digest(teacher, browsers) for teacher in self.teachers):
             return "teacher"
         if self.find_pupil(credentials) is not None:
             return "pupil"
@@ -410,10 +402,7 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
     about = {
         "state": classroom.state,
         "round": classroom.round,
-        "settings": {
-            "games": chosen,
-            **{name: getattr(settings, name) for name in _PLAIN_SETTINGS},
-        },
+        "settings": {**vars(settings), "games": chosen},
         "pupils": classroom.pupils,
         # Winners are those of the games, which are read with the rooms.
         "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
@@ -421,7 +410,6 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
     return {"changed": format_now(), "document": json.dumps(about)}
 
 
-def _read_settings(given: Mapping[str, Any]) -> ClassSettings:
-    chosen = tuple(parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"])
-    plain = cast("dict[str, Any]", {name: given[name] for name in _PLAIN_SETTINGS})
-    return ClassSettings(chosen, **plain)
+def _read_settings(given: dict[str, Any]) -> ClassSettings:
+    chosen = [parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"]]
+    return ClassSettings(**{**given, "games": tuple(chosen)})
