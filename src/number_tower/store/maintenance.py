@@ -125,9 +125,9 @@ def _check_games(
 def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[int]:
     """Delete some of the rooms that are old, with their games and matches; return their ids.
 
-    Those are rooms that were hardly used and, with `keep_days`, all in which nothing happened for that number of days. Rooms
-    that another process has locked are left alone. The others are checked again once they are locked: a move that was
-    made in between is committed, and visible to a new statement.
+    Those are rooms that were hardly used and, with `keep_days`, all in which nothing happened for that number of days.
+    Rooms that another process has locked are left alone. The others are checked again once they are locked: a move
+    that was made in between is committed, and visible to a new statement.
     """
     is_old = _make_age_condition(keep_days)
     old = select(rooms.c.id).where(is_old).order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)
