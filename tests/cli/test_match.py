@@ -771,7 +771,7 @@ def test_no_other_game_gets_into_a_match(db: str, other: Table) -> None:
     assert (
         matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
     )
-    with pytest.raises(ValueError, match="this is not its game 3"):
+    with pytest.raises(ValueError, match="expected its game 3"):
         matches.parse_match(line, other)
 
 

@@ -73,7 +73,7 @@ def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(
     assert again.out.endswith("Resume it with: tower resume 1\n")
     game = kept(file).get(1)
     assert game.seats == Seats((None, "easy"), 3)
-    assert kept(file).find_unfinished() == game
+    assert kept(file).find_last(unfinished=True) == game
     assert record.read(saved) == game.table
     with pytest.raises(LookupError):
         kept(file).get(2)
@@ -291,7 +291,7 @@ def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -
     assert done.code == 0
     assert "Ben resigns. Congratulations, Ann! You have won the game!" in done.out
     assert kept(file).get(1).table.log[-1] == Change("resigned", 1)
-    assert kept(file).find_unfinished() is None
+    assert kept(file).find_last(unfinished=True) is None
 
 
 def test_a_game_of_a_match_can_be_given_up(play: Command, file: Path) -> None:

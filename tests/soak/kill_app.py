@@ -95,7 +95,7 @@ class AppKiller:
             return None
         opened = store.open_store(str(self._file))
         try:
-            found = opened.find_unfinished()
+            found = opened.find_last(unfinished=True)
             if found is not None or not over:
                 return None if found is None else found.table
             with opened.read() as connection:

@@ -31,7 +31,7 @@ from number_tower.class_actions import (
 from number_tower.classroom import ClassroomError, ClassSettings, Pairing
 from number_tower.room import Move, Room, RoomError
 from number_tower.rules import Rules
-from number_tower.store import classrooms, maintenance, rooms
+from number_tower.store import classrooms, maintenance, rooms, seats
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.database import Store
 from number_tower.store.rooms import Credentials, StoredRoom
@@ -161,7 +161,7 @@ def test_the_teachers_link_makes_other_browsers_the_teachers(kept: Store) -> Non
                 classrooms.add_teacher(connection, known.id, wrong, "third")
         renewed = classrooms.add_teacher(connection, known.id, other, "third").stored
         assert all(
-            renewed.is_teacher(Credentials(browsers=(each,)))
+            renewed.find_role(Credentials(browsers=(each,))) == "teacher"
             for each in ("first", "second", "third")
         )
 
@@ -300,7 +300,7 @@ def test_a_code_is_for_one_class_and_for_ten_minutes(
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(minutes=11)
 
-        monkeypatch.setattr(classrooms, "datetime", Later)
+        monkeypatch.setattr(seats, "datetime", Later)
         with pytest.raises(ClassroomError, match="older than 10 minutes"):
             classrooms.take_pupil(connection, one.id, code, "a phone")
 
@@ -330,10 +330,8 @@ def set_back(connection: Connection, days: int) -> None:
 
 
 def delete_old(connection: Connection, keep_days: int | None) -> tuple[int, int]:
-    cutoffs = maintenance.compute_cutoffs(keep_days)
-    found = maintenance.find_expired(connection, cutoffs)
-    deleted = maintenance.delete_rooms(connection, found, cutoffs)
-    return len(deleted), len(maintenance.delete_old_classes(connection, cutoffs))
+    deleted = maintenance.delete_rooms(connection, keep_days)
+    return len(deleted), maintenance.delete_old_classes(connection)
 
 
 def test_a_class_is_deleted_with_its_games(kept: Store) -> None:

@@ -227,7 +227,7 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
     def look(store: Store) -> None:
         while next(moves, None) is not None:
             assert store.get(kept.id).table.version > 0
-            assert store.find_unfinished() is not None
+            assert store.find_last(unfinished=True) is not None
             with store.read() as connection:
                 assert not any(
                     isinstance(game, DamagedEntry)

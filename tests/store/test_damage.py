@@ -39,7 +39,6 @@ from number_tower.store.matches import StoredMatch
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
 from number_tower.table import Change, StaleError, TableError
-from support.command import tower
 from support.sizes import size
 from support.stores import Command, by_hand, own_book, store_in
 
@@ -188,7 +187,7 @@ def judge_all(store: Store) -> None:
 
 READS: dict[str, Callable[[Store], Any]] = {
     "count": reading(database.count_contents),
-    "unfinished": Store.find_unfinished,
+    "unfinished": lambda store: store.find_last(unfinished=True),
     "page": reading(lambda connection: history.list_games(connection, GameFilter(), 50)),
     "page of a player": reading(
         lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)
@@ -200,6 +199,7 @@ READS: dict[str, Callable[[Store], Any]] = {
         lambda connection: history.list_games(connection, GameFilter(result="unfinished"), 50)
     ),
     "export": reading(lambda connection: transfer.export_games(connection, GameFilter())),
+    "export puzzles": reading(transfer.export_attempts),
     "statistics": reading(statistics.compute_statistics),
     "statistics of a player": reading(
         lambda connection: statistics.compute_statistics(connection, "Ann")
@@ -211,7 +211,6 @@ READS: dict[str, Callable[[Store], Any]] = {
     "puzzles": reading(puzzles.load_attempts),
 }
 
-SOON = maintenance.compute_cutoffs(keep_days=1)
 WRITES: dict[str, Callable[[Store], Any]] = {
     "games": each_game,
     "rooms": each_room,
@@ -227,9 +226,7 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "import": lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
     "forget a game": lambda store: store.delete(1),
     "forget a match": lambda store: matches.delete_match(store, 1),
-    "sweep": writing(
-        lambda one: maintenance.delete_rooms(one, maintenance.find_expired(one, SOON), SOON)
-    ),
+    "sweep": writing(lambda one: maintenance.delete_rooms(one, keep_days=1)),
 }
 
 
@@ -436,14 +433,6 @@ def test_every_command_says_in_one_sentence_that_the_schema_is_damaged(
     for call in COMMANDS:
         said = "tower: the database games.db cannot be used: it is damaged\n"
         assert play(*call, "--db", "games.db") == (1, "", said), call
-
-
-def test_the_command_itself_says_it_too(tmp_path: Path, whole: Path) -> None:
-    shutil.copy(whole, tmp_path / "games.db")
-    break_schema(tmp_path / "games.db")
-    done = tower("history", "--db", "games.db", cwd=tmp_path)
-    said = "tower: the database games.db cannot be used: it is damaged\n"
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
 @pytest.mark.parametrize("call", [("play", "draft"), ("resume", "5"), ("match", "draft")])

@@ -13,7 +13,6 @@ import pytest
 from number_tower import Game, Table, catalogue
 from number_tower.store import StoreError
 from number_tower.store.database import Store
-from support.command import tower
 from support.stores import by_hand, store_in
 
 DRAFT = catalogue.load_named("draft")
@@ -62,11 +61,6 @@ def test_an_existing_file_and_folder_keep_their_permissions(tmp_path: Path) -> N
     with closing(store_in(file)) as store:
         begin(store)
     assert (mode(file), mode(tmp_path)) == ("640", "755")
-
-
-def test_the_command_makes_a_private_file(tmp_path: Path) -> None:
-    tower("play", "draft", "--db", "games.db", typed="9\nquit\n", cwd=tmp_path)
-    assert mode(tmp_path / "games.db") == "600"
 
 
 def test_a_database_that_may_only_be_read_is_not_made(tmp_path: Path) -> None:

@@ -200,14 +200,6 @@ def test_where_nothing_is_to_be_kept_nothing_is(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
-    left = tower("play", "draft", "--db", "my games?.db", typed="9\n8\nquit\n", cwd=tmp_path)
-    assert left.stdout.endswith("Resume it with: tower resume 1 --db 'my games?.db'\n")
-    assert os.listdir(tmp_path) == ["my games?.db"]
-    done = tower("review", "--replay", "1", "--db", "sqlite:///my%20games%3F.db", cwd=tmp_path)
-    assert "You placed block 8" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("call", "environment", "got"),
     [
@@ -321,13 +313,6 @@ def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked
     store_in("games.db").close()
     said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
     assert play("review", "--replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
-
-
-def test_what_is_read_only_can_still_be_looked_at(play: Command) -> None:
-    play("play", "draft", "--db", "games.db", answers=["9", "8", "quit"])
-    done = play("review", "--replay", "1", "--db", "sqlite:///file:games.db?mode=ro&uri=true")
-    assert (done.code, done.err) == (0, "")
-    assert "You placed block 8" in done.out
 
 
 def test_readers_do_not_wait_for_a_writer(play: Command) -> None:

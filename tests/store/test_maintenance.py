@@ -113,17 +113,12 @@ def age(store: Store, by: timedelta = LONG_AGO, *only: StoredRoom) -> None:
 
 def sweep(store: Store, keep_days: int | None = None) -> list[int]:
     """Delete what is old, as a lobby does; return the rooms that are gone."""
-    cutoffs = maintenance.compute_cutoffs(keep_days)
     gone: list[int] = []
-    last = 0
-    while True:
-        with store.read() as connection:
-            found = maintenance.find_expired(connection, cutoffs, last)
-        if not found:
-            break
-        last = found[-1]
+    found = [0]
+    while found:
         with store.write() as connection:
-            gone += maintenance.delete_rooms(connection, found, cutoffs)
+            found = maintenance.delete_rooms(connection, keep_days)
+        gone += found
     sweep_rulebooks(store)
     return gone
 
@@ -275,9 +270,9 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     )
     assert second.slot == MatchSlot(1, 2)
     age(store)
-    assert sweep(store, 1) == [known.id]
+    assert sweep(store, 1) == [known.id, in_room.id]
     assert store.get(alone.id).table.book.title == book.title
-    assert is_there(store, in_room), "its match has a game that was played elsewhere"
+    assert store.get(in_room.game.id).slot == MatchSlot(1, 1)
     assert matches.get_match(store, 1).series.match.number == 2
 
 
@@ -360,17 +355,12 @@ def wait_for_lock(store: Store) -> None:
     raise AssertionError("nobody waits")
 
 
-def test_a_room_that_gets_a_move_while_it_is_swept_is_not_lost(store: Store) -> None:
+def test_a_room_that_gets_a_move_again_is_not_lost(store: Store) -> None:
     known, token = open_room(store)
     silent, _ = open_room(store)
     age(store)
-    cutoffs = maintenance.compute_cutoffs()
-    with store.read() as connection:
-        found = maintenance.find_expired(connection, cutoffs)
-    assert found == [known.id, silent.id]
     play(store, known, token, 9)
-    with store.write() as connection:
-        assert maintenance.delete_rooms(connection, found, cutoffs) == [silent.id]
+    assert sweep(store) == [silent.id]
     assert is_there(store, known)
 
 
@@ -379,12 +369,11 @@ def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, st
     known, token = open_room(store)
     age(store)
     other = store_in(database)
-    cutoffs = maintenance.compute_cutoffs(1)
     after = known.room.apply(known.find_seats(token), Move(0, 9))
     with other.write() as moving:
         rooms.update_room(moving, known, after)
         with store.write() as connection:
-            assert maintenance.delete_rooms(connection, [known.id], cutoffs) == []
+            assert maintenance.delete_rooms(connection, 1) == []
     assert is_there(store, known)
     other.close()
 
@@ -399,10 +388,7 @@ def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(
     with other.write() as changing:
         load_game(changing, known.game.id, lock=True)
         with store.write() as connection:
-            assert (
-                maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs())
-                == []
-            )
+            assert maintenance.delete_rooms(connection) == []
     assert sweep(store) == [known.id]
     other.close()
 
@@ -414,9 +400,7 @@ def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, sto
     other = store_in(database)
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
-            assert maintenance.delete_rooms(
-                connection, [known.id], maintenance.compute_cutoffs()
-            ) == [known.id]
+            assert maintenance.delete_rooms(connection) == [known.id]
             moved = threads.submit(play, other, known, token, 9)
             wait_for_lock(store)
         with pytest.raises(RoomNotFoundError):
@@ -450,16 +434,10 @@ def test_many_rooms_are_deleted_in_portions(store: Store, monkeypatch: pytest.Mo
     age(store)
     play(store, kept, token, 9)
     portions = []
-    last = 0
-    cutoffs = maintenance.compute_cutoffs(1)
-    while True:
+    for _ in range(4):
         with store.write() as connection:
-            found = maintenance.find_expired(connection, cutoffs, last)
-            if not found:
-                break
-            portions.append(len(maintenance.delete_rooms(connection, found, cutoffs)))
-        last = found[-1]
-    assert portions == [3, 3, 1]
+            portions.append(len(maintenance.delete_rooms(connection, 1)))
+    assert portions == [3, 3, 1, 0]
     assert is_there(store, kept)
 
 

@@ -250,7 +250,7 @@ def test_a_room_whose_game_was_forgotten_is_gone(kept: Store) -> None:
 
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
     open_room(kept)
-    assert kept.find_unfinished() is None
+    assert kept.find_last(unfinished=True) is None
 
 
 # Browsers -------------------------------------------------------------------------------------------------------------

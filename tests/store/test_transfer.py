@@ -21,7 +21,13 @@ from number_tower.store import games, matches, puzzles
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
+from number_tower.store.transfer import (
+    ImportResult,
+    TransferError,
+    export_attempts,
+    export_games,
+    import_games,
+)
 from number_tower.table import Declaration
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
@@ -132,8 +138,10 @@ def in_a_match(
 def lines(store: Store, wanted: GameFilter | None = None) -> list[str]:
     with store.read() as connection:
         found = list(export_games(connection, wanted or GameFilter()))
+        if wanted is None:
+            found += export_attempts(connection)
     assert not any(isinstance(line, DamagedEntry) for line in found)
-    return [line.text for line in found if not isinstance(line, DamagedEntry)]
+    return [line for line in found if not isinstance(line, DamagedEntry)]
 
 
 MANY = size(200, 1000)

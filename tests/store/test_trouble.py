@@ -491,7 +491,7 @@ def test_a_server_that_goes_away_and_comes_back(
     def answers() -> Iterator[str]:
         yield "9"
         with monkeypatch.context() as patched:
-            patched.setattr(database, "update_game", away)
+            patched.setattr(database, "change_game", away)
             yield from ("8", "5", "4")
         yield "1"
 

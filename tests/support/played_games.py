@@ -35,7 +35,7 @@ def store_played_games(store: Store) -> None:
         result, grade = chance.choice(results), chance.choice((1, 1, 2, 3, 5))
         attempt = puzzles.make_attempt(name, "draft", "draft:9,8", grade, result)
         with store.write() as connection:
-            puzzles.insert_attempt(connection, attempt._replace(key=f"{number:032x}"))
+            puzzles.insert_attempt(connection, replace(attempt, key=f"{number:032x}"))
 
 
 def _store_game(store: Store, number: int, chance: Random) -> None:

@@ -138,7 +138,7 @@ def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str)
 
 
 def _played_on(store: Store, version: int, change: Change) -> None:
-    left = store.find_unfinished()
+    left = store.find_last(unfinished=True)
     assert left is not None
     store.change(left.id, version, change)
 

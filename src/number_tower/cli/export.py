@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -16,7 +17,7 @@ from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter
-from number_tower.store.transfer import export_games
+from number_tower.store.transfer import export_attempts, export_games
 from number_tower.text import format_count, format_path
 
 
@@ -56,14 +57,21 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 
 def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> tuple[int, int]:
-    """Write the games and puzzles that are wanted; return how many of each."""
-    games = puzzles = 0
+    """Write the games that are wanted, and with all games the puzzles; return how many of each."""
     with store.read() as connection:
-        for item in export_games(connection, wanted):
-            if isinstance(item, DamagedEntry):
-                print_error(f"{item.problem}; it was not exported")
-                continue
-            stream.write(item.text)
-            games += item.is_game
-            puzzles += not item.is_game
+        games = _write_lines(export_games(connection, wanted), stream)
+        puzzles = 0
+        if wanted == GameFilter():
+            puzzles = _write_lines(export_attempts(connection), stream)
     return games, puzzles
+
+
+def _write_lines(lines: Iterable[str | DamagedEntry], stream: TextIO) -> int:
+    number = 0
+    for line in lines:
+        if isinstance(line, DamagedEntry):
+            print_error(f"{line.problem}; it was not exported")
+        else:
+            stream.write(line)
+            number += 1
+    return number

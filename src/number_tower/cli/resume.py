@@ -132,7 +132,10 @@ def _load_match(args: Namespace, identity: int) -> StoredMatch:
 def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     """Return the game that was left last before its end, or the match that was left between two games."""
     game, match = LazyStore(args.db).query(
-        lambda opened: (opened.find_unfinished(), store.matches.find_unfinished_match(opened)),
+        lambda opened: (
+            opened.find_last(unfinished=True),
+            store.matches.find_unfinished_match(opened),
+        ),
         "unfinished game",
     )
     if match is not None and (game is None or match.changed > game.changed):

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
-from itertools import chain, count
 from pathlib import Path
 from typing import cast
 
@@ -107,9 +106,7 @@ def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
 
 def _keep_replaced(file: Path) -> Path:
     """Copy a database file, and move the log that would be applied to the file put in its place."""
-    first = f"{file.name}.before-restore-{datetime.now(UTC):%Y%m%d}"
-    names = chain([first], (f"{first}-{number}" for number in count(2)))
-    kept = next(path for path in map(file.with_name, names) if not os.path.lexists(path))
+    kept = file.with_name(f"{file.name}.before-restore-{datetime.now(UTC):%Y%m%d-%H%M%S.%f}")
     create_private(str(kept))
     shutil.copyfile(file, kept)
     with suppress(FileNotFoundError):  # there is a log only beside a damaged file

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from random import SystemRandom
 from secrets import token_urlsafe
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
@@ -28,7 +27,6 @@ from number_tower.store.rooms import (
     StoredRoom,
     digest_secret,
     find_rooms,
-    insert_holder,
     insert_room,
     make_free_code,
     match_digest,
@@ -36,10 +34,8 @@ from number_tower.store.rooms import (
 )
 from number_tower.store.rows import Seats, StoredGame, format_now, parse_choice, serialize_choice
 from number_tower.store.schema import classrooms, games, rooms, seats
-from number_tower.store.seats import CODE_LIFETIME
+from number_tower.store.seats import find_code_seats, set_code
 from number_tower.table import Declaration
-
-_PLAIN_SETTINGS = ("mode", "best_of", "level", "hints", "values", "tie_break", "claim_minutes")
 
 _TEACHER = 0
 """The seat of a teacher; those of pupils are their numbers."""
@@ -80,24 +76,18 @@ class StoredClassroom:
     browsers: Mapping[int, str | None]
     """The browsers of pupils, by their numbers."""
 
-    def is_teacher(self, credentials: Credentials) -> bool:
-        """Say whether credentials have the rights of the teacher."""
-        _, browsers = credentials.digests
-        return any(match_digest(teacher, browsers) for teacher in self.teachers)
-
     def find_pupil(self, credentials: Credentials) -> Pupil | None:
         """Return the pupil that credentials belong to; None if they belong to none."""
         _, browsers = credentials.digests
-        mine = (
-            pupil
-            for pupil in self.classroom.members
-            if match_digest(self.browsers[pupil.number], browsers)
-        )
-        return next(mine, None)
+        for pupil in self.classroom.members:
+            if match_digest(self.browsers[pupil.number], browsers):
+                return pupil
+        return None
 
     def find_role(self, credentials: Credentials, *, watches: bool = False) -> Role:
         """Return the role of a visitor with these credentials, who may have come by the address for spectators."""
-        if self.is_teacher(credentials):
+        _, browsers = credentials.digests
+        if any(match_digest(teacher, browsers) for teacher in self.teachers):
             return "teacher"
         if self.find_pupil(credentials) is not None:
             return "pupil"
@@ -235,8 +225,9 @@ def insert_classroom(
     identity: int = connection.execute(
         insert(classrooms).values(row).returning(classrooms.c.id)
     ).scalar_one()
-    insert_holder(connection, classroom=identity, seat=_TEACHER, token=token)
-    insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
+    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
+    connection.execute(teacher.values(token=digest_secret(token)))
+    connection.execute(teacher.values(browser=digest_secret(browser)))
     return load_classroom(connection, identity), token
 
 
@@ -260,10 +251,12 @@ def change_classroom(
         return ClassChange(before)
     for pupil in after.pupils[len(before.classroom.pupils) :]:
         holder = None if browser is None else digest_secret(browser)
-        insert_holder(connection, classroom=identity, seat=pupil.number, browser=holder)
+        place = insert(seats).values(classroom=identity, seat=pupil.number)
+        connection.execute(place.values(browser=holder))
     removed = {pupil.number for pupil in after.pupils} - {pupil.number for pupil in after.members}
     if removed:
-        connection.execute(_update_pupils(identity, removed).values(browser=None))
+        gone = update(seats).where(_make_condition(identity, removed))
+        connection.execute(gone.values(browser=None))
     changed = _update_rooms(connection, before, after, cache)
     for pairing in after.pairings[len(before.classroom.pairings) :]:
         if not pairing.sits_out:
@@ -276,6 +269,12 @@ def change_classroom(
             insert_room(connection, room, players, holders, link)
     same = update(classrooms).where(classrooms.c.id == identity)
     connection.execute(same.values(_make_columns(after)))
+    return _finish(connection, identity, changed)
+
+
+def _finish(
+    connection: Connection, identity: int, changed: frozenset[int] = frozenset()
+) -> ClassChange:
     raise_revisions(connection, classrooms, classrooms.c.id == identity)
     return ClassChange(load_classroom(connection, identity), changed)
 
@@ -285,8 +284,8 @@ def _lock_rooms(connection: Connection, identity: int) -> None:
     connection.execute(ours.with_for_update()).all()
 
 
-def _update_pupils(identity: int, numbers: Collection[int]) -> Any:
-    return update(seats).where(seats.c.classroom == identity, seats.c.seat.in_(numbers))
+def _make_condition(identity: int, numbers: Collection[int]) -> ColumnElement[bool]:
+    return (seats.c.classroom == identity) & seats.c.seat.in_(numbers)
 
 
 def _update_rooms(
@@ -294,32 +293,24 @@ def _update_rooms(
 ) -> frozenset[int]:
     """Store in the rooms what a change of the class means for them; return those that have changed."""
     old = before.classroom
-    fresh = after.pairings[len(old.pairings) :]
     numbers = {
-        now.number for was, now in zip(old.pairings, after.pairings, strict=False) if was != now
+        was.number
+        for was, now in zip(old.pairings, after.pairings, strict=False)
+        if was != now or old.get_names(was) != after.get_names(now)
     }
-    renamed = {
-        now.number
-        for was, now in zip(old.pupils, after.pupils, strict=False)
-        if was.name != now.name
-    }
-    numbers |= {each.number for each in after.unfinished if renamed & {each.first, each.second}}
+    fresh = after.pairings[len(old.pairings) :]
     paired = {pupil for pairing in fresh for pupil in (pairing.first, pairing.second)} - {None}
-    for pupil in paired:
-        # The page of the last game leads to the new one.
-        last = next((each for each in reversed(old.pairings) if each.has_pupil(pupil or 0)), None)
-        numbers |= set() if last is None else {last.number}
+    # The page of the last game of a pupil leads to the new one.
+    last = {pupil: each.number for each in old.pairings for pupil in (each.first, each.second)}
+    numbers |= {last[pupil] for pupil in paired & last.keys()}
     mine = rooms.c.id.in_([before.rooms[each].id for each in numbers & before.rooms.keys()])
     found = find_rooms(connection, mine, cache) if numbers else []
     for known in found:
         assert known.class_link is not None  # noqa: S101 - it was found by its class
         pairing = after.get_pairing(known.class_link.pairing)
-        moved_on = known.class_link.moved_on
-        first, second = (
-            moved_on[0] or pairing.first in paired,
-            moved_on[1] or pairing.second in paired,
-        )
-        link = known.class_link._replace(moved_on=(first, second), ruling=pairing.ruling)
+        first, second = known.class_link.moved_on
+        moved_on = first or pairing.first in paired, second or pairing.second in paired
+        link = known.class_link._replace(moved_on=moved_on, ruling=pairing.ruling)
         room = _follow_pairing(known, after, pairing)
         update_room(connection, known, room, class_link=link)
     return frozenset(known.id for known in found)
@@ -355,10 +346,11 @@ def add_teacher(connection: Connection, identity: int, token: str, browser: str)
             "not_yours",
             "this is not the teacher's link of this class; perhaps part of it is missing",
         )
-    if digest_secret(browser) not in now.teachers:
-        insert_holder(connection, classroom=identity, seat=_TEACHER, browser=digest_secret(browser))
-        raise_revisions(connection, classrooms, classrooms.c.id == identity)
-    return ClassChange(load_classroom(connection, identity))
+    if digest_secret(browser) in now.teachers:
+        return ClassChange(now)
+    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
+    connection.execute(teacher.values(browser=digest_secret(browser)))
+    return _finish(connection, identity)
 
 
 def replace_token(connection: Connection, identity: int) -> str:
@@ -373,32 +365,22 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
     """Return a code by which a pupil can continue on another device, once and soon."""
     load_classroom(connection, identity, lock=True).classroom.get_pupil(number)
     code = make_code(SystemRandom(), PERSONAL_LENGTH)
-    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
-    personal = {"code": _digest_code(identity, code), "until": until}
-    connection.execute(_update_pupils(identity, [number]).values(personal))
+    set_code(connection, _make_condition(identity, [number]), code)
     return code
-
-
-def _digest_code(identity: int, code: str) -> str:
-    return digest_secret(f"{identity} {code}")
 
 
 def take_pupil(connection: Connection, identity: int, code: str, browser: str) -> ClassChange:
     """Let a browser continue as the pupil that a normalized code is for, with all seats of the pupil's games."""
     _lock_rooms(connection, identity)
     known = load_classroom(connection, identity, lock=True)
-    query = select(seats.c.seat).where(
-        seats.c.classroom == identity,
-        seats.c.code == _digest_code(identity, code),
-        seats.c.until > datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    number = connection.execute(query).scalar()
+    found = find_code_seats(connection, seats.c.classroom == identity, code)
+    number = found[0] if found else None
     if number not in {pupil.number for pupil in known.classroom.members}:
         raise ClassroomError(
             "not_now", "this personal code is wrong, was used already, or is older than 10 minutes"
         )
     holder = digest_secret(browser)
-    taken = _update_pupils(identity, [number])
+    taken = update(seats).where(_make_condition(identity, [number]))
     connection.execute(taken.values(browser=holder, code=None, until=None))
     changed = set()
     for pairing in known.classroom.pairings:
@@ -408,8 +390,7 @@ def take_pupil(connection: Connection, identity: int, code: str, browser: str) -
             connection.execute(own.values(browser=holder))
             changed.add(room)
     raise_revisions(connection, rooms, rooms.c.id.in_(changed))
-    raise_revisions(connection, classrooms, classrooms.c.id == identity)
-    return ClassChange(load_classroom(connection, identity), frozenset(changed))
+    return _finish(connection, identity, frozenset(changed))
 
 
 # The document ---------------------------------------------------------------------------------------------------------
@@ -421,10 +402,7 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
     about = {
         "state": classroom.state,
         "round": classroom.round,
-        "settings": {
-            "games": chosen,
-            **{name: getattr(settings, name) for name in _PLAIN_SETTINGS},
-        },
+        "settings": {**vars(settings), "games": chosen},
         "pupils": classroom.pupils,
         # Winners are those of the games, which are read with the rooms.
         "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
@@ -432,7 +410,6 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
     return {"changed": format_now(), "document": json.dumps(about)}
 
 
-def _read_settings(given: Mapping[str, Any]) -> ClassSettings:
-    chosen = tuple(parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"])
-    plain = cast("dict[str, Any]", {name: given[name] for name in _PLAIN_SETTINGS})
-    return ClassSettings(chosen, **plain)
+def _read_settings(given: dict[str, Any]) -> ClassSettings:
+    chosen = [parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"]]
+    return ClassSettings(**{**given, "games": tuple(chosen)})

@@ -10,20 +10,14 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Thread
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, PoolProxiedConnection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
 from number_tower.store.engine import begin_snapshot, count_rows, make_engine, translate_errors
-from number_tower.store.games import (
-    GameInMatchError,
-    insert_game,
-    load_game,
-    raise_room,
-    update_game,
-)
+from number_tower.store.games import GameInMatchError, change_game, insert_game, load_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
@@ -49,7 +43,7 @@ class Store:
         >>> store.get(saved.id).table.game.moves
         (9,)
         >>> later = store.save(saved, saved.table.play(5))
-        >>> store.reload_if_changed(saved) == store.find_last() == store.find_unfinished() == later
+        >>> store.reload_if_changed(saved) == store.find_last() == store.find_last(unfinished=True) == later
         True
         >>> store.find_by_key(saved.key).id == store.delete(saved.id).id, store.find_last()
         (True, None)
@@ -59,7 +53,6 @@ class Store:
     def __init__(self, location: Location, *, timeout: float | None = None) -> None:
         self.location = location
         self.engine = make_engine(location, timeout=timeout)
-        self._watching: PoolProxiedConnection | None = None
         try:
             ensure_newest_version(self.engine, location)
         except BaseException:
@@ -68,9 +61,6 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.close()
         self.engine.dispose()
 
     @contextmanager
@@ -107,25 +97,6 @@ class Store:
         """
         with translate_errors(self.location.name), begin_snapshot(self.engine) as connection:
             yield connection
-
-    def read_version(self) -> int:
-        """Return a number that changes whenever anything is committed to a database file; for one caller at a time.
-
-        Examples:
-            >>> from number_tower.store import open_store
-            >>> store = open_store("games.db")
-            >>> before = store.read_version()
-            >>> saved = store.begin(nt.Table(nt.Game()))
-            >>> store.read_version() == before
-            False
-            >>> store.close()
-        """
-        with translate_errors(self.location.name):
-            # SQLite counts the commits of all other connections, so this one is used for nothing else.
-            self._watching = self._watching or self.engine.raw_connection()
-            cursor = self._watching.cursor()
-            cursor.execute("PRAGMA data_version")
-            return int(cast("tuple[int]", cursor.fetchone())[0])
 
     # Games ------------------------------------------------------------------------------------------------------------
 
@@ -179,9 +150,8 @@ class Store:
             if table.version <= current.table.version:
                 return current
             marked = with_values or current.with_values
-            current = replace(current, seats=seats or current.seats, with_values=marked)
-            raise_room(connection, current.id)
-            return update_game(connection, current, table)
+            after = replace(current, seats=seats or current.seats, with_values=marked)
+            return change_game(connection, current, after.advance(table))
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""
@@ -190,8 +160,7 @@ class Store:
             table = current.table.answer(version, change)
             if table is current.table:
                 return current
-            raise_room(connection, identity)
-            return update_game(connection, current, table)
+            return change_game(connection, current, current.advance(table))
 
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""
@@ -213,15 +182,11 @@ class Store:
             found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
             return None if found is None else load_game(connection, found)
 
-    def find_unfinished(self) -> StoredGame | None:
-        """Return the unfinished game that was changed last, without damaged ones and those without a move."""
-        return self._find_last(games.c.reason.is_(None), games.c.version > 0)
-
-    def find_last(self) -> StoredGame | None:
+    def find_last(self, *, unfinished: bool = False) -> StoredGame | None:
         """Return the game that was changed last, without damaged ones and those without a move."""
-        return self._find_last(games.c.version > 0)
-
-    def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
+        conditions = [games.c.version > 0]
+        if unfinished:
+            conditions.append(games.c.reason.is_(None))
         newest = (games.c.changed.desc(), games.c.id.desc())
         query = select(games.c.id).where(*conditions).order_by(*newest)
         with self.read() as connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,12 +58,17 @@ _ERRORS = {
     "53100": "the disk of its server is full",
     "25006": "it is read-only",
 }
-_SERVER_GONE = "its server has gone away"
-_SERVER_UNREACHABLE = "its server cannot be reached"
-_FATAL_MESSAGE = re.compile(r"connection failed: .*?FATAL: +")
-_CONNECT_MESSAGE = re.compile(
-    r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)"
+
+WRONG_VALUES = (
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
 )
+"""What building a value raises for rows, or lines of an import, that this program never writes."""
 
 # Errors ---------------------------------------------------------------------------------------------------------------
 
@@ -82,18 +86,10 @@ def translate_errors(name: str, *others: type[OSError]) -> Iterator[None]:
 
 @contextmanager
 def detect_damage(what: str) -> Iterator[None]:
-    """Turn what building a value raises for rows that this program never writes into a DamagedError."""
+    """Turn what building a value from wrong rows raises into a DamagedError."""
     try:
         yield
-    except (
-        ArithmeticError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except WRONG_VALUES as error:
         is_text = isinstance(error, ValueError)
         problem = format_text(str(error)) if is_text else "one of its values is wrong"
         raise DamagedError(f"{what} is damaged in the database: {problem}") from error
@@ -112,11 +108,14 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
         if f"{code}_".startswith(f"{prefix}_"):
             return words
     if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return _SERVER_GONE
+        return "its server has gone away"
     message = format_text(str(cause or error).strip().partition("\n")[0])
-    if unreached := _CONNECT_MESSAGE.fullmatch(message):
-        return f"{_SERVER_UNREACHABLE} ({unreached['why'].lower()})"
-    return _FATAL_MESSAGE.sub("its server says: ", message) or "it gives no reason"
+    _, failed, why = message.partition(" failed: ")[2].partition(" failed: ")
+    if why.startswith("FATAL:"):
+        return f"its server says: {why.removeprefix('FATAL:').strip()}"
+    if failed:
+        return f"its server cannot be reached ({why.lower()})"
+    return message or "it gives no reason"
 
 
 # Engines --------------------------------------------------------------------------------------------------------------

@@ -21,10 +21,8 @@ from number_tower.store.rows import (
     StoredGame,
     load_rulebook,
     make_row,
-    make_state_columns,
 )
 from number_tower.store.schema import changes, games, matches, rooms
-from number_tower.table import Table
 
 ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
 
@@ -33,6 +31,8 @@ _GAMES_PER_QUERY = 500
 _UPDATE = update(games).where(games.c.id == bindparam("of_game"))
 _INSERT_CHANGES = insert(changes)
 """Built once: that takes longer than running them."""
+
+_NO_ACCURACY = dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))
 
 
 class GameInMatchError(NumberTowerError, ValueError):
@@ -90,50 +90,26 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     """Insert a new game; return it with its id."""
     if game.slot is not None and (found := find_game_id(connection, game.slot)) is not None:
         raise GameStartedError(load_game(connection, found, lock=True))
-    row = {
-        **make_row(game.table, game.seats),
-        **make_state_columns(game.table),
-        "key": game.key,
-        "book": rows.store_rulebook(connection, game.table.book),
-        "started": game.started,
-        "changed": game.changed,
-        "match": game.slot and game.slot.match,
-        "number": game.slot and game.slot.number,
-        "with_values": game.with_values,
-    }
+    row = {**make_row(game), "book": rows.store_rulebook(connection, game.table.book)}
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
     insert_changes(connection, game)
     return game
 
 
-def update_game(
-    connection: Connection, current: StoredGame, table: Table, times: tuple[str, ...] | None = None
-) -> StoredGame:
-    """Store the changes from a stored game to a table, made now, or all changes at these times."""
-    players = make_row(table, current.seats)
-    if current.with_values:
-        players["with_values"] = True
-    return _advance(connection, current, current.advance(table, times), players)
-
-
-def advance_game(connection: Connection, current: StoredGame, table: Table) -> StoredGame:
-    """Store the changes from a stored game to a table with the same players: indexes of players stay as they are."""
-    return _advance(connection, current, current.advance(table), {})
-
-
-def _advance(
-    connection: Connection, current: StoredGame, after: StoredGame, players: dict[str, Any]
-) -> StoredGame:
-    state = {**make_state_columns(after.table), "changed": after.changed}
-    connection.execute(_UPDATE, {"of_game": current.id, **players, **state})
-    insert_changes(connection, after, current)
+def update_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
+    """Store what has changed in a game, so that indexes of what has not stay as they are; its accuracy is reset."""
+    known, now = make_row(before), make_row(after)
+    changed = {name: value for name, value in now.items() if value != known[name]}
+    connection.execute(_UPDATE, {"of_game": before.id, **changed, **_NO_ACCURACY})
+    insert_changes(connection, after, before)
     return after
 
 
-def raise_room(connection: Connection, identity: int) -> None:
-    """Raise the revision of the room with this game, if it is in one, since it was changed elsewhere."""
-    raise_revisions(connection, rooms, rooms.c.game == identity)
+def change_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
+    """Store what has changed in a game, and raise the revision of the room that it is in, if it is in one."""
+    raise_revisions(connection, rooms, rooms.c.game == before.id)
+    return update_game(connection, before, after)
 
 
 def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
@@ -148,18 +124,16 @@ def insert_changes(
     connection: Connection, after: StoredGame, before: StoredGame | None = None
 ) -> None:
     """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
-    since, over = (
-        (0, False) if before is None else (before.table.version, before.table.outcome is not None)
-    )
+    since = 0 if before is None else before.table.version
+    was_over = before is not None and before.table.outcome is not None
+    added = zip(after.table.log[since:], after.times[1 + since :], strict=True)
     entries = [
         {"game": after.id, "version": version, "change": change.written(), "at": at}
-        for version, (change, at) in enumerate(
-            zip(after.table.log[since:], after.times[1 + since :], strict=True), since
-        )
+        for version, (change, at) in enumerate(added, since)
     ]
     if entries:
         connection.execute(_INSERT_CHANGES, entries)
-    if after.slot is not None and over != (after.table.outcome is not None):
+    if after.slot is not None and was_over != (after.table.outcome is not None):
         _settle_match(connection, after.slot.match, after.changed)
 
 
@@ -175,9 +149,7 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     with detect_damage(f"match m{row['id']}"):
         document = json.loads(row["document"])
         match = Match(document["best_of"], document["first"] - 1)
-        winners = {
-            entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries
-        }
+        winners = {number: winner and winner - 1 for number, winner in entries}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
@@ -185,16 +157,11 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
     """Update whether a match is decided; the lock makes games that end at once wait for each other."""
-    row = (
-        connection.execute(select(matches).where(matches.c.id == identity).with_for_update())
-        .mappings()
-        .one()
-    )
-    values = {
-        "finished": load_match_score(connection, row).over,
-        "changed": max(row["changed"], at),
-    }
-    connection.execute(update(matches).where(matches.c.id == identity).values(values))
+    query = select(matches).where(matches.c.id == identity).with_for_update()
+    row = connection.execute(query).mappings().one()
+    finished = load_match_score(connection, row).over
+    change = update(matches).where(matches.c.id == identity)
+    connection.execute(change.values(finished=finished, changed=max(row["changed"], at)))
 
 
 # Many games -----------------------------------------------------------------------------------------------------------
@@ -277,17 +244,11 @@ def load_games(
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):
         some = waiting[start : start + _GAMES_PER_QUERY]
-        found = {
-            row["id"]: row
-            for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()
-        }
+        query = select(games).where(games.c.id.in_(some))
+        found = {row["id"]: row for row in connection.execute(query).mappings()}
         logs = defaultdict(list)
-        log = (
-            select(changes)
-            .where(changes.c.game.in_(some))
-            .order_by(changes.c.game, changes.c.version)
-        )
-        for entry in connection.execute(log):
+        log = select(changes).where(changes.c.game.in_(some))
+        for entry in connection.execute(log.order_by(changes.c.game, changes.c.version)):
             logs[entry.game].append((entry.change, entry.at))
         for identity in some:
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -20,14 +20,13 @@ from sqlalchemy import (
     select,
 )
 
-from number_tower.record import RecordError
 from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
-from number_tower.store.puzzles import load_attempts, parse_attempt
+from number_tower.store.puzzles import load_attempts
 from number_tower.store.revisions import notify_servers
 from number_tower.store.rooms import RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
@@ -45,6 +44,12 @@ _RULEBOOKS_PER_TRANSACTION = 100
 
 _MAX_PROBLEMS = 100
 """Problems of a file itself that are listed."""
+
+_SERVER_SIZE = "SELECT pg_database_size(current_database())"
+_FILE_SIZE = """
+    SELECT (page_count - freelist_count) * page_size
+    FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+"""
 
 _USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
 
@@ -75,7 +80,8 @@ def check_database(
         problems += _find_damage(connection, matches, load_match)
         problems += _find_damage(connection, rooms, load_room)
         problems += _find_damage(connection, classrooms, load_classroom)
-        problems += _check_puzzles(connection)
+        attempts = load_attempts(connection)
+        problems += [each.problem for each in attempts if isinstance(each, DamagedEntry)]
         # A match or a room with a damaged game is no problem of its own.
         return DatabaseReport(contents, tuple(dict.fromkeys(problems)))
 
@@ -113,74 +119,47 @@ def _check_games(
             progress(number, max(number, total))
 
 
-def _check_puzzles(connection: Connection) -> Iterator[str]:
-    for number, attempt in enumerate(load_attempts(connection), 1):
-        try:
-            parse_attempt(attempt._asdict())
-        except RecordError as damaged:
-            yield f"puzzle {number} is damaged in the database: {format_text(str(damaged))}"
-
-
 # Old rooms ------------------------------------------------------------------------------------------------------------
 
 
-class Cutoffs(NamedTuple):
-    """The times before which the last event in a room must have been for the room to be deleted."""
+def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[int]:
+    """Delete some of the rooms that are old, with their games and matches; return their ids.
 
-    unused: str
-    """For rooms in which at most one move was made."""
-    any: str | None = None
-    """For all rooms; None: they are never deleted."""
-
-
-def compute_cutoffs(keep_days: int | None = None, at: datetime | None = None) -> Cutoffs:
-    """Return the cutoffs at a moment: for rooms hardly used, and, with `keep_days`, for all rooms."""
-    at = datetime.now(UTC) if at is None else at
-
-    def before(days: int) -> str:
-        return format_time(at - timedelta(days=days))
-
-    return Cutoffs(before(UNUSED_DAYS), None if keep_days is None else before(keep_days))
-
-
-def find_expired(connection: Connection, cutoffs: Cutoffs, after: int = 0) -> list[int]:
-    """Return the rooms to delete in one transaction, in the order of their ids, from those above `after`."""
-    query = select(rooms.c.id).where(rooms.c.id > after, _is_expired(cutoffs)).order_by(rooms.c.id)
-    return list(connection.execute(query.limit(ROOMS_PER_TRANSACTION)).scalars())
-
-
-def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs) -> list[int]:
-    """Delete those of some rooms that are still expired, with their games and matches; return their ids.
-
-    Rooms that another process has locked are left alone. The others are checked again once they are locked: a move that
-    was made in between is committed, and visible to a new statement.
+    Those are rooms that were hardly used and, with `keep_days`, all in which nothing happened for that number of days.
+    Rooms that another process has locked are left alone. The others are checked again once they are locked: a move
+    that was made in between is committed, and visible to a new statement.
     """
-    mine = _lock(connection, select(rooms.c.id).where(rooms.c.id.in_(ids)))
-    query = select(rooms.c.id, rooms.c.game, rooms.c.document)
-    expired = query.where(rooms.c.id.in_(mine), _is_expired(cutoffs)).order_by(rooms.c.id)
+    is_old = _make_age_condition(keep_days)
+    old = select(rooms.c.id).where(is_old).order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)
+    mine = rooms.c.id.in_(_lock(connection, old))
+    found = select(rooms.c.id, rooms.c.game, rooms.c.document).where(mine, is_old)
     deleted = []
-    for room in connection.execute(expired).all():
+    for room in connection.execute(found.order_by(rooms.c.id)).all():
         played = [*json.loads(room.document)["games"], room.game]
         in_match = select(games.c.match).where(games.c.id.in_(played), games.c.match.is_not(None))
         series = set(connection.execute(in_match).scalars())
-        elsewhere = games.c.match.in_(series) & games.c.id.not_in(played)
-        if count_rows(connection, games, elsewhere):
-            continue  # a game of its match was played elsewhere, such as in a terminal
         connection.execute(delete(rooms).where(rooms.c.id == room.id))
-        connection.execute(delete(games).where(games.c.id.in_(played)))
-        connection.execute(delete(matches).where(matches.c.id.in_(series)))
+        elsewhere = games.c.match.in_(series) & games.c.id.not_in(played)
+        # A match of which a game was played elsewhere, such as in a terminal, is kept.
+        if not count_rows(connection, games, elsewhere):
+            connection.execute(delete(games).where(games.c.id.in_(played)))
+            connection.execute(delete(matches).where(matches.c.id.in_(series)))
         notify_servers(connection, "room", room.id)
         deleted.append(room.id)
     return deleted
 
 
-def delete_old_classes(connection: Connection, cutoffs: Cutoffs) -> list[int]:
-    """Delete classes without a change since the cutoff whose games are gone, or never began; return their ids."""
+def delete_old_classes(connection: Connection) -> int:
+    """Delete some of the classes that are unused and whose games are gone, or never began; return how many."""
     has_rooms = exists().where(rooms.c.classroom == classrooms.c.id)
-    expired = select(classrooms.c.id).where(classrooms.c.changed < cutoffs.unused, ~has_rooms)
-    found = list(_lock(connection, expired.limit(ROOMS_PER_TRANSACTION)))
-    connection.execute(delete(classrooms).where(classrooms.c.id.in_(found)))
-    return found
+    is_old = classrooms.c.changed < _format_days_ago(UNUSED_DAYS)
+    old = select(classrooms.c.id).where(is_old, ~has_rooms).limit(ROOMS_PER_TRANSACTION)
+    found = _lock(connection, old)
+    return connection.execute(delete(classrooms).where(classrooms.c.id.in_(found))).rowcount
+
+
+def _format_days_ago(days: int) -> str:
+    return format_time(datetime.now(UTC) - timedelta(days=days))
 
 
 def _lock(connection: Connection, query: Select[int]) -> set[int]:
@@ -188,7 +167,7 @@ def _lock(connection: Connection, query: Select[int]) -> set[int]:
     return {identity for (identity,) in connection.execute(query.with_for_update(skip_locked=True))}
 
 
-def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
+def _make_age_condition(keep_days: int | None) -> ColumnElement[bool]:
     """Return the condition for rooms to be deleted; those of a class in which no move was made are kept with it."""
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
     # Changes with a blank are no moves, and those of the start have its time.
@@ -196,12 +175,14 @@ def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
         games.c.id == rooms.c.game, changes.c.at > games.c.started, ~changes.c.change.like("% %")
     ).scalar_subquery()
     unused = and_(
-        rooms.c.changed < cutoffs.unused,
+        rooms.c.changed < _format_days_ago(UNUSED_DAYS),
         rooms.c.classroom.is_(None),
         rooms.c.document.like('%"games": []%'),
         moves <= 1,
     )
-    return unused if cutoffs.any is None else or_(unused, rooms.c.changed < cutoffs.any)
+    if keep_days is None:
+        return unused
+    return or_(unused, rooms.c.changed < _format_days_ago(keep_days))
 
 
 # Rule files and size --------------------------------------------------------------------------------------------------
@@ -222,14 +203,5 @@ def delete_unused_rulebooks(connection: Connection) -> int:
 def measure_size(store: Store) -> int:
     """Return how many bytes a database takes; free pages of a file are not counted, as new games go there first."""
     with store.read() as connection:
-        if connection.dialect.name == "postgresql":
-            return int(
-                connection.exec_driver_sql(
-                    "SELECT pg_database_size(current_database())"
-                ).scalar_one()
-            )
-        pages, free, size = (
-            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return (pages - free) * size
+        query = _SERVER_SIZE if connection.dialect.name == "postgresql" else _FILE_SIZE
+        return int(connection.exec_driver_sql(query).scalar_one())

@@ -115,23 +115,14 @@ def list_matches(
     played = func.coalesce(
         select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), ""
     )
-    newest = (
-        select(matches.c.id, played)
-        .order_by(played.desc(), matches.c.id.desc())
-        .limit(count)
-        .offset(skip)
-    )
-    found = connection.execute(newest).all()
-    return tuple(
-        ListedMatch(_load_or_report(connection, identity), changed) for identity, changed in found
-    ), total
-
-
-def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
-    try:
-        return load_match(connection, identity)
-    except DamagedError as damaged:
-        return DamagedEntry(identity, str(damaged))
+    newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc())
+    listed = []
+    for identity, changed in connection.execute(newest.limit(count).offset(skip)).all():
+        try:
+            listed.append(ListedMatch(load_match(connection, identity), changed))
+        except DamagedError as damaged:
+            listed.append(ListedMatch(DamagedEntry(identity, str(damaged)), changed))
+    return tuple(listed), total
 
 
 # Documents -----------------------------------------------------------------------------------------------------------
@@ -198,16 +189,15 @@ class ImportedMatch(NamedTuple):
 def parse_match(given: Mapping[str, Any], table: Table) -> ImportedMatch:
     """Read what a line says of the match that its game is part of."""
     with rows.expect("match", "a match as tower export writes it"):
-        match = _build_match(None, rows.parse_key(given["key"]), given["started"], given)
+        rows.check_key(given["key"])
+        match = _build_match(None, given["key"], given["started"], given)
         number, series = given["number"], match.series
-        if type(given["hidden"]) is not bool or not rows.is_timestamp(match.started):
-            raise ValueError
-        if type(number) is not int or not 1 <= number <= series.match.best_of:
+        if number not in range(1, 1 + series.match.best_of) or not rows.is_timestamp(match.started):
             raise ValueError
         rules = series.games[(number - 1) % len(series.games)].rules
     expected = (rules, (series.match.first + number - 1) % 2, series.hidden)
     if (table.game.rules, table.game.first, table.hidden) != expected:
-        raise RecordError("match", f"this is not its game {number}")
+        raise RecordError("match", f"expected its game {number}")
     return ImportedMatch(match, number)
 
 
@@ -224,13 +214,12 @@ def _fetch_row(connection: Connection, identity: int, *, lock: bool = False) -> 
 
 def _insert_match(connection: Connection, match: StoredMatch) -> int:
     at = match.started or rows.format_now()
-    row = {
-        "key": match.key,
-        "document": json.dumps(_serialize(match)),
-        "started": at,
-        "changed": at,
-        "finished": False,
-    }
-    added = insert(matches).values(row).returning(matches.c.id)
-    identity: int = connection.execute(added).scalar_one()
+    added = insert(matches).values(
+        key=match.key,
+        document=json.dumps(_serialize(match)),
+        started=at,
+        changed=at,
+        finished=False,
+    )
+    identity: int = connection.execute(added.returning(matches.c.id)).scalar_one()
     return identity

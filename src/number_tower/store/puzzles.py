@@ -4,34 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from secrets import token_hex
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower.coach.puzzles import GRADES
-from number_tower.store.rows import expect, format_now, is_timestamp, parse_key
+from number_tower.store import DamagedError
+from number_tower.store.engine import detect_damage
+from number_tower.store.games import DamagedEntry
+from number_tower.store.rows import check_key, expect, format_now, is_timestamp
 from number_tower.store.schema import puzzles
 from number_tower.table import check_player_name
 
 PuzzleResult = Literal["right", "wrong", "skipped"]
 
 
-class PuzzleAttempt(NamedTuple):
+@dataclass(frozen=True)
+class PuzzleAttempt:
     """An answer to a puzzle; `key` is the same in every database that it is copied to."""
 
     key: str
     name: str | None
     """The player's name, if it is known."""
-
     game: str
     position: str
     """The position as a line."""
-
     grade: int
     result: PuzzleResult
     at: str
+
+    def __post_init__(self) -> None:
+        check_key(self.key)
+        if any(not text.isprintable() or not text.strip() for text in (self.game, self.position)):
+            raise ValueError("expected the name of a game, and a position as a line")
+        if type(self.grade) is not int or self.grade not in GRADES:
+            raise ValueError(f"expected a grade from {GRADES[0]} to {GRADES[-1]}")
+        if self.result not in get_args(PuzzleResult) or not is_timestamp(self.at):
+            raise ValueError("expected a result and when it was given")
+        if self.name is not None:
+            check_player_name(self.name)
+
+
+_NAMES = [field.name for field in fields(PuzzleAttempt)]
 
 
 def make_attempt(
@@ -43,33 +60,26 @@ def make_attempt(
 
 def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
     """Store an attempt; return False if it is stored already."""
-    row = attempt._asdict()
-    row["rulebook"] = row.pop("game")
-    row["player"] = None if attempt.name is None else attempt.name.casefold()
+    player = None if attempt.name is None else attempt.name.casefold()
+    row = {**asdict(attempt), "player": player}
     with suppress(IntegrityError), connection.begin_nested():
         connection.execute(insert(puzzles).values(row))
         return True
     return False
 
 
-def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt]:
+def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt | DamagedEntry]:
     """Give every attempt in the order in which they were stored."""
-    columns = (puzzles.c["rulebook" if key == "game" else key] for key in PuzzleAttempt._fields)
-    for row in connection.execute(select(*columns).order_by(puzzles.c.id)):
-        yield PuzzleAttempt(*row)
+    query = select(*(puzzles.c[name] for name in _NAMES)).order_by(puzzles.c.id)
+    for number, row in enumerate(connection.execute(query), 1):
+        try:
+            with detect_damage(f"puzzle {number}"):
+                yield PuzzleAttempt(*row)
+        except DamagedError as damaged:
+            yield DamagedEntry(number, str(damaged))
 
 
 def parse_attempt(given: Any) -> PuzzleAttempt:
     """Read an attempt from a line, where it stands as a mapping of its fields."""
-    with expect("puzzle", f"{', '.join(PuzzleAttempt._fields)} of an answer"):
-        attempt = PuzzleAttempt(**given)
-        parse_key(attempt.key)
-        texts = (attempt.game, attempt.position)
-        is_right = all(text and text.isprintable() and text == text.strip() for text in texts)
-        is_right &= type(attempt.grade) is int and attempt.grade in GRADES
-        is_right &= attempt.result in get_args(PuzzleResult) and is_timestamp(attempt.at)
-        if attempt.name is not None:
-            is_right &= check_player_name(attempt.name) == attempt.name
-        if not is_right:
-            raise ValueError
-        return attempt
+    with expect("puzzle", f"{', '.join(_NAMES)} of an answer"):
+        return PuzzleAttempt(**given)

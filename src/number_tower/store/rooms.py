@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,8 +11,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from random import SystemRandom
 from secrets import randbelow, token_hex, token_urlsafe
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, or_, select, update
 
@@ -26,7 +24,7 @@ from number_tower.room import HintTaken, Offer, Room, Seat
 from number_tower.short_codes import make_code
 from number_tower.store import GameNotFoundError, GameStartedError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import advance_game, insert_game, load_game, update_game
+from number_tower.store.games import insert_game, load_game, update_game
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.revisions import notify_servers, raise_revisions
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
@@ -36,17 +34,12 @@ from number_tower.voice import get_voice
 MAX_CACHED = 512
 """Rooms that a cache holds; the least recently used are built again."""
 
-
-_FIRST, _SECOND = (
-    select(seats.c.room, seats.c.seen, seats.c.hidden).where(seats.c.seat == seat).subquery()
-    for seat in (1, 2)
-)
+_PLAIN = "number", "best_of", "hints", "claim_after", "class_state", "class_values", "remark"
+"""The fields of a room that stand in its document as they are."""
 _LOOK = (
-    select(rooms.c.id, rooms.c.revision)
-    .add_columns(_FIRST.c.seen.label("seen_1"), _FIRST.c.hidden.label("hidden_1"))
-    .add_columns(_SECOND.c.seen.label("seen_2"), _SECOND.c.hidden.label("hidden_2"))
-    .outerjoin(_FIRST, _FIRST.c.room == rooms.c.id)
-    .outerjoin(_SECOND, _SECOND.c.room == rooms.c.id)
+    select(rooms.c.id, rooms.c.revision, seats.c.seat, seats.c.seen, seats.c.hidden)
+    .outerjoin(seats, seats.c.room == rooms.c.id)
+    .order_by(rooms.c.id)
 )
 _LOOK_FOR = _LOOK.where(
     or_(rooms.c.address == bindparam("given"), rooms.c.watch == bindparam("given"))
@@ -159,34 +152,25 @@ class StoredRoom:
 
 
 class RoomCache:
-    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision."""
+    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision.
+
+    Any thread may look for a room; one thread adds them.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._rooms: OrderedDict[int, StoredRoom] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._rooms)
+        self._rooms: dict[int, StoredRoom] = {}
 
     def find(self, room_id: int, revision: int) -> StoredRoom | None:
         """Return a room of this revision, if it is here."""
-        with self._lock:
-            known = self._rooms.get(room_id)
-            if known is None or known.revision != revision:
-                return None
-            self._rooms.move_to_end(room_id)
-            return known
+        known = self._rooms.get(room_id)
+        return known if known is not None and known.revision == revision else None
 
-    def add(self, stored: StoredRoom) -> StoredRoom:
+    def add(self, stored: StoredRoom) -> None:
         """Add a room that is committed in this state."""
-        with self._lock:
-            known = self._rooms.setdefault(stored.id, stored)
-            if known.revision < stored.revision:
-                self._rooms[stored.id] = stored
-            self._rooms.move_to_end(stored.id)
-            if len(self._rooms) > MAX_CACHED:
-                self._rooms.popitem(last=False)
-        return stored
+        known = self._rooms.pop(stored.id, stored)
+        self._rooms[stored.id] = known if known.revision > stored.revision else stored
+        if len(self._rooms) > MAX_CACHED:
+            del self._rooms[next(iter(self._rooms))]
 
 
 # Read -----------------------------------------------------------------------------------------------------------------
@@ -196,12 +180,11 @@ def find_room(
     connection: Connection, address: str, cache: RoomCache | None = None, *, lock: bool = False
 ) -> StoredRoom:
     """Return a room by its address, or by the one for spectators; `lock` keeps others from changing it meanwhile."""
-    row = connection.execute(
-        _LOOK_AND_LOCK if lock else _LOOK_FOR, {"given": address}
-    ).one_or_none()
-    if row is None:
+    query = _LOOK_AND_LOCK if lock else _LOOK_FOR
+    found = _load_rooms(connection, connection.execute(query, {"given": address}), cache)
+    if not found:
         raise RoomNotFoundError(address)
-    return _get_room(connection, row, cache)
+    return found[0]
 
 
 def load_room(connection: Connection, identity: int) -> StoredRoom:
@@ -216,18 +199,27 @@ def find_rooms(
     connection: Connection, condition: ColumnElement[bool], cache: RoomCache | None = None
 ) -> list[StoredRoom]:
     """Return the rooms that fulfil a condition; those in the cache are not built again if they have not changed."""
-    rows = connection.execute(_LOOK.where(condition).order_by(rooms.c.id)).all()
-    return [_get_room(connection, row, cache) for row in rows]
+    return _load_rooms(connection, connection.execute(_LOOK.where(condition)), cache)
 
 
-def _get_room(connection: Connection, row: Row[Any], cache: RoomCache | None) -> StoredRoom:
-    known = None if cache is None else cache.find(row.id, row.revision)
-    if known is None:
-        with detect_damage(f"room {row.id}"):
-            known = _build_room(connection, row.id)
-    first = None if row.seen_1 is None else Sighting(row.seen_1, row.hidden_1)
-    second = None if row.seen_2 is None else Sighting(row.seen_2, row.hidden_2)
-    return known if known.seen == (first, second) else replace(known, seen=(first, second))
+def _load_rooms(
+    connection: Connection, rows: Iterable[Row[Any]], cache: RoomCache | None
+) -> list[StoredRoom]:
+    """Return the rooms of some rows, each of which is a room or one of its two seats."""
+    sightings: dict[tuple[int, int], dict[int, Sighting]] = {}
+    for row in rows:
+        seen = sightings.setdefault((row.id, row.revision), {})
+        if row.seen is not None:
+            seen[row.seat] = Sighting(row.seen, row.hidden)
+    found = []
+    for (identity, revision), seen in sightings.items():
+        known = None if cache is None else cache.find(identity, revision)
+        if known is None:
+            with detect_damage(f"room {identity}"):
+                known = _build_room(connection, identity)
+        now = seen.get(1), seen.get(2)
+        found.append(known if known.seen == now else replace(known, seen=now))
+    return found
 
 
 def _build_room(connection: Connection, identity: int) -> StoredRoom:
@@ -240,29 +232,21 @@ def _build_room(connection: Connection, identity: int) -> StoredRoom:
     game = load_game(connection, row["game"])
     names = game.table.names or get_voice(game.table.book).players
     tokens = first.get("token"), second.get("token")
-    in_class = about["class"] if row["classroom"] is not None else None
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
-        number=about["number"],
-        best_of=about["best_of"],
         winners=tuple(about["winners"]),
-        hints=about["hints"],
         offer=about["offer"] and Offer(*about["offer"]),
         declined=about["declined"] and Offer(*about["declined"]),
         hints_taken=tuple(HintTaken(*taken) for taken in about["hints_taken"]),
-        claim_after=about["claim_after"],
-        class_state=in_class and in_class["state"],
-        class_values=bool(in_class and in_class["values"]),
-        remark=about["remark"],
+        **{name: about[name] for name in _PLAIN},
     )
-    link = in_class and ClassLink(
-        row["classroom"],
-        in_class["code"],
-        row["pairing"],
-        tuple(in_class["moved_on"]),
-        in_class["ruling"],
-    )
+    link = None
+    if row["classroom"] is not None:
+        link = ClassLink(*about["class"])
+        link = link._replace(moved_on=cast("tuple[bool, bool]", tuple(link.moved_on)))
+    elif room.class_state is not None:  # the class was deleted
+        room = replace(room, class_state=None, class_values=False)
     return StoredRoom(
         row["id"],
         row["address"],
@@ -314,36 +298,23 @@ def insert_room(
     """
     token = token_urlsafe(32)
     game = _start_game(connection, room, StoredGame.start(room.table, players))
-    stored = StoredRoom(
-        id=0,
-        address=token_urlsafe(9),
-        watch=f"w{token_urlsafe(9)}",
-        revision=1,
-        changed=format_now(),
-        game=game,
-        room=replace(room, table=game.table),
-        tokens=(None, None),
-        code=make_free_code(connection) if room.waiting else None,
-        class_link=class_link,
-    )
     row = {
-        "address": stored.address,
-        "watch": stored.watch,
-        "code": stored.code,
-        "revision": stored.revision,
-        "changed": stored.changed,
+        "address": token_urlsafe(9),
+        "watch": f"w{token_urlsafe(9)}",
+        "code": make_free_code(connection) if room.waiting else None,
+        "revision": 1,
+        "changed": format_now(),
         "game": game.id,
         "classroom": class_link and class_link.id,
         "pairing": class_link and class_link.pairing,
-        "document": _write(stored),
+        "document": _write(room, (), class_link),
     }
     identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
     for place, seat in enumerate(room.seats):
         if seat.kind == "person":
             own = token if class_link is None else token_urlsafe(32)
-            insert_holder(
-                connection, room=identity, seat=place + 1, token=own, browser=browsers[place]
-            )
+            holder = {"token": digest_secret(own), "browser": browsers[place]}
+            connection.execute(insert(seats).values(room=identity, seat=place + 1, **holder))
     return load_room(connection, identity), token
 
 
@@ -379,10 +350,8 @@ def update_room(
     game, earlier = known.game, known.earlier_games
     if after.number != known.room.number:
         game, earlier = _start_game(connection, after, game), (*earlier, game.id)
-    elif after.table.names != known.room.table.names:
-        game = update_game(connection, game, after.table)
     elif after.table is not known.room.table:
-        game = advance_game(connection, game, after.table)
+        game = update_game(connection, game, game.advance(after.table))
     stored = replace(
         known,
         revision=known.revision + 1,
@@ -393,8 +362,9 @@ def update_room(
         encoded={},
         class_link=class_link or known.class_link,
     )
+    document = _write(after, earlier, stored.class_link)
     # Columns with an index are written only if they change.
-    row = {"revision": stored.revision, "changed": stored.changed, "document": _write(stored)}
+    row = {"revision": stored.revision, "changed": stored.changed, "document": document}
     if game.id != known.game.id:
         row["game"] = game.id
     connection.execute(_UPDATE, {"of_room": known.id, **row, **columns})
@@ -402,30 +372,11 @@ def update_room(
     return stored
 
 
-def _write(stored: StoredRoom) -> str:
+def _write(room: Room, earlier_games: tuple[int, ...], link: ClassLink | None) -> str:
     """Return as JSON what is no column of a room."""
-    room, link = stored.room, stored.class_link
-    about = {
-        "number": room.number,
-        "games": stored.earlier_games,
-        "best_of": room.best_of,
-        "winners": room.winners,
-        "hints": room.hints,
-        "hints_taken": room.hints_taken,
-        "offer": room.offer,
-        "declined": room.declined,
-        "claim_after": room.claim_after,
-        "remark": room.remark,
-        "class": link
-        and {
-            "code": link.code,
-            "state": room.class_state,
-            "values": room.class_values,
-            "moved_on": link.moved_on,
-            "ruling": link.ruling,
-        },
-    }
-    return json.dumps(about)
+    written = *_PLAIN, "winners", "offer", "declined", "hints_taken"
+    about = {name: getattr(room, name) for name in written}
+    return json.dumps({**about, "games": earlier_games, "class": link})
 
 
 def _start_game(connection: Connection, room: Room, model: StoredGame) -> StoredGame:
@@ -451,22 +402,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame) -> MatchSl
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 
-# Holders and codes ----------------------------------------------------------------------------------------------------
-
-
-def insert_holder(
-    connection: Connection,
-    *,
-    seat: int,
-    room: int | None = None,
-    classroom: int | None = None,
-    token: str | None = None,
-    browser: str | None = None,
-) -> None:
-    """Add the holder of a seat in a room or in a class: a token, and a browser by its digest."""
-    digest = None if token is None else digest_secret(token)
-    row = {"room": room, "classroom": classroom, "seat": seat, "token": digest, "browser": browser}
-    connection.execute(insert(seats).values(row))
+# Codes ----------------------------------------------------------------------------------------------------------------
 
 
 def make_free_code(connection: Connection) -> str:

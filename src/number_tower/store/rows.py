@@ -22,7 +22,7 @@ from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import DamagedError
-from number_tower.store.engine import detect_damage
+from number_tower.store.engine import WRONG_VALUES, detect_damage
 from number_tower.store.schema import rulebooks
 from number_tower.table import Change, Declaration, Table, TableError, replay_moves
 from number_tower.text import format_text, format_value
@@ -90,6 +90,11 @@ class StoredGame:
     with_values: bool = False
     """Whether the players saw what every move is worth."""
 
+    def __post_init__(self) -> None:
+        check_key(self.key)
+        if len(self.times) != 1 + self.table.version or not all(map(is_timestamp, self.times)):
+            raise TableError("expected when the game began, and when each change was made")
+
     @classmethod
     def start(
         cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False
@@ -146,12 +151,15 @@ def sanitize_text(text: str) -> str:
 # Games as rows --------------------------------------------------------------------------------------------------------
 
 
-def make_row(table: Table, seats: Seats) -> dict[str, Any]:
-    """Return the columns of a game that do not depend on its moves."""
+def make_row(game: StoredGame) -> dict[str, Any]:
+    """Return the columns of a game, but for its rule file and its accuracy."""
+    table, seats = game.table, game.seats
     first, second = table.names or get_voice(table.book).players
     name_1, name_2 = table.names or (None, None)
     seat_1, seat_2 = (player and sanitize_text(player) for player in seats.players)
     return {
+        **_make_result_columns(table),
+        "key": game.key,
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
         "first": table.game.first + 1,
@@ -163,14 +171,11 @@ def make_row(table: Table, seats: Seats) -> dict[str, Any]:
         "seat_1": seat_1,
         "seat_2": seat_2,
         "seed": None if seats.seed is None else str(seats.seed),
-    }
-
-
-def make_state_columns(table: Table) -> dict[str, Any]:
-    """Return the columns of a game that depend on its moves; the accuracy is reset."""
-    return {
-        **_make_result_columns(table),
-        **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2")),
+        "started": game.started,
+        "changed": game.changed,
+        "match": game.slot and game.slot.match,
+        "number": game.slot and game.slot.number,
+        "with_values": game.with_values,
     }
 
 
@@ -204,8 +209,6 @@ def read_game(
     table = replace(table, log=log, automatic=seats.automatic)
     if any(row[column] != value for column, value in _make_result_columns(table).items()):
         raise TableError("its changes do not lead to its moves and result")
-    if not all(map(is_timestamp, (row["changed"], *times))):
-        raise TableError("one of its times is none")
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
@@ -218,13 +221,6 @@ def is_custom(book: Rulebook) -> bool:
     return bool(book.content) and book.source not in catalogue.list_names()
 
 
-def compute_digest(book: Rulebook) -> str:
-    """Return what identifies a rule file: its name, its source and its text."""
-    return sha256(
-        f"{book.name}\n{sanitize_text(book.source)}\n".encode() + book.content
-    ).hexdigest()
-
-
 def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     """Store a rule file once, and return its id; None for a game of the catalogue.
 
@@ -233,7 +229,8 @@ def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     row = serialize_rulebook(book)
     if row is None:
         return None
-    digest = compute_digest(book)
+    name_and_source = f"{row['name']}\n{row['source']}\n"
+    digest = sha256(name_and_source.encode() + book.content).hexdigest()
     same = (
         select(rulebooks.c.id)
         .where(rulebooks.c.digest == digest)
@@ -274,7 +271,7 @@ def expect(key: str, expected: str) -> Iterator[None]:
         yield
     except RecordError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+    except WRONG_VALUES:
         raise RecordError(key, f"expected {expected}") from None
 
 
@@ -310,27 +307,24 @@ def parse_rulebook(given: Any) -> Rulebook | None:
     """Return the rule file of a document, if it has one."""
     if given is None:
         return None
-    with expect("rulebook", "name, source and content of a rule file"):
-        name, source, content = given["name"], given["source"], given["content"]
-        if sanitize_text(source) != source:
-            raise ValueError
-        return _parse_rulebook(content, name, source)
+    name, source, content = given["name"], given["source"], given["content"]
+    if sanitize_text(source) != source:
+        raise ValueError("expected the printable source of a rule file")
+    return _parse_rulebook(content, name, source)
 
 
-def parse_key(given: object) -> str:
-    """Return the key of a game, match or attempt."""
+def check_key(given: object) -> None:
+    """Refuse what is no key of a game, match or attempt."""
     if not isinstance(given, str) or _KEY.fullmatch(given) is None:
         raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(given)}")
-    return given
 
 
 def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
-    with expect("players", "two, each a level, a program, or null"):
-        first, second = players
-        for player in (first, second):
-            if player is not None and sanitize_text(player or " ") != player:
-                raise ValueError
+    first, second = players
+    for player in (first, second):
+        if player is not None and sanitize_text(player or " ") != player:
+            raise ValueError("expected players, each a level, a program, or null")
     if seed is not None and type(seed) is not int:
-        raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
+        raise ValueError("expected a whole number or null as seed")
     return Seats((first, second), seed)

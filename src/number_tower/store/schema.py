@@ -112,7 +112,7 @@ puzzles = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False, unique=True),
-    *_columns(Text, "position", "rulebook", "result", "at", nullable=False),
+    *_columns(Text, "game", "position", "result", "at", nullable=False),
     Column("grade", SmallInteger, nullable=False),
     Column("name", Text),
     Column("player", Text, index=True),

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 
-from sqlalchemy import Connection, Update, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
 from number_tower.room import RoomError
 from number_tower.store.revisions import notify_servers
@@ -14,7 +14,6 @@ from number_tower.store.rooms import (
     Credentials,
     StoredRoom,
     digest_secret,
-    insert_holder,
     load_room,
     update_room,
 )
@@ -56,7 +55,8 @@ def sit(
     after, place = known.room.sit(name)
     token = token or token_urlsafe(32)
     holder = None if browser is None else digest_secret(browser)
-    insert_holder(connection, room=known.id, seat=place + 1, token=token, browser=holder)
+    taken = {"token": digest_secret(token), "browser": holder}
+    connection.execute(insert(seats).values(room=known.id, seat=place + 1, **taken))
     update_room(connection, known, after, code=None)
     return load_room(connection, known.id), token
 
@@ -71,8 +71,7 @@ def hand_over(
             "not_yours", "you are watching this game, so there is no seat to move to another device"
         )
     code = token_urlsafe(24)
-    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
-    connection.execute(_update_seats(known.id, held).values(code=digest_secret(code), until=until))
+    set_code(connection, _make_condition(known.id, held), code)
     return code
 
 
@@ -87,24 +86,33 @@ def take_over(
 
     The old token and the old browser no longer hold them.
     """
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    meant = select(seats.c.seat).where(
-        seats.c.room == known.id, seats.c.code == digest_secret(code), seats.c.until > at
-    )
-    held = [seat - 1 for seat in connection.execute(meant).scalars()]
+    held = [seat - 1 for seat in find_code_seats(connection, seats.c.room == known.id, code)]
     if not held:
         raise RoomError(
             "not_now",
             "this link was already used, or is too old; make a new one on the other device",
         )
     token = token or token_urlsafe(32)
-    holder = {
-        "token": digest_secret(token),
-        "browser": None if browser is None else digest_secret(browser),
-    }
-    connection.execute(_update_seats(known.id, held).values(**holder, code=None, until=None))
+    holder = None if browser is None else digest_secret(browser)
+    taken = update(seats).where(_make_condition(known.id, held))
+    connection.execute(
+        taken.values(token=digest_secret(token), browser=holder, code=None, until=None)
+    )
     update_room(connection, known, known.room)
     return load_room(connection, known.id), token
+
+
+def set_code(connection: Connection, held: ColumnElement[bool], code: str) -> None:
+    """Let a code take over some seats, for as long as it lives."""
+    until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
+    connection.execute(update(seats).where(held).values(code=digest_secret(code), until=until))
+
+
+def find_code_seats(connection: Connection, within: ColumnElement[bool], code: str) -> list[int]:
+    """Return the numbers of the seats, of one room or class, that a code can take over now."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    meant = within & (seats.c.code == digest_secret(code)) & (seats.c.until > at)
+    return list(connection.execute(select(seats.c.seat).where(meant)).scalars())
 
 
 def mark_seen(
@@ -127,7 +135,5 @@ def mark_seen(
         notify_servers(connection, "room", room)
 
 
-def _update_seats(room: int, held: Collection[int]) -> Update:
-    return update(seats).where(
-        seats.c.room == room, seats.c.seat.in_([place + 1 for place in held])
-    )
+def _make_condition(room: int, held: Collection[int]) -> ColumnElement[bool]:
+    return (seats.c.room == room) & seats.c.seat.in_([place + 1 for place in held])

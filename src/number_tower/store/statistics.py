@@ -6,9 +6,9 @@ The accuracy of a finished game is computed once and stored with it, since analy
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
@@ -114,23 +114,30 @@ class Statistics(NamedTuple):
         return not self.players and not self.puzzles
 
 
-class _Side(NamedTuple):
+class _Side:
     """One seat of a stored game: who played there, and with what result."""
 
-    id: int
-    changed: str
-    rulebook: str
-    reason: str | None
-    place: int
-    player: str
-    """The casefolded name."""
-    name: str | None
-    kind: PlayerKind
-    began: bool
-    has_person: bool
-    tally: Tally
-    accuracy: Accuracy | None
-    """None: not judged."""
+    def __init__(self, row: Mapping[Any, Any], place: int) -> None:
+        self.id: int = row["id"]
+        self.changed: str = row["changed"]
+        self.rulebook: str = row["rulebook"]
+        self.reason: str | None = row["reason"]
+        self.place = place
+        self.player: str = row[f"player_{place}"]  # casefolded
+        self.name: str | None = row[f"name_{place}"]
+        self.began = row["first"] == place
+        self.has_person = row["seat_1"] is None or row["seat_2"] is None
+        spec = row[f"seat_{place}"]
+        self.kind: PlayerKind = "person"
+        if spec is not None:
+            self.kind = "program" if is_command(spec) else "level"
+        self.tally = Tally()
+        if self.reason is not None:
+            won = Tally(won=1) if row["winner"] == place else Tally(lost=1)
+            self.tally = Tally(drawn=1) if row["winner"] is None else won
+        mattered, kept = row[f"mattered_{place}"], row[f"kept_{place}"]
+        is_judged = mattered is not None and kept is not None
+        self.accuracy = Accuracy(kept, mattered) if is_judged else None
 
 
 def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
@@ -184,39 +191,8 @@ def _load_sides(connection: Connection, player: str | None = None) -> list[_Side
     query = select(games).order_by(games.c.changed, games.c.id)
     if player is not None:
         query = query.where(or_(games.c.player_1 == player, games.c.player_2 == player))
-    sides = []
-    for row in connection.execute(query).mappings():
-        winner, has_person = row["winner"], row["seat_1"] is None or row["seat_2"] is None
-        for place in (1, 2):
-            tally, accuracy = Tally(), None
-            if row["reason"] is not None:
-                won = Tally(won=1) if winner == place else Tally(lost=1)
-                tally = Tally(drawn=1) if winner is None else won
-            mattered, kept = row[f"mattered_{place}"], row[f"kept_{place}"]
-            if mattered is not None and kept is not None:
-                accuracy = Accuracy(kept, mattered)
-            side = _Side(
-                row["id"],
-                row["changed"],
-                row["rulebook"],
-                row["reason"],
-                place,
-                row[f"player_{place}"],
-                row[f"name_{place}"],
-                _classify_player(row[f"seat_{place}"]),
-                row["first"] == place,
-                has_person,
-                tally,
-                accuracy,
-            )
-            sides.append(side)
-    return sides
-
-
-def _classify_player(spec: str | None) -> PlayerKind:
-    if spec is None:
-        return "person"
-    return "program" if is_command(spec) else "level"
+    rows = connection.execute(query).mappings()
+    return [_Side(row, place) for row in rows for place in (1, 2)]
 
 
 def _sum_results(sides: list[_Side]) -> tuple[ResultsByGame, ...]:
@@ -227,13 +203,10 @@ def _sum_results(sides: list[_Side]) -> tuple[ResultsByGame, ...]:
             by_game[side.rulebook].append(side)
     results = []
     for game, played in sorted(by_game.items(), key=lambda entry: (-len(entry[1]), entry[0])):
-        first, second = (
-            Tally.add_up(side.tally for side in played if side.place == place) for place in (1, 2)
-        )
-        began, followed = (
-            Tally.add_up(side.tally for side in played if side.began == began)
-            for began in (True, False)
-        )
+        first = Tally.add_up(side.tally for side in played if side.place == 1)
+        second = Tally.add_up(side.tally for side in played if side.place == 2)
+        began = Tally.add_up(side.tally for side in played if side.began)
+        followed = Tally.add_up(side.tally for side in played if not side.began)
         results.append(ResultsByGame(game, (first, second), began, followed))
     return tuple(results)
 
@@ -269,14 +242,13 @@ def _summarize_players(connection: Connection, sides: list[_Side]) -> _Players:
         by_player[side.player, side.kind].append(side)
     found: _Players = {}
     for key, played in by_player.items():
-        accuracies = [side.accuracy for side in played if side.accuracy is not None]
         found[key] = PlayerStatistics(
             _find_display_name(connection, played[-1]),
             key[1],
             sum(side.reason is None for side in played),
             Tally.add_up(side.tally for side in played),
-            _add_accuracies(accuracies),
-            len(accuracies),
+            _add_accuracies(side.accuracy for side in played),
+            sum(side.accuracy is not None for side in played),
         )
     order = sorted(found, key=lambda key: (-found[key].tally.games, -found[key].unfinished, *key))
     return {key: found[key] for key in order}
@@ -308,42 +280,41 @@ def _find_name(connection: Connection, player: str, players: _Players) -> str | 
 def _compute_periods(mine: list[_Side]) -> tuple[PeriodKind, tuple[Period, ...]]:
     """Return the accuracy by month, or by quarter or year if those are too many; within one month, by games."""
     judged = [side for side in mine if side.accuracy is not None]
-    groups: dict[str, list[_Side]] = {}
-    if len({side.changed[:7] for side in judged}) > 1:
-        for by, find_label in _LABELS.items():
-            groups = defaultdict(list)
-            for side in judged:
-                groups[find_label(side.changed)].append(side)
-            if len(groups) <= MAX_PERIODS or by == "year":
-                return by, _sum_periods(groups)
     ids = list(dict.fromkeys(side.id for side in judged))
     size = -(-len(ids) // MAX_PERIODS) or 1
-    for start in range(0, len(ids), size):
-        part = set(ids[start : start + size])
-        last = start + len(part)
-        label = f"{last:,}" if len(part) == 1 else f"{start + 1:,}-{last:,}"
-        groups[label] = [side for side in judged if side.id in part]
-    return "games", _sum_periods(groups)
+    places = {identity: place for place, identity in enumerate(ids)}
 
+    def find_label(side: _Side, by: PeriodKind) -> str:
+        year, month = side.changed[:4], side.changed[5:7]
+        if by == "games":
+            start = places[side.id] // size * size + 1
+            last = min(start + size - 1, len(ids))
+            return f"{last:,}" if start == last else f"{start:,}-{last:,}"
+        if by == "quarter":
+            return f"{year}-Q{(int(month) + 2) // 3}"
+        return year if by == "year" else f"{year}-{month}"
 
-_LABELS: dict[PeriodKind, Callable[[str], str]] = {
-    "month": lambda changed: changed[:7],
-    "quarter": lambda changed: f"{changed[:4]}-Q{(int(changed[5:7]) + 2) // 3}",
-    "year": lambda changed: changed[:4],
-}
-
-
-def _sum_periods(groups: Mapping[str, list[_Side]]) -> tuple[Period, ...]:
+    kinds: tuple[PeriodKind, ...] = ("month", "quarter", "year")
+    if len({find_label(side, "month") for side in judged}) < 2:
+        kinds = ("games",)
+    groups: dict[str, list[_Side]] = {}
+    for by in kinds:
+        groups = defaultdict(list)
+        for side in judged:
+            groups[find_label(side, by)].append(side)
+        if len(groups) <= MAX_PERIODS:
+            break
     periods = []
     for label, sides in groups.items():
-        accuracies = (side.accuracy for side in sides if side.accuracy is not None)
-        number = len({side.id for side in sides})
-        periods.append(Period(label, number, _add_accuracies(accuracies)))
-    return tuple(periods)
+        accuracy = _add_accuracies(side.accuracy for side in sides)
+        periods.append(Period(label, len({side.id for side in sides}), accuracy))
+    return by, tuple(periods)
 
 
-def _add_accuracies(some: Iterable[Accuracy]) -> Accuracy:
-    return Accuracy(*map(sum, zip((0, 0), *some, strict=True)))
+def _add_accuracies(some: Iterable[Accuracy | None]) -> Accuracy:
+    known = [accuracy for accuracy in some if accuracy is not None]
+    kept = sum(accuracy.kept for accuracy in known)
+    return Accuracy(kept, sum(accuracy.mattered for accuracy in known))
 
 
 # Puzzles -------------------------------------------------------------------------------------------------------------
@@ -382,15 +353,10 @@ def _judge_game(store: Store, identity: int) -> None:
     first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
     # A game that was changed meanwhile is judged another time.
     same = update(games).where(games.c.id == identity, games.c.version == table.version)
+    values = {"mattered_1": first.mattered, "kept_1": first.kept}
+    values |= {"mattered_2": second.mattered, "kept_2": second.kept}
     with store.write() as connection:
-        connection.execute(
-            same.values(
-                mattered_1=first.mattered,
-                kept_1=first.kept,
-                mattered_2=second.mattered,
-                kept_2=second.kept,
-            )
-        )
+        connection.execute(same.values(values))
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -18,19 +18,18 @@ from number_tower.errors import NumberTowerError
 from number_tower.game import Game
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
-from number_tower.store import DamagedError, GameNotFoundError, matches, rows
+from number_tower.store import DamagedError, matches, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import detect_damage, lock_bulk_writes
+from number_tower.store.engine import lock_bulk_writes
 from number_tower.store.games import (
     DamagedEntry,
     GameFilter,
+    change_game,
     find_game_id,
     insert_game,
     load_game,
     load_matching_games,
     mark_with_values,
-    raise_room,
-    update_game,
 )
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
 from number_tower.store.rows import Seats, StoredGame
@@ -51,13 +50,6 @@ class TransferError(NumberTowerError, ValueError):
     reason = "bad_transfer"
 
 
-class ExportedLine(NamedTuple):
-    """A game, or an attempt at a puzzle, as a line."""
-
-    text: str
-    is_game: bool = True
-
-
 class ImportResult(NamedTuple):
     """How many games are new, were continued, or were known; which lines differ from here; how many puzzles are new."""
 
@@ -71,27 +63,25 @@ class ImportResult(NamedTuple):
 # Out -----------------------------------------------------------------------------------------------------------------
 
 
-def export_games(
-    connection: Connection, wanted: GameFilter
-) -> Iterator[ExportedLine | DamagedEntry]:
-    """Give a line for each game that matches a filter; without any filter, also for each attempt at a puzzle."""
+def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | DamagedEntry]:
+    """Give a line for each game that matches a filter."""
     for game in load_matching_games(connection, wanted):
         if isinstance(game, DamagedEntry):
             yield game
             continue
         try:
-            with detect_damage("it"):
-                yield ExportedLine(format_line(connection, game))
-        except DamagedError as damaged:
+            yield format_line(connection, game)
+        except DamagedError as damaged:  # such as its match
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
-    if wanted == GameFilter():
-        for number, attempt in enumerate(load_attempts(connection), 1):
-            try:
-                with detect_damage(f"puzzle {number}"):
-                    document = {"number_tower": json.FORMAT, "puzzle": attempt._asdict()}
-                    yield ExportedLine(json.format_document(document), is_game=False)
-            except DamagedError as damaged:
-                yield DamagedEntry(number, str(damaged))
+
+
+def export_attempts(connection: Connection) -> Iterator[str | DamagedEntry]:
+    """Give a line for each attempt at a puzzle."""
+    for attempt in load_attempts(connection):
+        if isinstance(attempt, DamagedEntry):
+            yield attempt
+        else:
+            yield json.format_document({"number_tower": json.FORMAT, "puzzle": asdict(attempt)})
 
 
 def format_line(connection: Connection, game: StoredGame) -> str:
@@ -112,11 +102,8 @@ def format_line(connection: Connection, game: StoredGame) -> str:
 # In ------------------------------------------------------------------------------------------------------------------
 
 
-class ImportedGame(NamedTuple):
-    """A game of a line, and the match that it is part of, if it is."""
-
-    game: StoredGame
-    match: matches.ImportedMatch | None = None
+ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
+"""A game of a line, and the match that it is part of, if it is."""
 
 
 def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
@@ -151,14 +138,14 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return ImportedGame(StoredGame.start(from_line(text), Seats(), _make_key(text, seen)))
+        return StoredGame.start(from_line(text), Seats(), _make_key(text, seen)), None
     content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
     if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
-        key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
+        key = kept["key"] if kept else _make_key(text, seen)
+        return StoredGame.start(json.read_document(content), Seats(), key), None
     with rows.expect("kept", f"{', '.join(sorted(_KEYS))} as tower export writes them"):
         if kept.keys() - {_MARK} != _KEYS or kept.get(_MARK, True) is not True:
             raise ValueError
@@ -168,7 +155,7 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
         if is_other or table.book.find_options(table.game.rules) is None:
             raise RecordError("kept.rulebook", "expected the rule file of this game")
         game, match = _parse_game(table, kept), kept["match"]
-        return ImportedGame(game, match and matches.parse_match(match, game.table))
+        return game, match and matches.parse_match(match, game.table)
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
@@ -183,11 +170,7 @@ def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) ->
             return "differs"
         insert_game(connection, replace(game, slot=slot))
         return "new"
-    try:
-        here = load_game(connection, found, lock=True)
-    except GameNotFoundError:
-        return _store_entry(connection, entry)
-    return _continue_game(connection, here, game)
+    return _continue_game(connection, load_game(connection, found, lock=True), game)
 
 
 def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
@@ -200,8 +183,8 @@ def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -
         here = mark_with_values(connection, here)
     if len(theirs) <= len(ours):
         return "known"
-    raise_room(connection, here.id)
-    update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
+    after = replace(here, seats=game.seats).advance(game.table, game.times[1:])
+    change_game(connection, here, after)
     return "continued"
 
 
@@ -217,13 +200,10 @@ def _make_key(text: str, seen: Counter[str]) -> str:
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
     _check_log(table, log := tuple(map(Change.read, kept["log"])))
-    times = tuple(kept["times"])
-    if len(times) != len(log) + 1 or not all(map(rows.is_timestamp, times)):
-        problem = "expected when the game began, and when each change was made"
-        raise RecordError("kept.times", problem)
-    key, seats = rows.parse_key(kept["key"]), rows.parse_seats(kept["players"], kept["seed"])
+    seats = rows.parse_seats(kept["players"], kept["seed"])
     table = replace(table, log=log, automatic=seats.automatic)
-    return StoredGame(0, key, table, seats, times, with_values=_MARK in kept)
+    times = tuple(kept["times"])
+    return StoredGame(0, kept["key"], table, seats, times, with_values=_MARK in kept)
 
 
 def _check_log(table: Table, log: tuple[Change, ...]) -> None:

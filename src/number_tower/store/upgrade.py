@@ -111,8 +111,6 @@ def read_version(connection: Connection, location: Location) -> str | None:
 
 def require_newest_version(connection: Connection, location: Location) -> None:
     """Refuse a database that has no tables yet, or those of an earlier version."""
-    version = read_version(connection, location)
-    if version is None:
-        raise StoreError(f"the database {location.name} has no tables for games yet")
-    if version != NEWEST:
-        raise StoreError(f"the database {location.name} has version {version}; open it once before")
+    if read_version(connection, location) != NEWEST:
+        problem = f"has no tables of version {NEWEST} yet; open it once before"
+        raise StoreError(f"the database {location.name} {problem}")

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -221,11 +221,15 @@ class ChangeListener:
         """Look a few times a second whether anything was committed, and then which revisions have changed."""
         yield None
         last = None
-        while not self._closed.wait(_POLL_INTERVAL):
-            version = self._store.read_version()
-            if version != last:
-                last = version
-                yield from self._read_revisions()
+        # SQLite counts the commits of all other connections, so this one is used for nothing else.
+        with closing(self._store.engine.raw_connection()) as watching:
+            cursor = watching.cursor()
+            while not self._closed.wait(_POLL_INTERVAL):
+                cursor.execute("PRAGMA data_version")
+                version = cursor.fetchone()
+                if version != last:
+                    last = version
+                    yield from self._read_revisions()
 
     def _read_revisions(self) -> Iterator[Notice]:
         topics = self._hub.list_topics()

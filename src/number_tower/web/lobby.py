@@ -303,17 +303,14 @@ class Lobby:
     # Old rooms --------------------------------------------------------------------------------------------------------
 
     async def delete_old_rooms(self, keep_days: int | None = None) -> None:
-        """Delete old rooms (see `maintenance.compute_cutoffs`) and unused rule files, some at a time."""
-        read, write = self._database.read, self._database.write
-        cutoffs = maintenance.compute_cutoffs(keep_days)
-        last = 0
-        while found := await read(partial(maintenance.find_expired, cutoffs=cutoffs, after=last)):
-            last = found[-1]
-            delete = partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)
-            for room_id in await write(delete):
+        """Delete old rooms and classes (see `maintenance.delete_rooms`) and unused rule files, some at a time."""
+        write = self._database.write
+        delete = partial(maintenance.delete_rooms, keep_days=keep_days)
+        while found := await write(delete):
+            for room_id in found:
                 self.hub.publish(Topic("room", room_id))
             await asyncio.sleep(_PAUSE)
-        await write(partial(maintenance.delete_old_classes, cutoffs=cutoffs))
+        await write(maintenance.delete_old_classes)
         while await write(maintenance.delete_unused_rulebooks):
             await asyncio.sleep(_PAUSE)
 
