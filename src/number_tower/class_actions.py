@@ -246,7 +246,8 @@ def _check_name(classroom: Classroom, name: str, owner: int | None = None) -> st
         for each in classroom.members
     ):
         raise ClassroomError(
-            "taken", f"another pupil is called {checked} already; add a letter, as in {checked} B"
+            "bad_name",
+            f"another pupil is called {checked} already; add a letter, as in {checked} B",
         )
     return checked
 

@@ -32,7 +32,7 @@ PupilState = Literal["here", "left", "removed"]
 Ruling = Literal["first", "second", "draw", "cancelled"]
 """How the teacher ended a game: it is won by a player, drawn, or does not count."""
 
-Reason = Literal["not_yours", "not_now", "taken", "bad_name", "not_found", "full"]
+Reason = Literal["not_yours", "not_now", "bad_name", "not_found", "full"]
 
 BEST_OF = (1, 3, 5, 7)
 """Games of a match to choose from."""

@@ -120,8 +120,8 @@ def test_pupils_are_numbered_as_they_join() -> None:
 @pytest.mark.parametrize("name", ["ann", " Ann ", "ANN"])
 def test_two_pupils_cannot_have_the_same_name(name: str) -> None:
     classroom = make_class(2)
-    assert get_reason(classroom, Join(name), "stranger") == "taken"
-    assert get_reason(classroom, Rename(2, name)) == "taken"
+    assert get_reason(classroom, Join(name), "stranger") == "bad_name"
+    assert get_reason(classroom, Rename(2, name)) == "bad_name"
     assert act(classroom, Rename(1, name)).pupils[0].name == name.strip()
 
 

@@ -100,22 +100,22 @@ class Lobby:
                 topic = Topic("room", (await self.find_room(address)).id)
                 break
             await asyncio.sleep(_PAUSE)
+
         with closing(self.hub.subscribe(topic)) as news:
-            while True:
-                has_news = await news.wait(heartbeat)
-                revision = self.hub.get_revision(topic) if has_news else 0
-                known = self.cache.find(topic.id, revision)
-                try:
-                    room = known or await self.find_room(address)
-                except RoomNotFoundError:
-                    return
-                except StoreError:
-                    await news.wait_again()
-                    continue
-                if room.revision >= seen:
-                    seen = room.revision
-                    yield room, "stored" if known else "read" if has_news else "heartbeat"
-                del room, known  # a stream that waits keeps no room in memory
+
+            async def read() -> tuple[StoredRoom, Wakeup]:
+                if not news.has_news:
+                    return await self.find_room(address), "heartbeat"
+                known = self.cache.find(topic.id, self.hub.get_revision(topic))
+                if known is not None:
+                    return known, "stored"
+                return await self.find_room(address), "read"
+
+            while (found := await news.read(read, heartbeat)) is not None:
+                if found[0].revision >= seen:
+                    seen = found[0].revision
+                    yield found
+                del found  # a stream that waits keeps no room in memory
 
     async def load_earlier_game(self, address: str, number: int) -> StoredGame:
         """Return a game that was played in a room before."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower.store import StoreError
+from number_tower.store import StoreError, classrooms
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
@@ -93,7 +94,8 @@ async def _list_classes(request: Request) -> list[str]:
     session = get_browser_session(request)
     with suppress(StoreError):
         if session.secrets:
-            return await lobby.classes.list_codes(session.secrets, MOST_CLASSES)
+            mine = partial(classrooms.list_classrooms, browsers=session.secrets, most=MOST_CLASSES)
+            return await lobby.classes.database.read(mine)
     return []
 
 

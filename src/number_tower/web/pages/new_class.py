@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -13,6 +14,7 @@ from number_tower.blocks import parse_number
 from number_tower.catalogue import GameChoice
 from number_tower.classroom import BEST_OF, CLAIM_MINUTES, ClassSettings
 from number_tower.players import LEVELS
+from number_tower.store import classrooms
 from number_tower.text import make_sentence
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
@@ -47,7 +49,9 @@ async def make_class(request: Request) -> Response:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     else:
         session = get_browser_session(request)
-        stored, _ = await request.app.state.lobby.classes.open(settings, session.current.secret)
+        browser = session.current.secret
+        insert = partial(classrooms.insert_classroom, settings=settings, browser=browser)
+        stored, _ = await request.app.state.lobby.classes.database.write(insert)
         session.renew()
         return RedirectResponse(f"/class/{stored.code}", 303)
     return _render_form(request, given, chosen, wrong)
