@@ -26,7 +26,7 @@ from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.store import Location
 from number_tower.table import Table
-from number_tower.web import limits, tasks
+from number_tower.web import errors, limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.new_room import NewRoom
@@ -91,6 +91,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     app = FastAPI()
     for part in (analysis_page, puzzles, lesson, games, home):
         app.include_router(part.router)
+    errors.install_error_handlers(app)
     app.add_middleware(BrowserCookieMiddleware)
     app.state.quota = StorageQuota(lambda: 0)
     app.state.workers, app.state.lobby, app.state.settings = (
@@ -564,7 +565,7 @@ def test_a_cookie_of_any_kind_does_no_harm(client: TestClient, cookie: str) -> N
     [
         ("/puzzle", {"day": "9999-01-01"}, 404),
         ("/puzzles", {"seed": "1", "number": "0"}, 404),
-        ("/puzzles", {}, 200),
+        ("/puzzles", {}, 303),
         ("/puzzle", {"answer": "x"}, 303),
         ("/learn/nothing", {"answer": "1"}, 303),
     ],

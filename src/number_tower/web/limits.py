@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Preset, Rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.rules import MAX_SERVED_BLOCKS, MAX_SERVED_PLIES, MAX_SERVED_TARGET, Rules
 from number_tower.voice import get_voice
 
@@ -49,8 +50,10 @@ MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
 """Fields in all texts of a voice, fields in one text, and characters of one text: each field can grow to a list."""
 
 
-class TooLargeError(ValueError):
+class TooLargeError(NumberTowerError, ValueError):
     """A game is too large for a server; the message says how large one may be, and `key` which rule is to blame."""
+
+    reason = "too_large"
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)

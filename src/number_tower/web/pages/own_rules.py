@@ -15,7 +15,6 @@ from fastapi.responses import RedirectResponse, Response
 from number_tower import catalogue, record
 from number_tower.catalogue import RuleFileError
 from number_tower.coach.analysis import describe_start, suggest_changes
-from number_tower.record import RecordError
 from number_tower.table import Table
 from number_tower.voice import get_plain_players, narrate
 from number_tower.web import rule_form
@@ -26,7 +25,6 @@ from number_tower.web.pages.new_game import OWN_RULES, render_form
 from number_tower.web.questions import ask_analysis, read_record
 from number_tower.web.rates import THINKING, price
 from number_tower.web.rule_form import TEXT, RuleSheet
-from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
 
@@ -80,12 +78,7 @@ async def check_live(request: Request) -> Response:
 @router.get("/rules/verdict", dependencies=[price(THINKING)])
 async def show_verdict(request: Request, game: str = "") -> Response:
     """Show what the solver says about the start of a game, given by its one-line record."""
-    try:
-        table = await read_record(request, game)
-    except RecordError as error:
-        return render_page(request, "rules_verdict.html", status=400, missing=str(error))
-    except BusyError as busy:
-        return render_page(request, "rules_verdict.html", status=503, missing=str(busy))
+    table = await read_record(request, game)
     context, status = await _ask_verdict(request, table)
     return render_page(request, "rules_verdict.html", status=status, **context)
 
