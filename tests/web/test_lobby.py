@@ -224,7 +224,7 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(
 
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("gentle"))
-        database, failures = lobby._database, [1, 1]  # noqa: SLF001 - a database that fails twice
+        database, failures = lobby.database, [1, 1]
         write = database.write
 
         async def fails(do: Callable[[Connection], object]) -> object:

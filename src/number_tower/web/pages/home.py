@@ -8,7 +8,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower.store import StoreError, classrooms
+from number_tower.store import StoreError, classrooms, seats
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
@@ -106,9 +106,10 @@ async def _list_games(request: Request) -> list[RoomView]:
     credentials = get_credentials(request)
     views: list[RoomView] = []
     with suppress(StoreError):
-        for address in (
-            await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
-        ):
+        if not session.secrets:
+            return []
+        mine = partial(seats.list_rooms, browsers=session.secrets, most=MOST_LISTED)
+        for address in await lobby.database.read(mine):
             with suppress(RoomNotFoundError):
                 stored = await lobby.find_room(address)
                 if held := stored.find_seats(credentials):
