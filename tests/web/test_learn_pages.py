@@ -233,8 +233,8 @@ def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.M
 
     monkeypatch.setattr(lines, "from_line", noted)
     with pytest.raises(RecordError):
-        lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
-    assert read == ["rules(blocks=1-10000,fit=related):"]
+        lines.parse_record("rules(blocks=1-1500,fit=related):1500,1,2")
+    assert read == ["rules(blocks=1-1500,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:

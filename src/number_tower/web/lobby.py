@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from number_tower.errors import NumberTowerError
 from number_tower.presence import SEEN_EVERY, RoomPresence, judge_presence
 from number_tower.room import Action, Claim, Room
 from number_tower.store import StoreError, maintenance, rooms, seats
@@ -49,7 +50,7 @@ _SEEN_TIMEOUT = 1.0
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class BehindError(Exception):
+class BehindError(NumberTowerError):
     """A client has seen a state that this server does not find."""
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from number_tower.blocks import parse_number
+from number_tower.errors import NumberTowerError
 from number_tower.store import Location
 from number_tower.text import format_value
 from number_tower.web.middleware import parse_address
@@ -41,7 +42,7 @@ _METRICS_ADDRESS = re.compile(
 )
 
 
-class SettingError(ValueError):
+class SettingError(NumberTowerError, ValueError):
     """Something that cannot be set so, and what would be right."""
 
 

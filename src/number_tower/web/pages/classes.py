@@ -308,7 +308,7 @@ def _find_role(request: Request, stored: StoredClassroom) -> Role:
 
 
 def _find_pupil(request: Request, stored: StoredClassroom) -> Pupil | None:
-    """Return which pupil the visitor is; None for a teacher or anybody else."""
+    """Return which pupil the visitor is; None if none."""
     is_pupil = _find_role(request, stored) == "pupil"
     return stored.find_pupil(get_credentials(request)) if is_pupil else None
 

@@ -51,14 +51,10 @@ async def make_class(request: Request) -> Response:
 def _render_form(
     request: Request, given: Mapping[str, str], chosen: list[str], wrong: FormError | None = None
 ) -> Response:
-    context = {
-        "given": given,
-        "chosen": chosen,
-        "wrong": wrong,
-        "best_of": BEST_OF,
-        "minutes": CLAIM_MINUTES,
-    }
-    return render_page(request, "class_new.html", status=422 if wrong else 200, **context)
+    status = 422 if wrong else 200
+    return render_page(
+        request, "class_new.html", status=status, given=given, chosen=chosen, wrong=wrong
+    )
 
 
 async def _read_settings(
