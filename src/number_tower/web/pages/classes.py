@@ -43,7 +43,13 @@ from number_tower.web.errors import describe_error
 from number_tower.web.live import EventStream
 from number_tower.web.middleware import identify_address
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import get_credentials, is_fragment, read_form, render_page
+from number_tower.web.pages import (
+    describe_origin,
+    get_credentials,
+    is_fragment,
+    read_form,
+    render_page,
+)
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.rates import charge_wrong_code
 
@@ -348,7 +354,7 @@ def _render_class(
         "notice": notice,
         "game": _find_game_path(request, state),
         "remembered_name": read_choices(request).get("name_1", ""),
-        **_describe_origin(request),
+        **describe_origin(request),
     }
     template = templates.get(view.role, "class_join.html")
     return render_page(request, template, status=status, **context)
@@ -384,13 +390,5 @@ async def _render_pupil_code(
 
 
 def _render_link(request: Request, stored: StoredClassroom, kind: str, **context: Any) -> Response:
-    context |= {"stored": stored, "kind": kind, **_describe_origin(request)}
+    context |= {"stored": stored, "kind": kind, **describe_origin(request)}
     return render_page(request, "class_link.html", **context)
-
-
-def _describe_origin(request: Request) -> dict[str, object]:
-    settings, url = request.app.state.settings, request.url
-    return {
-        "origin": settings.get_origin(url.scheme, url.netloc),
-        "only_here": settings.is_local_only(url.netloc),
-    }

@@ -29,7 +29,7 @@ from number_tower.voice import get_voice
 from number_tower.web import tasks
 from number_tower.web.drawing import format_remaining
 from number_tower.web.middleware.browser_cookie import set_cookie
-from number_tower.web.pages import await_answer, read_form, render_page
+from number_tower.web.pages import await_answer, describe_origin, read_form, render_page
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 from number_tower.web.quota import DAY
 from number_tower.web.rates import THINKING, price
@@ -294,12 +294,10 @@ def _list_daily_answers(record: DailyRecord) -> list[str]:
 
 
 def _format_share_text(request: Request, record: DailyRecord) -> str:
-    origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
-    return (
-        format_share_text(record, f"{origin}/puzzle?day={record.day}")
-        if record.result == "solved"
-        else ""
-    )
+    if record.result != "solved":
+        return ""
+    origin = describe_origin(request)["origin"]
+    return format_share_text(record, f"{origin}/puzzle?day={record.day}")
 
 
 # Addresses ------------------------------------------------------------------------------------------------------------

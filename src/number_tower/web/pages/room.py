@@ -26,6 +26,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import (
     await_answer,
+    describe_origin,
     get_credentials,
     is_fragment,
     read_form,
@@ -233,8 +234,7 @@ async def _render_room(
     **context: object,
 ) -> Response:
     """Show a room; who holds no seat may join it, unless at its watch address."""
-    settings, url = request.app.state.settings, request.url
-    joins = not held and stored.room.waiting and url.path.startswith("/g/")
+    joins = not held and stored.room.waiting and request.url.path.startswith("/g/")
     view = RoomView(stored, held, _get_lobby(request).describe_presence(stored))
     # The tour belongs to the first game of a browser, whose watch address the page's script remembers.
     is_first = request.cookies.get("tour", stored.watch) == stored.watch
@@ -244,10 +244,9 @@ async def _render_room(
         "analysis_url": build_analysis_url(view.line, room=stored.watch),
         "notice": notice,
         "remembered_name": read_choices(request).get("name_1", "") if joins else "",
-        "origin": settings.get_origin(url.scheme, url.netloc),
-        "only_here": settings.is_local_only(url.netloc),
         "shows_tour": shows_tour,
         "values": await _find_values(request, stored.room, held),
+        **describe_origin(request),
     }
     return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 

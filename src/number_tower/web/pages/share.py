@@ -17,7 +17,7 @@ from number_tower.table import Table
 from number_tower.voice import SPECTATOR, get_voice
 from number_tower.web.limits import PICTURE_TIMEOUT
 from number_tower.web.middleware.security_headers import ANY_SITE
-from number_tower.web.pages import render_page, templates
+from number_tower.web.pages import describe_origin, render_page, templates
 from number_tower.web.questions import ask_cached, read_record
 from number_tower.web.rates import THINKING, price
 
@@ -34,7 +34,6 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
     """Show how a game ended, with tags by which other programs show a preview of the link."""
     table = await _read_finished(request, game)
     line, voice = record.to_line(table), get_voice(table.book, SPECTATOR)
-    origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
     headline, *details = tell_ending(table)
     return render_page(
         request,
@@ -45,11 +44,11 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
         line=line,
         headline=headline,
         details=details,
-        origin=origin,
         address=build_share_url(line),
         pictures={form: build_share_url(line, form) for form in MEDIA_TYPES},
         picture_size=(WIDTH, HEIGHT),
         description=make_scene(table).description,
+        **describe_origin(request),
     )
 
 
