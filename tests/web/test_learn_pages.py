@@ -678,7 +678,3 @@ def test_there_is_no_page_for_a_game_that_there_is_not(client: TestClient) -> No
 def test_the_main_part_of_a_page_can_be_had_alone(client: TestClient) -> None:
     html = client.get("/games", headers={"X-Fragment": "1"}).text
     assert html.lstrip().startswith("<main")
-
-
-def test_bounds_are_those_of_the_server() -> None:
-    assert limits.MAX_RECORD_LENGTH == 12_000
