@@ -17,7 +17,6 @@ from number_tower.class_actions import RIGHTS, Role, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.endings import label_ending
 from number_tower.pairing import Standing
-from number_tower.position import Outcome
 from number_tower.presence import Presence, judge_presence
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.rooms import Credentials, StoredRoom
@@ -68,12 +67,10 @@ class Board(NamedTuple):
         if self.idle:
             return f"No move for {format_count(self.idle, 'minute')}"
         outcome = self.view.table.outcome
-        return f"{self.view.mover}'s turn" if outcome is None else self._describe_end(outcome)
-
-    def _describe_end(self, outcome: Outcome) -> str:
-        if self.pairing.cancelled:
-            return "Does not count"
-        return "Draw" if outcome.winner is None else label_ending(outcome, self.names)
+        if outcome is None:
+            return f"{self.view.mover}'s turn"
+        ended = "Draw" if outcome.winner is None else label_ending(outcome, self.names)
+        return "Does not count" if self.pairing.cancelled else ended
 
     @property
     def kind(self) -> str:
@@ -263,7 +260,9 @@ async def stream_wall(
                 events.append(_encode_state(state.revision))
             if sent_revision:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(render_board(state, number)) for number in changed]
+                for number in changed:
+                    board = render_board(state, number).encode()
+                    events.append(b"event: board\ndata: %s\n\n" % board)
             sent_revision, sent = state.stored.revision, looks
             del state
             yield b"".join(events) or KEEPALIVE
@@ -286,10 +285,6 @@ async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerat
 
 def _encode_state(revision: str) -> bytes:
     return f"event: state\nid: {revision}\ndata: {{}}\n\n".encode()
-
-
-def _encode_board(html: Markup) -> bytes:
-    return b"event: board\ndata: %s\n\n" % html.encode()
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

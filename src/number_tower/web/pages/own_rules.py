@@ -42,7 +42,7 @@ _LONGEST_NAME = 40
 @router.get("/rules", dependencies=[price(THINKING)])
 async def show_form(request: Request, game: str = "") -> Response:
     """Show the form with the rule file in the address, the rules of a game of the catalogue, or an example."""
-    text = _clean_text(request.query_params.get(TEXT, ""))
+    text = request.query_params.get(TEXT, "").replace("\r\n", "\n")
     if not text and game.lower() in catalogue.list_names():
         book = catalogue.load_named(game)
         text = rule_form.make_text(f"My {book.name}", book.rules)
@@ -93,15 +93,12 @@ def _send_file(sheet: RuleSheet) -> Response:
     return Response(sheet.text, media_type="application/toml", headers=headers)
 
 
-def _clean_text(text: str) -> str:
-    return text.replace("\r\n", "\n")
-
-
 async def _read_sheet(request: Request) -> tuple[RuleSheet, str]:
     """Return the rule file of a submitted form with the changed fields in it, and which button was pressed."""
     submitted = await read_form(request)
     given = {key: value for key, value in submitted.items() if isinstance(value, str)}
-    text, changes = _clean_text(given.get(TEXT, "")), rule_form.find_changes(given)
+    text = given.get(TEXT, "").replace("\r\n", "\n")
+    changes = rule_form.find_changes(given)
     try:
         text = rule_form.write_fields(text, changes) if changes else text
     except RuleFileError as error:

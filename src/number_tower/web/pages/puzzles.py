@@ -221,17 +221,22 @@ async def _show_puzzle(
     """Show a puzzle with the answers in the address, or else those that the device remembers."""
     puzzle, wrong, status = await _await_puzzle(page)
     record = read_daily_record(request)
-    if answers is None:
-        answers = (
-            _list_daily_answers(record) if page.is_today else read_answers(request, page.address)
-        )
+    if answers is None and page.is_today:
+        answers = [*map(str, record.tries)]
+        if record.result == "shown":
+            answers.append(SHOW)
+    elif answers is None:
+        answers = read_answers(request, page.address)
     context = page.context | {
         "grades": ABOUT_GRADES,
         "question": None if puzzle is None else build_question(puzzle, answers),
         "wrong": wrong,
     }
     if page.is_today:
-        context |= {"record": record, "share_text": _format_share_text(request, record)}
+        context["record"] = record
+        if record.result == "solved":
+            link = f"{describe_origin(request)['origin']}/puzzle?day={record.day}"
+            context["share_text"] = format_share_text(record, link)
     return render_page(request, "puzzle.html", status=status, **context)
 
 
@@ -287,17 +292,6 @@ def read_answers(request: Request, address: str) -> list[str]:
 
 def _digest_address(address: str) -> str:
     return sha256(address.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-
-
-def _list_daily_answers(record: DailyRecord) -> list[str]:
-    return [*map(str, record.tries), *([SHOW] if record.result == "shown" else [])]
-
-
-def _format_share_text(request: Request, record: DailyRecord) -> str:
-    if record.result != "solved":
-        return ""
-    origin = describe_origin(request)["origin"]
-    return format_share_text(record, f"{origin}/puzzle?day={record.day}")
 
 
 # Addresses ------------------------------------------------------------------------------------------------------------
