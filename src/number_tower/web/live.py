@@ -300,7 +300,7 @@ async def _encode_events(
 ) -> AsyncGenerator[bytes, None]:
     yield RECONNECT_HINT
     sent, players = 0, ""
-    states = lobby.follow(stored.address, HEARTBEAT, seen)
+    states = lobby.follow(stored, HEARTBEAT, seen)
     async with lobby.attend(stored, credentials), aclosing(states):
         async for room, wakeup in states:
             events = []

@@ -87,19 +87,15 @@ class Lobby:
         return room
 
     async def follow(
-        self, address: str, heartbeat: float | None = None, seen: int = 0
+        self, room: StoredRoom, heartbeat: float | None = None, seen: int = 0
     ) -> AsyncGenerator[tuple[StoredRoom, Wakeup], None]:
         """Yield a room as it is, and again after every change, when players come or go, and after every heartbeat.
 
         A state that this server has stored itself is not read again. States never go back, nor behind what the client
         has seen. A database failure does not end a stream.
         """
-        while True:
-            with suppress(StoreError):
-                topic = Topic("room", (await self.find_room(address)).id)
-                break
-            await asyncio.sleep(_PAUSE)
-
+        address, topic = room.address, Topic("room", room.id)
+        del room  # a stream that waits keeps no room in memory
         with closing(self.hub.subscribe(topic)) as news:
 
             async def read() -> tuple[StoredRoom, Wakeup]:
@@ -114,7 +110,7 @@ class Lobby:
                 if found[0].revision >= seen:
                     seen = found[0].revision
                     yield found
-                del found  # a stream that waits keeps no room in memory
+                del found
 
     # Change rooms -----------------------------------------------------------------------------------------------------
 
