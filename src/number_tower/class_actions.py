@@ -228,9 +228,8 @@ def _change_pupils(
         case Remove():
             for pairing in classroom.unfinished:
                 if pairing.has_pupil(pupil.number):
-                    classroom = classroom.rule(
-                        [pairing.number], _find_ruling(pairing, pupil.number)
-                    )
+                    ruling = _find_ruling(pairing, pupil.number)
+                    classroom = classroom.change_pairings([pairing.number], ruling=ruling)
             pupil = pupil._replace(state="removed")
     return classroom.set_pupil(pupil)
 
@@ -246,7 +245,8 @@ def _check_name(classroom: Classroom, name: str, owner: int | None = None) -> st
         for each in classroom.members
     ):
         raise ClassroomError(
-            "taken", f"another pupil is called {checked} already; add a letter, as in {checked} B"
+            "bad_name",
+            f"another pupil is called {checked} already; add a letter, as in {checked} B",
         )
     return checked
 
@@ -258,11 +258,9 @@ def _pair(
     classroom: Classroom, action: StartRound | PairWaiting | PairTwo, random: Random
 ) -> Classroom:
     if isinstance(action, StartRound):
-        return (
-            classroom
-            if action.round <= classroom.round
-            else _start_round(classroom, action.round, random)
-        )
+        if action.round <= classroom.round:
+            return classroom
+        return _start_round(classroom, action.round, random)
     if classroom.state == "paused":
         raise ClassroomError("not_now", "the class is paused; continue it first")
     if classroom.state != "running":
@@ -286,7 +284,7 @@ def _pair_waiting(classroom: Classroom, random: Random) -> Classroom:
     idle = _list_idle(classroom)
     if len(players) % 2 and idle:
         players.append(idle[0].first)
-        classroom = classroom.rule([idle[0].number], "cancelled")
+        classroom = classroom.change_pairings([idle[0].number], ruling="cancelled")
     if len(players) < (2 if classroom.settings.level is None else 1):
         known = "only one pupil is waiting" if players else "nobody is waiting"
         raise ClassroomError("not_now", f"{known}, so there is nobody to pair")
@@ -301,7 +299,7 @@ def _pair_two(classroom: Classroom, first: int, second: int) -> Classroom:
         if pupil not in classroom.free:
             raise ClassroomError("not_now", f"{pupil.name} is not free now; end that game first")
     idle = [each.number for each in _list_idle(classroom) if each.first in {first, second}]
-    return classroom.rule(idle, "cancelled").add_pairs([Pair(first, second)])
+    return classroom.change_pairings(idle, ruling="cancelled").add_pairs([Pair(first, second)])
 
 
 def _list_idle(classroom: Classroom) -> list[Pairing]:
@@ -326,27 +324,33 @@ def _add_pairs(classroom: Classroom, players: list[int], random: Random) -> Clas
 
 def _pause(classroom: Classroom, number: int | None, *, paused: bool) -> Classroom:
     if number is not None:
-        return classroom.pause([_get_unfinished(classroom, number).number], paused=paused)
+        return classroom.change_pairings([_get_unfinished(classroom, number).number], paused=paused)
     if classroom.state == "lobby":
         raise ClassroomError("not_now", "the class has not started yet")
     after = replace(classroom, state="paused" if paused else "running")
-    return after.pause([each.number for each in classroom.unfinished], paused=paused)
+    return after.change_pairings([each.number for each in classroom.unfinished], paused=paused)
 
 
 def _end(classroom: Classroom, action: EndAsDraw | Forfeit | Cancel | EndClass) -> Classroom:
     match action:
         case EndClass():
-            ruled = classroom.rule([each.number for each in classroom.unfinished], "cancelled")
+            ruled = classroom.change_pairings(
+                [each.number for each in classroom.unfinished], ruling="cancelled"
+            )
             return replace(ruled, state="ended")
         case Cancel(number):
-            return classroom.rule([classroom.get_pairing(number).number], "cancelled")
+            return classroom.change_pairings(
+                [classroom.get_pairing(number).number], ruling="cancelled"
+            )
         case EndAsDraw(number):
-            return classroom.rule([_get_unfinished(classroom, number).number], "draw")
+            return classroom.change_pairings(
+                [_get_unfinished(classroom, number).number], ruling="draw"
+            )
         case Forfeit(number, pupil):
             pairing = _get_unfinished(classroom, number)
             if not pairing.has_pupil(pupil):
                 raise ClassroomError("not_found", "this pupil does not play in that game")
-            return classroom.rule([number], _find_ruling(pairing, pupil))
+            return classroom.change_pairings([number], ruling=_find_ruling(pairing, pupil))
 
 
 def _get_unfinished(classroom: Classroom, number: int) -> Pairing:

@@ -6,10 +6,10 @@ classroom knows of each pairing only who won its games.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from number_tower.catalogue import GameChoice
 from number_tower.errors import NumberTowerError
@@ -32,7 +32,7 @@ PupilState = Literal["here", "left", "removed"]
 Ruling = Literal["first", "second", "draw", "cancelled"]
 """How the teacher ended a game: it is won by a player, drawn, or does not count."""
 
-Reason = Literal["not_yours", "not_now", "taken", "bad_name", "not_found", "full"]
+Reason = Literal["not_yours", "not_now", "bad_name", "not_found", "full"]
 
 BEST_OF = (1, 3, 5, 7)
 """Games of a match to choose from."""
@@ -214,17 +214,13 @@ class Classroom:
     def standings(self) -> tuple[Standing, ...]:
         """The standings of all pupils who were not removed."""
         in_order = sorted(self.members, key=lambda pupil: pupil.name.casefold())
-        return compute_standings(
-            [each.number for each in in_order], self._encounters, self.settings.tie_break
-        )
-
-    @property
-    def _encounters(self) -> list[Encounter]:
-        return [
+        encounters = [
             Encounter(each.first, each.second, each.points)
             for each in self.pairings
             if not each.cancelled
         ]
+        numbers = [each.number for each in in_order]
+        return compute_standings(numbers, encounters, self.settings.tie_break)
 
     @property
     def is_swiss(self) -> bool:
@@ -260,18 +256,6 @@ class Classroom:
             class_values=self.settings.values,
         )
 
-    def set_results(self, results: Mapping[int, tuple[tuple[int | None, ...], bool]]) -> Classroom:
-        """Return the class with the winners of some pairings' games, and whether that decides each of them."""
-        return replace(
-            self,
-            pairings=tuple(
-                each._replace(winners=results[each.number][0], decided=results[each.number][1])
-                if each.number in results
-                else each
-                for each in self.pairings
-            ),
-        )
-
     def set_pupil(self, pupil: Pupil) -> Classroom:
         """Return the class with a changed pupil."""
         return replace(
@@ -288,18 +272,9 @@ class Classroom:
         )
         return replace(self, pairings=(*self.pairings, *added))
 
-    def pause(self, numbers: Collection[int], *, paused: bool) -> Classroom:
-        """Return the class with some games paused or continued."""
-        changed = (
-            each._replace(paused=paused) if each.number in numbers else each
-            for each in self.pairings
-        )
+    def change_pairings(self, numbers: Collection[int], **changes: Any) -> Classroom:
+        """Return the class with some games paused, continued, or ended by the teacher."""
+        changed = [
+            each._replace(**changes) if each.number in numbers else each for each in self.pairings
+        ]
         return replace(self, pairings=tuple(changed))
-
-    def rule(self, numbers: Collection[int], ruling: Ruling) -> Classroom:
-        """Return the class with some games ended by the teacher."""
-        ruled = (
-            each._replace(ruling=ruling) if each.number in numbers else each
-            for each in self.pairings
-        )
-        return replace(self, pairings=tuple(ruled))

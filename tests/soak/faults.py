@@ -146,8 +146,7 @@ class Scenario:
     async def _opened(self, room: Watched, number: int) -> AsyncIterator[tuple[StoredRoom, Wakeup]]:
         """Open a stream as the server does: a room that cannot be read is refused before the stream begins."""
         lobby = self.nodes[number].lobby
-        await lobby.find_room(room.address)
-        return lobby.follow(room.address)
+        return lobby.follow(await lobby.find_room(room.address))
 
     async def _until(self, room: Watched, happened: Callable[[StoredRoom], bool]) -> None:
         while True:

@@ -412,7 +412,7 @@ def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, sto
 def test_those_who_follow_a_room_that_is_swept_hear_that_it_is_gone(store: Store) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = open_room(store)
-        seen = lobby.follow(known.address)
+        seen = lobby.follow(known)
         assert (await anext(seen)) is not None
         age(store)
         await lobby.delete_old_rooms()

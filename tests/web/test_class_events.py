@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from number_tower import catalogue
-from number_tower.class_actions import Action, Pause, Remove, Rename, StartRound
+from number_tower.class_actions import Action, Join, Pause, Remove, Rename, StartRound
 from number_tower.classroom import ClassSettings
 from number_tower.room import Move
+from number_tower.store import classrooms
 from number_tower.store.rooms import Credentials
 from number_tower.web import class_view
 from number_tower.web.class_view import stream_rounds, stream_wall
@@ -37,13 +39,20 @@ class Lesson:
         self.code = ""
 
     async def begin(self) -> None:
-        stored, _ = await self.classes.open(ClassSettings((catalogue.choose("draft"),)), "teacher")
+        settings = ClassSettings((catalogue.choose("draft"),))
+        insert = partial(classrooms.insert_classroom, settings=settings, browser="teacher")
+        stored, _ = await self.classes.database.write(insert)
         self.code = stored.code
         for name in ("Ann", "Ben"):
-            await self.classes.join(self.code, name, name)
+            await self.join(name)
 
     async def act(self, action: Action) -> None:
-        await self.classes.act(self.code, TEACHER, action)
+        await self.classes.act(await self.classes.find(self.code), TEACHER, action)
+
+    async def join(self, name: str, server: Lobby | None = None) -> None:
+        classes = (server or self.lobby).classes
+        stored, credentials = await classes.find(self.code), Credentials(browsers=(name,))
+        await classes.act(stored, credentials, Join(name), name)
 
     async def place(self, *blocks: int) -> None:
         for block in blocks:
@@ -166,7 +175,7 @@ def test_a_pupil_hears_of_the_round_and_not_of_every_other_pupil(
         monkeypatch.setattr(class_view, "HEARTBEAT", 0.05)
         async with following(stream_rounds(lesson.classes, lesson.code, 1)) as page:
             assert "event: state\nid: 3\n" in await page.next()
-            await lesson.classes.join(lesson.code, "Zoë", "Zoë")
+            await lesson.join("Zoë")
             assert await page.next() == KEEPALIVE.decode()
             for action, revision in ((Rename(1, "Anna"), 5), (StartRound(1), 6), (Pause(), 7)):
                 await lesson.act(action)
@@ -181,12 +190,12 @@ def test_a_pupil_hears_of_the_round_and_not_of_every_other_pupil(
 def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with opened(tmp_path) as other:
-            await other.classes.join(lesson.code, "Zoë", "Zoë")
+            await lesson.join("Zoë", other)
             stored = await lesson.classes.find(lesson.code)
             assert len(stored.classroom.pupils) == 3, "a page is always fresh"
             async with aclosing(lesson.classes.follow_rounds(lesson.code, SLOW)) as states:
                 await anext(states)
-                await other.classes.join(lesson.code, "Yan", "Yan")
+                await lesson.join("Yan", other)
                 lesson.lobby.hub.publish(Topic("class", stored.id), stored.revision + 1)
                 assert len((await anext(states)).classroom.pupils) == 4
 
@@ -196,10 +205,10 @@ def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) 
 def test_many_who_hear_of_a_change_at_once_share_one_query(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
         async with opened(tmp_path) as other:
-            await other.classes.join(lesson.code, "Zoë", "Zoë")
+            await lesson.join("Zoë", other)
             revision = (await other.classes.find(lesson.code)).revision
             faults = Faults()
-            with faults.at(lesson.lobby._database._store.engine):  # noqa: SLF001 - nobody else needs it
+            with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001 - nobody else needs it
                 found = await asyncio.gather(
                     *(lesson.classes.find(lesson.code, revision) for _ in range(200))
                 )

@@ -225,7 +225,7 @@ def test_rules_that_are_left_out_of_an_address_are_those_of_the_rulebook(
 
 def test_a_game_without_a_map_is_not_in_the_lab(client: TestClient) -> None:
     for address in ("/lab/race", "/lab/race?measure=depth", "/lab/race/setting?target=20"):
-        assert "The games" in show(client, address, 404)
+        assert "Not found" in show(client, address, 404)
     assert "/lab/race" not in show(client, "/lab")
 
 
@@ -245,7 +245,7 @@ def test_a_measure_that_the_map_does_not_have_is_refused_with_those_it_has(
     "path", ["/lab/chess", "/lab/chess/setting", "/lab/%00", "/lab/draft.json"]
 )
 def test_an_unknown_game_is_not_found(client: TestClient, path: str) -> None:
-    assert "The games" in show(client, path, 404)
+    assert "Not found" in show(client, path, 404)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.store import Location
 from number_tower.table import Table
-from number_tower.web import limits, tasks
+from number_tower.web import errors, limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.new_room import NewRoom
@@ -91,6 +91,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     app = FastAPI()
     for part in (analysis_page, puzzles, lesson, games, home):
         app.include_router(part.router)
+    errors.install_error_handlers(app)
     app.add_middleware(BrowserCookieMiddleware)
     app.state.quota = StorageQuota(lambda: 0)
     app.state.workers, app.state.lobby, app.state.settings = (
@@ -232,8 +233,8 @@ def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.M
 
     monkeypatch.setattr(lines, "from_line", noted)
     with pytest.raises(RecordError):
-        lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
-    assert read == ["rules(blocks=1-10000,fit=related):"]
+        lines.parse_record("rules(blocks=1-1500,fit=related):1500,1,2")
+    assert read == ["rules(blocks=1-1500,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -564,7 +565,7 @@ def test_a_cookie_of_any_kind_does_no_harm(client: TestClient, cookie: str) -> N
     [
         ("/puzzle", {"day": "9999-01-01"}, 404),
         ("/puzzles", {"seed": "1", "number": "0"}, 404),
-        ("/puzzles", {}, 200),
+        ("/puzzles", {}, 303),
         ("/puzzle", {"answer": "x"}, 303),
         ("/learn/nothing", {"answer": "1"}, 303),
     ],
@@ -677,7 +678,3 @@ def test_there_is_no_page_for_a_game_that_there_is_not(client: TestClient) -> No
 def test_the_main_part_of_a_page_can_be_had_alone(client: TestClient) -> None:
     html = client.get("/games", headers={"X-Fragment": "1"}).text
     assert html.lstrip().startswith("<main")
-
-
-def test_bounds_are_those_of_the_server() -> None:
-    assert limits.MAX_RECORD_LENGTH == 12_000

@@ -51,7 +51,7 @@ def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: 
         seen: list[StoredRoom] = []
 
         async def follow() -> None:
-            async for known, _ in lobby.follow(watch):
+            async for known, _ in lobby.follow(await lobby.find_room(watch)):
                 seen.append(known)
                 if known.room.over:
                     return
@@ -130,7 +130,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
         identity = (await lobby.find_room(address)).id
         for told in (None, Topic("room", identity)):
             table = (await lobby.find_room(address)).room.table
-            followed = lobby.follow(address)
+            followed = lobby.follow(await lobby.find_room(address))
             await anext(followed)
             async with opened(tmp_path) as other:
                 kept = (await other.find_room(address)).game
@@ -224,7 +224,7 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(
 
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("gentle"))
-        database, failures = lobby._database, [1, 1]  # noqa: SLF001 - a database that fails twice
+        database, failures = lobby.database, [1, 1]
         write = database.write
 
         async def fails(do: Callable[[Connection], object]) -> object:
@@ -368,7 +368,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
 def test_whoever_follows_a_room_in_which_nothing_happens_hears_that(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, _, _ = await sat(lobby)
-        followed = lobby.follow(address, 0.01)
+        followed = lobby.follow(await lobby.find_room(address), 0.01)
         assert (await following(followed)).revision == (await following(followed)).revision
 
     at(tmp_path, do)
@@ -378,7 +378,7 @@ def test_a_room_that_is_gone_ends_its_stream(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, _, _ = await sat(lobby)
         known = await lobby.find_room(address)
-        followed = lobby.follow(address)
+        followed = lobby.follow(await lobby.find_room(address))
         await following(followed)
         store = store_in(tmp_path / "games.db")
         store.delete(known.game.id)

@@ -289,8 +289,8 @@ def test_the_verdict_is_asked_for_on_its_own(client: TestClient) -> None:
 @pytest.mark.parametrize("line", ["", "nonsense", "rules(blocks=1-99999):", "rules(target=x):"])
 def test_a_verdict_on_nonsense_is_refused(client: TestClient, line: str) -> None:
     answer = client.get("/rules/verdict", params={"game": line})
-    assert answer.status_code == 400
-    assert 'class="note"' in answer.text
+    assert answer.status_code == 422
+    assert "That did not work" in answer.text
 
 
 async def _be_busy(*_: object, **__: object) -> Any:

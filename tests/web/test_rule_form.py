@@ -143,7 +143,7 @@ def test_a_preset_that_no_longer_fits_is_reported_at_the_text() -> None:
 
 def test_a_preset_that_is_too_large_for_a_server_is_refused() -> None:
     for preset, said in (
-        ("blocks = '1-1001'", "A game may have at most 1,000 blocks"),
+        ("blocks = '1-1001'", "The preset large is too large: a game may have at most 1,000"),
         (
             "target = 10001",
             "The preset large is too large: the target may be at most 10,000; this one is 10,001.",

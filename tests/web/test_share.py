@@ -69,8 +69,8 @@ def test_the_analysis_of_a_finished_game_leads_there_too(client: TestClient) -> 
     ("game", "status", "words"),
     [
         ("draft:9,8", 404, "not over"),
-        ("nothing", 400, "line of a game"),
-        ("", 400, "line of a game"),
+        ("nothing", 422, "line of a game"),
+        ("", 422, "line of a game"),
     ],
 )
 def test_what_is_no_finished_game_has_neither(

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 
 from number_tower.blocks import classify_misread, parse_number
 from number_tower.coach.hints import HintText
+from number_tower.errors import NumberTowerError
 from number_tower.room import Action, TakeHint
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.text import format_text
@@ -25,7 +26,7 @@ LONGEST_ANSWER = 40
 ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="do")])
 
 
-class InvalidAnswerError(ValueError):
+class InvalidAnswerError(NumberTowerError, ValueError):
     """An answer in a form that is no action, and what would be one."""
 
 

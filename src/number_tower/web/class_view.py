@@ -6,26 +6,24 @@ import csv
 from collections.abc import AsyncGenerator, Hashable, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from io import StringIO
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from number_tower import record
-from number_tower.class_actions import RIGHTS, explain_no_round
+from number_tower.class_actions import RIGHTS, Role, explain_no_round
 from number_tower.classroom import Classroom, Pairing, Pupil
 from number_tower.endings import label_ending
 from number_tower.pairing import Standing
-from number_tower.position import Outcome
 from number_tower.presence import Presence, judge_presence
 from number_tower.store.classrooms import StoredClassroom
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.rows import StoredGame
 from number_tower.text import format_count
 from number_tower.voice import format_points
-from number_tower.web.classes import Classes, ClassState, Visitor
+from number_tower.web.classes import Classes, ClassState
 from number_tower.web.live import HEARTBEAT, KEEPALIVE, RECONNECT_HINT
 from number_tower.web.pages import templates
 from number_tower.web.view import RoomView
@@ -40,6 +38,9 @@ TIE_BREAKS = {
     "buchholz": "Equal points: the points of all opponents, added up, decide (Buchholz). Strong opponents count more.",
     "head_to_head": "Equal points: the games that equal pupils played against each other decide (head-to-head).",
 }
+MAX_RENDERED = 1024
+"""Boards that are remembered as HTML."""
+
 POINTS = "A win is 1 point, a draw half a point. A round without an opponent is 1 point."
 
 
@@ -66,12 +67,10 @@ class Board(NamedTuple):
         if self.idle:
             return f"No move for {format_count(self.idle, 'minute')}"
         outcome = self.view.table.outcome
-        return f"{self.view.mover}'s turn" if outcome is None else self._describe_end(outcome)
-
-    def _describe_end(self, outcome: Outcome) -> str:
-        if self.pairing.cancelled:
-            return "Does not count"
-        return "Draw" if outcome.winner is None else label_ending(outcome, self.names)
+        if outcome is None:
+            return f"{self.view.mover}'s turn"
+        ended = "Draw" if outcome.winner is None else label_ending(outcome, self.names)
+        return "Does not count" if self.pairing.cancelled else ended
 
     @property
     def kind(self) -> str:
@@ -92,10 +91,16 @@ class ClassView:
     """A class as one visitor sees it."""
 
     def __init__(
-        self, state: ClassState, visitor: Visitor, path: str, *, only: int | None = None
+        self,
+        state: ClassState,
+        role: Role,
+        pupil: Pupil | None,
+        path: str,
+        only: int | None = None,
     ) -> None:
         self.state, self.stored, self.classroom = state, state.stored, state.classroom
-        self.visitor, self.role = visitor, visitor.role
+        self.role, self.pupil = role, pupil
+        """Who sees it, and which pupil that is."""
         self.only = only
         """The number of the one game that is shown large, if it is one."""
         self.settings = self.classroom.settings
@@ -214,32 +219,20 @@ def _get_silence(room: StoredRoom) -> timedelta:
     return datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
 
 
-class _BoardKey:
-    """A board to be rendered, once for all pages and followers: two that look the same are equal."""
-
-    def __init__(self, state: ClassState, number: int) -> None:
-        self._state, self._number, self.look = state, number, compute_look(state, number)
-
-    def __hash__(self) -> int:
-        return hash(self.look)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoardKey) and self.look == other.look
-
-    def render(self) -> Markup:
-        """Return the board as HTML in one line; the class is forgotten, since the cache keeps this object."""
-        board = make_board(self._state, self._number)
-        del self._state
-        html: str = templates.get_template("class_parts.html").module.board(board)  # type: ignore[attr-defined] # a macro
-        return Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
-
-
-_render_cached = lru_cache(maxsize=1024)(_BoardKey.render)
+_rendered: dict[tuple[int, int], tuple[Hashable, Markup]] = {}
+"""Boards as HTML, by class and pairing, each with its look: they are rendered once for all pages and followers."""
 
 
 def render_board(state: ClassState, number: int) -> Markup:
     """Return the board of a pairing as HTML in one line."""
-    return _render_cached(_BoardKey(state, number))
+    key, look = (state.stored.id, number), compute_look(state, number)
+    if _rendered.get(key, (None, ""))[0] != look:
+        macros: Any = templates.get_template("class_parts.html").module
+        html = macros.board(make_board(state, number))
+        _rendered[key] = look, Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+        if len(_rendered) > MAX_RENDERED:
+            del _rendered[next(iter(_rendered))]
+    return _rendered[key][1]
 
 
 # Live events ----------------------------------------------------------------------------------------------------------
@@ -258,26 +251,21 @@ async def stream_wall(
     sent: dict[int, Hashable] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
-            if (
-                credentials is not None
-                and state.stored.revision != sent_revision
-                and not _may_see_wall(state, credentials)
-            ):
-                return
             looks = {number: compute_look(state, number) for number in state.rooms}
-            events = (
-                [] if state.stored.revision == sent_revision else [_encode_state(state.revision)]
-            )
+            events = []
+            if state.stored.revision != sent_revision:
+                role = None if credentials is None else state.stored.find_role(credentials)
+                if role is not None and role not in RIGHTS["wall"]:
+                    return
+                events.append(_encode_state(state.revision))
             if sent_revision:
                 changed = (number for number, look in looks.items() if look != sent.get(number))
-                events += [_encode_board(render_board(state, number)) for number in changed]
+                for number in changed:
+                    board = render_board(state, number).encode()
+                    events.append(b"event: board\ndata: %s\n\n" % board)
             sent_revision, sent = state.stored.revision, looks
             del state
             yield b"".join(events) or KEEPALIVE
-
-
-def _may_see_wall(state: ClassState, credentials: Credentials) -> bool:
-    return state.find_visitor(credentials).role in RIGHTS["wall"]
 
 
 async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerator[bytes, None]:
@@ -299,9 +287,7 @@ def _encode_state(revision: str) -> bytes:
     return f"event: state\nid: {revision}\ndata: {{}}\n\n".encode()
 
 
-def _encode_board(html: Markup) -> bytes:
-    return b"event: board\ndata: %s\n\n" % html.encode()
-
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 # Files ----------------------------------------------------------------------------------------------------------------
 
@@ -318,7 +304,7 @@ def export_standings(classroom: Classroom) -> str:
 
 def export_results(stored: StoredClassroom, games: Iterable[tuple[int, StoredGame]]) -> str:
     """Return all pairings as CSV, each with its games as records."""
-    head = (
+    head = [
         "round",
         "board",
         "game",
@@ -328,33 +314,29 @@ def export_results(stored: StoredClassroom, games: Iterable[tuple[int, StoredGam
         "points_second",
         "ended_by",
         "records",
-    )
+    ]
     played: dict[int, list[StoredGame]] = {}
     for number, game in games:
         played.setdefault(number, []).append(game)
-    return _write_csv(
-        head,
-        (_describe_pairing(stored.classroom, each, played) for each in stored.classroom.pairings),
-    )
+    classroom = stored.classroom
+    rows = [
+        _describe_pairing(classroom, pairing, played.get(pairing.number, []))
+        for pairing in classroom.pairings
+    ]
+    return _write_csv(head, rows)
 
 
 def _describe_pairing(
-    classroom: Classroom, pairing: Pairing, played: dict[int, list[StoredGame]]
+    classroom: Classroom, pairing: Pairing, games: list[StoredGame]
 ) -> tuple[object, ...]:
-    games = played.get(pairing.number, [])
-    points = pairing.points or ("", "")
-    last = games[-1].table.outcome if games else None
-    ended = (
-        "cancelled"
-        if pairing.cancelled
-        else "sits out"
-        if pairing.sits_out
-        else last.reason
-        if last
-        else ""
-    )
     title = "" if pairing.sits_out else classroom.get_game(pairing).book.name
-    names = classroom.get_names(pairing)
+    outcome = games[-1].table.outcome if games else None
+    ended: str = outcome.reason if outcome is not None else ""
+    if pairing.cancelled:
+        ended = "cancelled"
+    elif pairing.sits_out:
+        ended = "sits out"
+    names, points = classroom.get_names(pairing), pairing.points or ("", "")
     lines = " | ".join(record.to_line(game.table) for game in games)
     return pairing.round, pairing.number, title, *names, *points, ended, lines
 
@@ -364,13 +346,6 @@ def _write_csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(head)
-    writer.writerows([_defuse(cell) for cell in row] for row in rows)
+    for row in rows:
+        writer.writerow([f"'{cell}" if str(cell).startswith(_FORMULA) else cell for cell in row])
     return text.getvalue()
-
-
-def _defuse(cell: object) -> object:
-    return (
-        f"'{cell}"
-        if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-        else cell
-    )

@@ -66,11 +66,12 @@ def draw_cells(table: Table) -> tuple[NumberCell, ...]:
         for ply, number, seat in zip(count(1), game.moves, game.movers, strict=False)
     }
     legal = frozenset(table.legal or ())
-    return tuple(
-        NumberCell(number, seat, ply, number in legal, bool(ply) and ply == len(game.moves))
-        for number in rules.blocks
-        for ply, seat in (placed.get(number, (0, None)),)
-    )
+    cells = []
+    for number in rules.blocks:
+        ply, seat = placed.get(number, (0, None))
+        is_last = bool(ply) and ply == len(game.moves)
+        cells.append(NumberCell(number, seat, ply, number in legal, is_last))
+    return tuple(cells)
 
 
 def draw_supply(table: Table, names: tuple[str, str]) -> tuple[Tray, ...]:

@@ -97,7 +97,7 @@ _TEXTS = {
     405: "This address does not accept that method.",
 }
 
-_REASON_STATUSES = {"not_yours": 403, "not_found": 404, "busy": 503}
+_REASON_STATUSES = {"not_yours": 403, "not_found": 404, "bad_name": 422, "busy": 503}
 """Reasons of rooms and classes with a status of their own."""
 
 _HEADERS: dict[int | str, dict[str, str]] = {

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
 from number_tower.catalogue import Preset, Rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.rules import MAX_SERVED_BLOCKS, MAX_SERVED_PLIES, MAX_SERVED_TARGET, Rules
 from number_tower.voice import get_voice
 
@@ -38,8 +39,8 @@ MAX_BLOCKS = MAX_SERVED_BLOCKS
 MAX_IRREGULAR_BLOCKS = 300
 """Blocks with gaps between them of which each has to be compared with each."""
 
-MAX_WRITTEN_BLOCKS = 50_000
-"""Blocks that a text may stand for before they are made, and counted one by one."""
+MAX_WRITTEN_BLOCKS = 2 * MAX_BLOCKS
+"""Blocks that a text may stand for before they are made, and counted one by one: some may be named twice."""
 
 MAX_TARGET = MAX_SERVED_TARGET
 MAX_MOVES = MAX_SERVED_PLIES
@@ -49,8 +50,10 @@ MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
 """Fields in all texts of a voice, fields in one text, and characters of one text: each field can grow to a list."""
 
 
-class TooLargeError(ValueError):
+class TooLargeError(NumberTowerError, ValueError):
     """A game is too large for a server; the message says how large one may be, and `key` which rule is to blame."""
+
+    reason = "too_large"
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -62,14 +65,8 @@ def check_rules(rules: Rules) -> Rules:
     blocks = len(rules.blocks)
     _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks, "blocks")
     if rules.fit in {"related", "unrelated"} and not rules.is_regular:
-        what = "a game of divisors and multiples may have"
-        _check_size(
-            what,
-            MAX_IRREGULAR_BLOCKS,
-            " blocks with gaps between them; this one has",
-            blocks,
-            "blocks",
-        )
+        what, gaps = "a game of divisors and multiples may have", " blocks with gaps between them"
+        _check_size(what, MAX_IRREGULAR_BLOCKS, f"{gaps}; this one has", blocks, "blocks")
     _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0, "target")
     longest = "target" if rules.supply == "endless" else "blocks"
     _check_size(
@@ -84,41 +81,36 @@ def _check_size(what: str, most: int, but: str, size: int, key: str = "") -> Non
         raise TooLargeError(f"{what} at most {most:,}{but} {size:,}", key)
 
 
-def check_text(text: str, key: str = "blocks", most: int = MAX_WRITTEN_BLOCKS) -> str:
+def check_text(text: str, key: str = "blocks") -> str:
     """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
 
     Time and memory grow with the length of the text alone.
     """
     # The values of options such as `rules(target=9,blocks=1-5)`, without their keys.
     values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
-    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > most:
+    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > MAX_WRITTEN_BLOCKS:
         raise TooLargeError(
-            f"a game may have at most {MAX_BLOCKS:,} blocks; these are {'far ' * (most > MAX_BLOCKS)}more",
-            key,
+            f"a game may have at most {MAX_BLOCKS:,} blocks; these are far more", key
         )
     return text
 
 
-def check_rule_table(rules: object, most: int = MAX_WRITTEN_BLOCKS) -> None:
+def check_rule_table(rules: object) -> None:
     """Check that a table of rules, as in a file or a record, stands for no more blocks than a server can make."""
     if isinstance(rules, Mapping):
         for key, value in rules.items():
             if isinstance(value, str):
-                check_text(value, key, most)
+                check_text(value, key)
 
 
 def check_voice(book: Rulebook) -> None:
     """Check that a server can render a game's texts again and again."""
-    tables = {
-        "": book.voice,
-        **{f"{key}.": table for key, table in book.voice.items() if isinstance(table, Mapping)},
-    }
-    texts = {
-        f"{prefix}{key}": text
-        for prefix, table in tables.items()
-        for key, text in table.items()
-        if isinstance(text, str)
-    }
+    texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
+    for key, table in book.voice.items():
+        if isinstance(table, Mapping):
+            texts |= {
+                f"{key}.{name}": text for name, text in table.items() if isinstance(text, str)
+            }
     fields = sum(text.count("{") for text in texts.values())
     _check_size(
         "the texts of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields
@@ -156,13 +148,10 @@ def parse_rule_file(content: bytes, source: str) -> dict[str, object]:
 def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
     """Return the rulebook in a client's parsed rule file; raise if it is too large or wrong."""
     presets = table.get("presets")
-    # The rules are made again for every preset, so a file with presets gets no blocks that would be refused later.
-    check_rule_table(table.get("rules"), MAX_BLOCKS if presets else MAX_WRITTEN_BLOCKS)
+    check_rule_table(table.get("rules"))
     for settings in presets.values() if isinstance(presets, Mapping) else ():
         if isinstance(settings, Mapping):
-            check_rule_table(
-                {option: settings.get(option) for option in catalogue.RULE_OPTIONS}, MAX_BLOCKS
-            )
+            check_rule_table({key: settings.get(key) for key in catalogue.RULE_OPTIONS})
     book = catalogue.make_rulebook(table, content, name, source)
     check_voice(book)
     check_rules(book.rules)

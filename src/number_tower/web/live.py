@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator
 from contextlib import aclosing, closing, suppress
 from math import inf
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from starlette.types import Send
 
+from number_tower.store import StoreError
+from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
-from number_tower.store.rooms import Credentials, StoredRoom
+from number_tower.store.rooms import Credentials, RoomNotFoundError, StoredRoom
 from number_tower.store.schema import classrooms, rooms
 from number_tower.web.state import encode_event
 from number_tower.web.view import mark_presence
@@ -46,6 +48,7 @@ _NOTICE = re.compile(r"(room|class) ([0-9]{1,18})(?: ([0-9]{1,18}))?", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
 Wakeup = Literal["stored", "read", "heartbeat"]
 """Why a follower gets a room: this server has stored it; it was read, also to see where its players are; or nothing
@@ -118,6 +121,8 @@ class Subscription:
         self._mine: frozenset[Topic] = frozenset()
         self._news = asyncio.Event()
         self._news.set()
+        self.has_news = True
+        """Whether there were news when `read` last woke up."""
 
     def follow(self, topics: Collection[Topic]) -> None:
         """Follow these topics from now on, and no others."""
@@ -140,10 +145,20 @@ class Subscription:
         self._news.clear()
         return has_news
 
-    async def wait_again(self) -> None:
-        """Wait a little after a failure of the database; then there are news again."""
-        await asyncio.sleep(_MIN_RETRY)
-        self._news.set()
+    async def read(self, load: Callable[[], Awaitable[T]], heartbeat: float | None) -> T | None:
+        """Wait for news or the heartbeat, and return what is loaded then; None if it is gone.
+
+        While the database fails it is tried again.
+        """
+        while True:
+            self.has_news = await self.wait(heartbeat)
+            try:
+                return await load()
+            except (RoomNotFoundError, ClassroomNotFoundError):
+                return None
+            except StoreError:
+                await asyncio.sleep(_MIN_RETRY)
+                self._news.set()
 
     def close(self) -> None:
         """Follow nothing."""
@@ -289,7 +304,7 @@ async def _encode_events(
 ) -> AsyncGenerator[bytes, None]:
     yield RECONNECT_HINT
     sent, players = 0, ""
-    states = lobby.follow(stored.address, HEARTBEAT, seen)
+    states = lobby.follow(stored, HEARTBEAT, seen)
     async with lobby.attend(stored, credentials), aclosing(states):
         async for room, wakeup in states:
             events = []

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import replace
 from functools import partial
 from secrets import token_urlsafe
 from time import monotonic, time
@@ -14,6 +13,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from number_tower.errors import NumberTowerError
 from number_tower.presence import SEEN_EVERY, RoomPresence, judge_presence
 from number_tower.room import Action, Claim, Room
 from number_tower.store import StoreError, maintenance, rooms, seats
@@ -25,7 +25,6 @@ from number_tower.store.rooms import (
     StoredRoom,
     digest_secret,
 )
-from number_tower.store.rows import StoredGame
 from number_tower.web import limits
 from number_tower.web.classes import Classes
 from number_tower.web.database import Database
@@ -51,7 +50,7 @@ _SEEN_TIMEOUT = 1.0
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class BehindError(Exception):
+class BehindError(NumberTowerError):
     """A client has seen a state that this server does not find."""
 
 
@@ -59,11 +58,11 @@ class Lobby:
     """All rooms, as far as clients ask for them. It belongs to one event loop."""
 
     def __init__(self, store: Store, writer: Writer, workers: Workers) -> None:
-        self._database = Database(store, writer)
+        self.database = Database(store, writer)
         self.hub = Hub()
         self.cache = RoomCache()
-        self.classes = Classes(self._database, self.hub, self.cache)
-        self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
+        self.classes = Classes(self.database, self.hub, self.cache)
+        self._computers = ComputerPlayers(workers, self.find_room, self._change)
         self.clock = time
         self._started = time()
 
@@ -79,7 +78,7 @@ class Lobby:
             raise RoomNotFoundError(address)
         query = partial(rooms.find_room, address=address, cache=self.cache)
         deadline = monotonic() + STATE_TIMEOUT
-        while (room := await self._database.read(query)).revision < seen:
+        while (room := await self.database.read(query)).revision < seen:
             if monotonic() >= deadline:
                 raise BehindError
             await asyncio.sleep(_PAUSE)
@@ -88,70 +87,41 @@ class Lobby:
         return room
 
     async def follow(
-        self, address: str, heartbeat: float | None = None, seen: int = 0
+        self, room: StoredRoom, heartbeat: float | None = None, seen: int = 0
     ) -> AsyncGenerator[tuple[StoredRoom, Wakeup], None]:
         """Yield a room as it is, and again after every change, when players come or go, and after every heartbeat.
 
         A state that this server has stored itself is not read again. States never go back, nor behind what the client
         has seen. A database failure does not end a stream.
         """
-        while True:
-            with suppress(StoreError):
-                topic = Topic("room", (await self.find_room(address)).id)
-                break
-            await asyncio.sleep(_PAUSE)
+        address, topic = room.address, Topic("room", room.id)
+        del room  # a stream that waits keeps no room in memory
         with closing(self.hub.subscribe(topic)) as news:
-            while True:
-                has_news = await news.wait(heartbeat)
-                revision = self.hub.get_revision(topic) if has_news else 0
-                known = self.cache.find(topic.id, revision)
-                try:
-                    room = known or await self.find_room(address)
-                except RoomNotFoundError:
-                    return
-                except StoreError:
-                    await news.wait_again()
-                    continue
-                if room.revision >= seen:
-                    seen = room.revision
-                    yield room, "stored" if known else "read" if has_news else "heartbeat"
-                del room, known  # a stream that waits keeps no room in memory
 
-    async def load_earlier_game(self, address: str, number: int) -> StoredGame:
-        """Return a game that was played in a room before."""
-        room = await self.find_room(address)
-        return await self._database.read(
-            lambda connection: rooms.load_earlier_game(connection, room, number)
-        )
+            async def read() -> tuple[StoredRoom, Wakeup]:
+                if not news.has_news:
+                    return await self.find_room(address), "heartbeat"
+                known = self.cache.find(topic.id, self.hub.get_revision(topic))
+                if known is not None:
+                    return known, "stored"
+                return await self.find_room(address), "read"
 
-    async def find_code(self, code: str) -> str | None:
-        """Return the path of what a short code leads to; None if no free seat and no class has it now."""
-        return await self._database.read(lambda connection: rooms.find_code(connection, code))
-
-    async def list_rooms(self, secrets: Collection[str], most: int) -> list[str]:
-        """Return the addresses of rooms where a browser holds a seat: unfinished games first, then the newest."""
-        return await self._database.read(
-            lambda connection: seats.list_rooms(connection, secrets, most)
-        )
+            while (found := await news.read(read, heartbeat)) is not None:
+                if found[0].revision >= seen:
+                    seen = found[0].revision
+                    yield found
+                del found
 
     # Change rooms -----------------------------------------------------------------------------------------------------
 
-    async def open_room(
-        self,
-        new: NewRoom,
-        browser: str | None = None,
-    ) -> tuple[StoredRoom, str]:
+    async def open_room(self, new: NewRoom, browser: str | None = None) -> tuple[StoredRoom, str]:
         """Open a room, for a browser if its secret is given; return it and the token of its seats."""
         limits.check_rules(new.table.game.rules)
         limits.check_voice(new.table.book)
         holder = None if browser is None else digest_secret(browser)
-        insert = partial(
-            rooms.insert_room,
-            room=new.make_room(),
-            players=new.players,
-            browsers=(holder, holder),
-        )
-        stored, token = await self._database.write(insert)
+        room, players, browsers = new.make_room(), new.players, (holder, holder)
+        insert = partial(rooms.insert_room, room=room, players=players, browsers=browsers)
+        stored, token = await self.database.write(insert)
         return self._announce(stored), token
 
     async def act(
@@ -169,11 +139,7 @@ class Lobby:
         await self.note_player(room, credentials)
         return room
 
-    async def wait_for_computer(
-        self,
-        room: StoredRoom,
-        seconds: float = 2.0,
-    ) -> StoredRoom:
+    async def wait_for_computer(self, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
         """Return a room once the computer has moved, if it is its turn and does not take long."""
         await self._computers.wait(room, seconds)
         return await self.find_room(room.address)
@@ -184,35 +150,31 @@ class Lobby:
         self, address: str, name: str | None, browser: str | None = None
     ) -> tuple[StoredRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
-        room, token = await self._take_seat(
-            address,
-            partial(seats.sit, name=name, browser=browser),
-        )
+        sit = partial(seats.sit, name=name, browser=browser)
+        room, token = await self._take_seat(address, sit)
         await self.note_player(room, token)
         return room, token
 
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
         hand_over = partial(seats.hand_over, credentials=credentials)
-        return await self._database.write(self._make_seat_change(address, hand_over))
+        return await self.database.write(partial(_change_seats, address, hand_over))
 
     async def take_over(
         self, address: str, code: str, browser: str | None = None
     ) -> tuple[StoredRoom, str]:
         """Take over the seats that a code is for, for a browser if its secret is given."""
-        return await self._take_seat(
-            address,
-            partial(seats.take_over, code=code, browser=browser),
-        )
+        take_over = partial(seats.take_over, code=code, browser=browser)
+        return await self._take_seat(address, take_over)
 
     async def _take_seat(
         self, address: str, take: Callable[..., tuple[StoredRoom, str]]
     ) -> tuple[StoredRoom, str]:
         """Let a new token hold a seat."""
         token = token_urlsafe(32)
-        change = self._make_seat_change(address, partial(take, token=token))
+        change = partial(_change_seats, address, partial(take, token=token))
         try:
-            room, _ = await self._database.write(change)
+            room, _ = await self.database.write(change)
         except StoreError:
             # If only the answer to the commit was lost, nobody else could ever use the seat.
             room = await self.find_room(address)
@@ -264,28 +226,16 @@ class Lobby:
 
     async def _show_player(self, room_id: int, held: Collection[int], *, hidden: bool) -> None:
         """Store that players have come, or have hidden their page, and let all followers see it at once."""
-        mark = partial(
-            seats.mark_seen,
-            room=room_id,
-            held=held,
-            at=self.clock(),
-            hidden=hidden,
-        )
-        await self._database.write(partial(mark, announced=True))
+        mark = partial(seats.mark_seen, room=room_id, held=held, at=self.clock(), hidden=hidden)
+        await self.database.write(partial(mark, announced=True))
         self.hub.publish(Topic("room", room_id))
 
     def _mark_seen(
         self, room_id: int, held: Collection[int], *, hidden: bool | None = None
     ) -> None:
         """Store soon that players are seen now, which others need not hear of."""
-        mark = partial(
-            seats.mark_seen,
-            room=room_id,
-            held=held,
-            at=self.clock(),
-            hidden=hidden,
-        )
-        self._database.submit(mark)
+        mark = partial(seats.mark_seen, room=room_id, held=held, at=self.clock(), hidden=hidden)
+        self.database.submit(mark)
 
     def describe_presence(self, room: StoredRoom) -> RoomPresence | None:
         """Return where the players of a room are; None unless two people play there at different devices.
@@ -304,7 +254,7 @@ class Lobby:
 
     async def delete_old_rooms(self, keep_days: int | None = None) -> None:
         """Delete old rooms and classes (see `maintenance.delete_rooms`) and unused rule files, some at a time."""
-        write = self._database.write
+        write = self.database.write
         delete = partial(maintenance.delete_rooms, keep_days=keep_days)
         while found := await write(delete):
             for room_id in found:
@@ -320,11 +270,7 @@ class Lobby:
 
     # Internals --------------------------------------------------------------------------------------------------------
 
-    async def _change(
-        self,
-        address: str,
-        decide: Callable[[StoredRoom], Room],
-    ) -> StoredRoom:
+    async def _change(self, address: str, decide: Callable[[StoredRoom], Room]) -> StoredRoom:
         """Change a room as its present state decides; announce it once it is stored."""
 
         def decide_for_players(now: StoredRoom) -> Room:
@@ -337,31 +283,7 @@ class Lobby:
         change = partial(
             rooms.change_room, address=address, decide=decide_for_players, cache=self.cache
         )
-        return self._announce(await self._database.write(change))
-
-    async def _change_room(
-        self, room: StoredRoom, decide: Callable[[StoredRoom], Room], remark: str = ""
-    ) -> StoredRoom:
-        """Change a room for a computer, with its remark."""
-
-        def decide_with_remark(now: StoredRoom) -> Room:
-            after = decide(now)
-            return replace(after, remark=remark) if remark else after
-
-        return await self._change(room.address, decide_with_remark)
-
-    def _make_seat_change(
-        self, address: str, change: Callable[..., T]
-    ) -> Callable[[Connection], T]:
-        """Return a change of who holds the seats of a room, which is locked for it."""
-
-        def run(connection: Connection) -> T:
-            known = rooms.find_room(connection, address, lock=True)
-            if known.address != address:
-                raise RoomNotFoundError(address)
-            return change(connection, known)
-
-        return run
+        return self._announce(await self.database.write(change))
 
     def _announce(self, stored: StoredRoom) -> StoredRoom:
         """Remember a room that was changed, wake its followers, and let the computer move if it is its turn."""
@@ -371,3 +293,13 @@ class Lobby:
             self.hub.publish(Topic("class", stored.class_link.id))
         self._computers.start(stored)
         return stored
+
+
+def _change_seats(
+    address: str, change: Callable[[Connection, StoredRoom], T], connection: Connection
+) -> T:
+    """Change who holds the seats of a room, which is locked for it."""
+    known = rooms.find_room(connection, address, lock=True)
+    if known.address != address:
+        raise RoomNotFoundError(address)
+    return change(connection, known)

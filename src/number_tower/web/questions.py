@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from fastapi import Request
@@ -25,7 +27,7 @@ from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.workers import BusyError, GaveUpError, Lane, Workers
 
 T = TypeVar("T")
-RoomChanger = Callable[[StoredRoom, Callable[[StoredRoom], Room], str], Awaitable[object]]
+RoomChanger = Callable[[str, Callable[[StoredRoom], Room]], Awaitable[object]]
 
 MAX_INLINE_RECORD = 600
 """Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
@@ -148,12 +150,17 @@ class ComputerPlayers:
                         return
                     block, remark = await choose_move(self._workers, room)
                     move = Move(room.room.table.version, block, room.room.number)
-                    await self._change_room(room, lambda now: now.room.apply({seat}, move), remark)  # noqa: B023 - used at once
+                    await self._change_room(address, partial(_place, seat, move, remark))
                 except (StaleError, RoomError):
                     continue
                 except StoreError as error:
                     _log.warning("a computer's move cannot be saved yet: %s", error)
                     await asyncio.sleep(_STORE_RETRY)
+
+
+def _place(seat: int, move: Move, remark: str, now: StoredRoom) -> Room:
+    """Return a room after a computer's move, with its remark."""
+    return replace(now.room.apply({seat}, move), remark=remark)
 
 
 def _find_computer_to_move(room: Room) -> int | None:

@@ -206,13 +206,9 @@ def refuse_text(
     """Return a file that cannot be read; the fields stay as they are given, and count once it can be read."""
     fields = {field.key: given.get(field.key, "") for field in FIELDS}
     saved = {field.key: given.get(f"{SAVED}{field.key}", "") for field in FIELDS}
-    mistakes = (
-        ()
-        if error is None
-        else error.mistakes
-        if isinstance(error, RuleFileError)
-        else (("", f"{error}"),)
-    )
+    mistakes: tuple[tuple[str, str], ...] = ()
+    if error is not None:
+        mistakes = error.mistakes if isinstance(error, RuleFileError) else (("", f"{error}"),)
     words = tuple(format_mistake(*mistake) for mistake in mistakes)
     return RuleSheet(text, fields, saved, None, {TEXT: words} if words else {})
 

@@ -20,6 +20,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.server import HANDLED_SIGNALS
 
+from number_tower.errors import NumberTowerError
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
@@ -57,7 +58,7 @@ _KEEP_ALIVE = 65
 _log = logging.getLogger(__name__)
 
 
-class ServerStartError(Exception):
+class ServerStartError(NumberTowerError):
     """Why there can be no server, and what to do, in one sentence without its full stop."""
 
 

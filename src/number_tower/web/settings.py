@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from number_tower.blocks import parse_number
+from number_tower.errors import NumberTowerError
 from number_tower.store import Location
 from number_tower.text import format_value
 from number_tower.web.middleware import parse_address
@@ -33,9 +34,15 @@ _ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - what it means to listen there i
 _MAX_DEFAULT_WORKERS = 4
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _MAX_NAME_LENGTH = 253
+_PUBLIC_URL = re.compile(
+    r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?/?", re.IGNORECASE
+)
+_METRICS_ADDRESS = re.compile(
+    r"(?:(?:(?P<host>[^:\[\]]+)|\[(?P<ipv6>[^\[\]]+)\]):)?(?P<port>[0-9]{1,5})"
+)
 
 
-class SettingError(ValueError):
+class SettingError(NumberTowerError, ValueError):
     """Something that cannot be set so, and what would be right."""
 
 
@@ -153,20 +160,7 @@ def parse_host_names(given: list[str]) -> tuple[str, ...]:
 
 def parse_public_url(given: str) -> str:
     """Read the address by which people know the server."""
-    try:
-        parts = urlsplit(given)
-        right = (
-            parts.scheme in {"http", "https"}
-            and parts.hostname
-            and (parts.port is None or parts.port > 0)
-        )
-    except ValueError:
-        right = False
-    else:
-        right = right and not (
-            parts.path.strip("/") or parts.query or parts.fragment or parts.username
-        )
-    if not right or not given.isascii() or not given.isprintable() or " " in given:
+    if not _PUBLIC_URL.fullmatch(given):
         raise SettingError(
             f"expected an address such as https://tower.example.org; got {format_value(given)}"
         )
@@ -175,15 +169,11 @@ def parse_public_url(given: str) -> str:
 
 def parse_metrics_address(given: str) -> MetricsAddress:
     """Read `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, only this machine can read the metrics."""
-    host, colon, port = given.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host or (colon and not host):
-        port = ""
-    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65_535):
+    found = _METRICS_ADDRESS.fullmatch(given)
+    if found is None or int(found["port"]) > 65_535:
         expected = "expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
         raise SettingError(f"{expected}; got {format_value(given)}")
-    return MetricsAddress(host or HOST, int(port))
+    return MetricsAddress(found["host"] or found["ipv6"] or HOST, int(found["port"]))
 
 
 def parse_days(given: str) -> int:
@@ -200,10 +190,9 @@ def parse_size(given: str) -> int | None:
     """Read how many bytes a database may have: a number with K, M, G or T for powers of 1,024; None for no limit."""
     if given.lower() == "none":
         return None
-    found = _SIZE.fullmatch(given)
-    size = (
-        0 if found is None else int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
-    )
+    size = 0
+    if (found := _SIZE.fullmatch(given)) is not None:
+        size = int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
     if size < 1024**2:
         raise SettingError(
             f"expected a size of 1M or more, such as 500M or 4G, or none; got {format_value(given)}"

@@ -7,13 +7,11 @@ ask each time whether it has changed.
 
 from __future__ import annotations
 
-import gzip
 import re
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -23,11 +21,10 @@ STATIC_DIRECTORY = Path(__file__).parent / "static"
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 _HASH = re.compile(r"[0-9a-f]{12}")
-_TEXT_SUFFIXES = {".css", ".js", ".svg", ".webmanifest", ".LICENSE"}
 
 
 class HashedStaticFiles(StaticFiles):
-    """Serves static files, with or without the hash before their path; texts are compressed once."""
+    """Serves static files, with or without the hash before their path."""
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC_DIRECTORY)
@@ -38,16 +35,6 @@ class HashedStaticFiles(StaticFiles):
         if rest and _HASH.fullmatch(first):
             path = str(Path(*rest))
         response = await super().get_response(path, scope)
-        headers = response.headers
-        if (
-            response.status_code == 200
-            and _accepts_gzip(scope)
-            and Path(path).suffix in _TEXT_SUFFIXES
-        ):
-            kept = {name: headers[name] for name in ("content-type", "etag", "last-modified")}
-            response = Response(_compress(path), headers=kept | {"content-encoding": "gzip"})
-        if Path(path).suffix in _TEXT_SUFFIXES:
-            response.headers.add_vary_header("Accept-Encoding")
         response.headers["cache-control"] = IMMUTABLE if first == hash_files() else "no-cache"
         return response
 
@@ -70,14 +57,3 @@ def build_static_url(path: str) -> str:
     if not (STATIC_DIRECTORY / path).is_file():
         raise FileNotFoundError(path)
     return f"/static/{hash_files()}/{path}"
-
-
-@cache
-def _compress(path: str) -> bytes:
-    return gzip.compress((STATIC_DIRECTORY / path).read_bytes(), mtime=0)
-
-
-def _accepts_gzip(scope: Scope) -> bool:
-    return "gzip" in Headers(scope=scope).get("accept-encoding", "") and "range" not in Headers(
-        scope=scope
-    )

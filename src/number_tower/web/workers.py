@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from number_tower.batch.processes import WorkerProcess
+from number_tower.errors import NumberTowerError
 from number_tower.solve import jit
 
 if sys.platform != "win32":
@@ -40,14 +41,14 @@ _NICE = 5
 _MIB = 1 << 20
 
 
-class BusyError(Exception):
+class BusyError(NumberTowerError):
     """The question has waited too long, or the server is stopping. It may be asked again."""
 
     def __init__(self) -> None:
         super().__init__(BUSY)
 
 
-class GaveUpError(Exception):
+class GaveUpError(NumberTowerError):
     """The question took more time or memory than it may, or its process has ended; nothing is known."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -79,6 +79,15 @@ def set_preference(request: Request, response: Response, name: str, chosen: str)
 def get_credentials(request: Request) -> Credentials:
     """Return the secrets by which a browser holds its seats."""
     return Credentials(browsers=get_browser_session(request).secrets)
+
+
+def describe_origin(request: Request) -> dict[str, Any]:
+    """Return the origin of links for others, and whether they work on this machine only."""
+    settings, url = request.app.state.settings, request.url
+    return {
+        "origin": settings.get_origin(url.scheme, url.netloc),
+        "only_here": settings.is_local_only(url.netloc),
+    }
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:

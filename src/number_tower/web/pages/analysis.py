@@ -28,7 +28,6 @@ from number_tower.web.pages.share import build_share_url
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, THINKING, price
-from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
 
@@ -56,8 +55,6 @@ async def show_analysis(
         table = await read_record(request, game)
     except RecordError as error:
         return _render_form(request, game, str(error), 400)
-    except BusyError as busy:
-        return _render_form(request, game, str(busy), 503)
     moves, words, line = table.game.moves, ReviewText.for_table(table), record.to_line(table)
     number = parse_number(ply)
     at = len(moves) if number is None else min(number, len(moves))
@@ -153,14 +150,10 @@ def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iter
     ply = 0
     for value, run in groupby(values):
         last = ply + len(list(run)) - 1
-        began, ended = ("the start" if each == 0 else f"move {each}" for each in (ply, last))
-        when = (
-            f"at {began}"
-            if ply == last == 0
-            else f"after {began}"
-            if ply == last
-            else f"from {began} to {ended}"
-        )
+        began, ended = (f"move {each}" if each else "the start" for each in (ply, last))
+        when = f"from {began} to {ended}"
+        if ply == last:
+            when = f"after {began}" if ply else f"at {began}"
         yield f"{when[0].upper()}{when[1:]}: {_format_leader(value, names)}."
         ply = last + 1
 

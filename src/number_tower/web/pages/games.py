@@ -47,14 +47,12 @@ METHODS = {
 @router.get("/games")
 async def show_games(request: Request) -> Response:
     """Show all games."""
-    return _render_games(request)
+    return render_page(request, "games.html")
 
 
 @router.get("/games/{name}", dependencies=[price(THINKING)])
 async def show_game(request: Request, name: str) -> Response:
     """Show one game: its rules, its theory, and its first moves."""
-    if name not in catalogue.list_names():
-        return render_unknown_game(request, name)
     book = catalogue.load_named(name)
     table, noun = Table(Game(book.rules), book=book), get_voice(book).noun
     analysis, missing, status = await await_answer(ask_analysis(request, table))
@@ -81,17 +79,5 @@ def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
 def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:
     """Return up to two of the best first moves, whose reasons differ in more than numbers."""
     good = [move for move in analysis.moves if move.value == analysis.value and move.reason]
-    return list({re.sub(r"\d+", "", move.reason): move for move in reversed(good)}.values())[::-1][
-        :2
-    ]
-
-
-def render_unknown_game(request: Request, name: str) -> Response:
-    """Answer that there is no such game, and list those there are."""
-    return _render_games(
-        request, f"There is no game called “{name[:40]}” here. These are the games.", 404
-    )
-
-
-def _render_games(request: Request, wrong: str = "", status: int = 200) -> Response:
-    return render_page(request, "games.html", status=status, wrong=wrong)
+    kinds = {re.sub(r"\d+", "", move.reason): move for move in reversed(good)}
+    return [*reversed(kinds.values())][:2]

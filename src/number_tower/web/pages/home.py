@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower.store import StoreError
+from number_tower.store import StoreError, classrooms, seats
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.choices import read_choices
 from number_tower.web.lobby import Lobby
@@ -93,7 +94,8 @@ async def _list_classes(request: Request) -> list[str]:
     session = get_browser_session(request)
     with suppress(StoreError):
         if session.secrets:
-            return await lobby.classes.list_codes(session.secrets, MOST_CLASSES)
+            mine = partial(classrooms.list_classrooms, browsers=session.secrets, most=MOST_CLASSES)
+            return await lobby.classes.database.read(mine)
     return []
 
 
@@ -104,9 +106,10 @@ async def _list_games(request: Request) -> list[RoomView]:
     credentials = get_credentials(request)
     views: list[RoomView] = []
     with suppress(StoreError):
-        for address in (
-            await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
-        ):
+        if not session.secrets:
+            return []
+        mine = partial(seats.list_rooms, browsers=session.secrets, most=MOST_LISTED)
+        for address in await lobby.database.read(mine):
             with suppress(RoomNotFoundError):
                 stored = await lobby.find_room(address)
                 if held := stored.find_seats(credentials):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower.short_codes import CodeError, normalize_code
+from number_tower.store import rooms
 from number_tower.text import format_text, make_sentence
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import read_form, render_page
@@ -34,7 +36,7 @@ async def follow_code(request: Request) -> Response:
         return _render_form(request, "", "Please type the code that you were given.", 422)
     try:
         code = normalize_code(given)
-        path = await lobby.find_code(code)
+        path = await lobby.database.read(partial(rooms.find_code, code=code))
     except CodeError as error:
         wrong, status = make_sentence(f"{error}"), 422
     else:

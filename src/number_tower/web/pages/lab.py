@@ -6,7 +6,7 @@ import asyncio
 from functools import lru_cache
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -31,7 +31,6 @@ from number_tower.web.lab import (
 )
 from number_tower.web.pages import render_page
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.pages.games import render_unknown_game
 from number_tower.web.pages.new_game import build_new_game_url
 
 router = APIRouter(include_in_schema=False)
@@ -53,8 +52,6 @@ async def show_lab(request: Request) -> Response:
 async def show_map(request: Request, name: str, measure: str = "") -> Response:
     """Show the map of a game's settings, coloured by a measure."""
     lab_map = await _find_map(name)
-    if lab_map is None:
-        return render_unknown_game(request, name)
     if measure and not _has_measure(lab_map, measure):
         unknown = format_text(measure, 40)
         wrong = f"There is nothing called “{unknown}” on this map. Choose what to see."
@@ -66,8 +63,6 @@ async def show_map(request: Request, name: str, measure: str = "") -> Response:
 async def show_setting(request: Request, name: str, measure: str = "") -> Response:
     """Show one setting of a game: its rules, its figures, and ways to play and to analyse it."""
     lab_map = await _find_map(name)
-    if lab_map is None:
-        return render_unknown_game(request, name)
     book = catalogue.load_named(name)
     row = find_row(lab_map, request.query_params, book.rules.written())
     if row is None:
@@ -95,9 +90,12 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
     return render_page(request, "lab_setting.html", **context)
 
 
-async def _find_map(name: str) -> LabMap | None:
-    """Return the map of a game; None for a game that is unknown, or was not measured yet."""
-    return await asyncio.to_thread(load_map, name) if name in catalogue.list_names() else None
+async def _find_map(name: str) -> LabMap:
+    """Return the map of a game, if it was measured."""
+    lab_map = await asyncio.to_thread(load_map, catalogue.load_named(name).name)
+    if lab_map is None:
+        raise HTTPException(404, "There is no map of this game yet.")
+    return lab_map
 
 
 def _has_measure(lab_map: LabMap, name: str) -> bool:

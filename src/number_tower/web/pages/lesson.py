@@ -14,7 +14,6 @@ from number_tower.players import LEVELS
 from number_tower.voice import get_voice
 from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, render_page
-from number_tower.web.pages.games import render_unknown_game
 from number_tower.web.pages.puzzles import (
     Answers,
     build_question,
@@ -36,8 +35,6 @@ async def show_lesson(
     request: Request, name: str, at: str = "1", answers: Answers = None
 ) -> Response:
     """Show a step of a game's first lesson: a position with something to find, or the game at its end."""
-    if name not in catalogue.list_names():
-        return render_unknown_game(request, name)
     book = catalogue.load_named(name)
     lesson, wrong, status = await await_answer(
         ask_cached(request, name, quiz.make_lesson, book, seconds=PUZZLE_TIMEOUT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -13,7 +14,7 @@ from number_tower.blocks import parse_number
 from number_tower.catalogue import GameChoice
 from number_tower.classroom import BEST_OF, CLAIM_MINUTES, ClassSettings
 from number_tower.players import LEVELS
-from number_tower.text import make_sentence
+from number_tower.store import classrooms
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.pages.new_game import FormError, pick_default_game, read_choice
@@ -38,32 +39,22 @@ async def make_class(request: Request) -> Response:
     try:
         settings = await _read_settings(form, given, chosen)
     except FormError as error:
-        wrong = error
-    except (
-        catalogue.UnknownGameError,
-        catalogue.UnknownPresetError,
-        catalogue.OptionError,
-    ) as error:
-        wrong = FormError(error.field, make_sentence(f"{error}"))
-    else:
-        session = get_browser_session(request)
-        stored, _ = await request.app.state.lobby.classes.open(settings, session.current.secret)
-        session.renew()
-        return RedirectResponse(f"/class/{stored.code}", 303)
-    return _render_form(request, given, chosen, wrong)
+        return _render_form(request, given, chosen, error)
+    session = get_browser_session(request)
+    browser = session.current.secret
+    insert = partial(classrooms.insert_classroom, settings=settings, browser=browser)
+    stored, _ = await request.app.state.lobby.classes.database.write(insert)
+    session.renew()
+    return RedirectResponse(f"/class/{stored.code}", 303)
 
 
 def _render_form(
     request: Request, given: Mapping[str, str], chosen: list[str], wrong: FormError | None = None
 ) -> Response:
-    context = {
-        "given": given,
-        "chosen": chosen,
-        "wrong": wrong,
-        "best_of": BEST_OF,
-        "minutes": CLAIM_MINUTES,
-    }
-    return render_page(request, "class_new.html", status=422 if wrong else 200, **context)
+    status = 422 if wrong else 200
+    return render_page(
+        request, "class_new.html", status=status, given=given, chosen=chosen, wrong=wrong
+    )
 
 
 async def _read_settings(

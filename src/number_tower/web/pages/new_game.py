@@ -14,6 +14,7 @@ from starlette.datastructures import FormData, UploadFile
 from number_tower import catalogue
 from number_tower.blocks import parse_number
 from number_tower.catalogue import First, GameChoice, Rulebook
+from number_tower.errors import NumberTowerError
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import Rules, RulesError
@@ -43,13 +44,14 @@ LONGEST_GIVEN = 1_000
 """Characters of a field in an address that fills in the form."""
 
 
-class FormError(ValueError):
-    """A field of the form that is wrong, and why."""
+class FormError(NumberTowerError, ValueError):
+    """A field of a form is wrong; the message says why."""
+
+    reason = "bad_request"
 
     def __init__(self, field: str, text: str) -> None:
-        super().__init__(field, text)
+        super().__init__(text)
         self.field = field
-        self.text = text
 
 
 @router.get("/new")
@@ -97,30 +99,19 @@ async def start_game(request: Request) -> Response:
     form = await read_form(request)
     given = {key: value for key, value in form.items() if isinstance(value, str)}
     try:
-        return await _open_and_remember(request, await _read_room(form, given), given)
+        response = await open_room(request, await _read_room(form, given))
     except FormError as error:
-        wrong = error
-    except (
-        catalogue.UnknownGameError,
-        catalogue.UnknownPresetError,
-        catalogue.OptionError,
-    ) as error:
-        wrong = FormError(error.field, make_sentence(f"{error}"))
+        return render_form(request, given, error)
     except TableError:
-        wrong = FormError("name_1", "The other player has that name. Choose another one.")
-    return render_form(request, given, wrong)
+        text = "The other player has that name. Choose another one."
+        return render_form(request, given, FormError("name_1", text))
+    remember_choices(request, response, given)
+    return response
 
 
 def _find_limit(field: str) -> int:
     """Return how many characters a field may have in an address."""
     return limits.MAX_RULE_FILE if field == rule_form.TEXT else LONGEST_GIVEN
-
-
-async def _open_and_remember(request: Request, room: NewRoom, given: Mapping[str, str]) -> Response:
-    """Open a room, and remember on the device what was chosen for it."""
-    response = await open_room(request, room)
-    remember_choices(request, response, given)
-    return response
 
 
 async def open_room(request: Request, room: NewRoom) -> Response:
@@ -219,7 +210,7 @@ def _find_chosen_rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
 
 
 async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
-    table = await _read_table(form, given)
+    table = Table.start(await read_choice(form, given))
     opponent = given.get("opponent", "computer")
     if opponent not in {"table", "computer", "link"}:
         raise FormError("opponent", "Choose who plays.")
@@ -235,17 +226,13 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
     )
 
 
-async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
-    return Table.start(await read_choice(form, given))
-
-
 async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
     """Return the game and options that a form asks for, or raise which field is wrong."""
-    book = await _read_rulebook(form, given)
     options = _read_options(given)
     starters: dict[str, First] = {"other": 2, "toss": "random"}
-    hidden = bool(given.get("hidden")) and "hidden" in book.options
     try:
+        book = await _read_rulebook(form, given)
+        hidden = bool(given.get("hidden")) and "hidden" in book.options
         limits.check_text(",".join(map(str, options.values())))
         first = starters.get(given.get("first", ""), 1)
         choice = catalogue.choose(
@@ -255,7 +242,10 @@ async def read_choice(form: FormData, given: Mapping[str, str]) -> GameChoice:
     except RulesError as error:
         raise FormError(error.key, make_sentence(error.problem)) from None
     except limits.TooLargeError as error:
-        raise FormError("blocks" if options else "rules_text", make_sentence(f"{error}")) from None
+        field = "blocks" if options else rule_form.TEXT
+        raise FormError(field, make_sentence(f"{error}")) from None
+    except catalogue.CatalogueError as error:
+        raise FormError(error.field, make_sentence(f"{error}")) from None
     return choice
 
 

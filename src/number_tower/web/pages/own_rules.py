@@ -15,7 +15,6 @@ from fastapi.responses import RedirectResponse, Response
 from number_tower import catalogue, record
 from number_tower.catalogue import RuleFileError
 from number_tower.coach.analysis import describe_start, suggest_changes
-from number_tower.record import RecordError
 from number_tower.table import Table
 from number_tower.voice import get_plain_players, narrate
 from number_tower.web import rule_form
@@ -26,7 +25,6 @@ from number_tower.web.pages.new_game import OWN_RULES, render_form
 from number_tower.web.questions import ask_analysis, read_record
 from number_tower.web.rates import THINKING, price
 from number_tower.web.rule_form import TEXT, RuleSheet
-from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,7 +42,7 @@ _LONGEST_NAME = 40
 @router.get("/rules", dependencies=[price(THINKING)])
 async def show_form(request: Request, game: str = "") -> Response:
     """Show the form with the rule file in the address, the rules of a game of the catalogue, or an example."""
-    text = _clean_text(request.query_params.get(TEXT, ""))
+    text = request.query_params.get(TEXT, "").replace("\r\n", "\n")
     if not text and game.lower() in catalogue.list_names():
         book = catalogue.load_named(game)
         text = rule_form.make_text(f"My {book.name}", book.rules)
@@ -80,12 +78,7 @@ async def check_live(request: Request) -> Response:
 @router.get("/rules/verdict", dependencies=[price(THINKING)])
 async def show_verdict(request: Request, game: str = "") -> Response:
     """Show what the solver says about the start of a game, given by its one-line record."""
-    try:
-        table = await read_record(request, game)
-    except RecordError as error:
-        return render_page(request, "rules_verdict.html", status=400, missing=str(error))
-    except BusyError as busy:
-        return render_page(request, "rules_verdict.html", status=503, missing=str(busy))
+    table = await read_record(request, game)
     context, status = await _ask_verdict(request, table)
     return render_page(request, "rules_verdict.html", status=status, **context)
 
@@ -100,15 +93,12 @@ def _send_file(sheet: RuleSheet) -> Response:
     return Response(sheet.text, media_type="application/toml", headers=headers)
 
 
-def _clean_text(text: str) -> str:
-    return text.replace("\r\n", "\n")
-
-
 async def _read_sheet(request: Request) -> tuple[RuleSheet, str]:
     """Return the rule file of a submitted form with the changed fields in it, and which button was pressed."""
     submitted = await read_form(request)
     given = {key: value for key, value in submitted.items() if isinstance(value, str)}
-    text, changes = _clean_text(given.get(TEXT, "")), rule_form.find_changes(given)
+    text = given.get(TEXT, "").replace("\r\n", "\n")
+    changes = rule_form.find_changes(given)
     try:
         text = rule_form.write_fields(text, changes) if changes else text
     except RuleFileError as error:

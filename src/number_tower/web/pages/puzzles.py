@@ -16,7 +16,7 @@ from secrets import randbelow
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
@@ -29,7 +29,7 @@ from number_tower.voice import get_voice
 from number_tower.web import tasks
 from number_tower.web.drawing import format_remaining
 from number_tower.web.middleware.browser_cookie import set_cookie
-from number_tower.web.pages import await_answer, read_form, render_page
+from number_tower.web.pages import await_answer, describe_origin, read_form, render_page
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 from number_tower.web.quota import DAY
 from number_tower.web.rates import THINKING, price
@@ -105,36 +105,20 @@ class PuzzlePage(NamedTuple):
     """Whether it is the puzzle of this day, of which the device remembers the results."""
 
 
-class PuzzleAddressError(Exception):
-    """There is no puzzle at an address; the page says why."""
-
-    def __init__(self, page: Response) -> None:
-        self.page = page
-        super().__init__()
-
-
 # The puzzle of the day ------------------------------------------------------------------------------------------------
 
 
 @router.get("/puzzle", dependencies=[price(THINKING)])
 async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = None) -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
-    try:
-        return await _show_puzzle(request, _find_daily_page(request, day), answers)
-    except PuzzleAddressError as error:
-        return error.page
+    return await _show_puzzle(request, _find_daily_page(request, day), answers)
 
 
 @router.post("/puzzle")
 async def answer_daily_puzzle(request: Request) -> Response:
     """Accept an answer to the puzzle of a day."""
     fields, answers = await read_answer(request)
-    try:
-        return await _store_answer(
-            request, _find_daily_page(request, fields.get("day", "")), answers
-        )
-    except PuzzleAddressError as error:
-        return error.page
+    return await _store_answer(request, _find_daily_page(request, fields.get("day", "")), answers)
 
 
 def get_today() -> date:
@@ -149,17 +133,15 @@ def read_daily_record(request: Request) -> DailyRecord:
 
 def _find_daily_page(request: Request, day: str) -> PuzzlePage:
     today = get_today()
-    when = _parse_day(day) if day else today
-    if when is None or not FIRST_DAY <= when <= today:
-        late = when is not None and when > today
-        wrong = (
-            "That day is in the future."
-            if late
-            else f"That is not a day with a puzzle. Write it like {today.isoformat()}."
-        )
-        raise PuzzleAddressError(
-            render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
-        )
+    try:
+        when = date.fromisoformat(day) if day else today
+    except ValueError:
+        when = date.min
+    if when > today:
+        raise HTTPException(404, "That day is in the future.")
+    if when < FIRST_DAY:
+        right = f"Write it like {today.isoformat()}."
+        raise HTTPException(404, f"That is not a day with a puzzle. {right}")
     written = f"{when.day} {when:%B} {when.year}"
     context: dict[str, Any] = {
         "heading": written if when == today else f"Puzzle of {written}",
@@ -189,14 +171,13 @@ async def show_puzzle(
 ) -> Response:
     """Show a puzzle of an endless row, or the form that chooses one."""
     chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
-    if not seed and chosen and not _find_mistake(grade, game, number):
+    _check_address(grade, game, number)
+    if seed:
+        page = _find_numbered_page(request, chosen, seed, number)
+        return await _show_puzzle(request, page, answers)
+    if chosen:
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
-    try:
-        return await _show_puzzle(
-            request, _find_numbered_page(request, chosen, seed, number), answers
-        )
-    except PuzzleAddressError as error:
-        return error.page
+    return render_page(request, "puzzles.html", grades=ABOUT_GRADES)
 
 
 @router.post("/puzzles")
@@ -204,25 +185,18 @@ async def answer_puzzle(request: Request) -> Response:
     """Accept an answer to a puzzle of an endless row."""
     fields, answers = await read_answer(request)
     chosen = {key: fields[key] for key in ("grade", "game") if fields.get(key)}
-    try:
-        page = _find_numbered_page(
-            request, chosen, fields.get("seed", ""), fields.get("number", "1")
-        )
-        return await _store_answer(request, page, answers)
-    except PuzzleAddressError as error:
-        return error.page
+    number = fields.get("number", "1")
+    _check_address(chosen.get("grade", ""), chosen.get("game", ""), number)
+    if not fields.get("seed"):
+        return RedirectResponse("/puzzles", 303)
+    page = _find_numbered_page(request, chosen, fields["seed"], number)
+    return await _store_answer(request, page, answers)
 
 
 def _find_numbered_page(
     request: Request, chosen: dict[str, str], seed: str, number: str
 ) -> PuzzlePage:
     grade, game = chosen.get("grade", ""), chosen.get("game", "")
-    wrong = _find_mistake(grade, game, number)
-    if wrong or not seed:
-        status = 404 if wrong else 200
-        raise PuzzleAddressError(
-            render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong)
-        )
     seed, place = seed[:40], int(number)
     context: dict[str, Any] = {
         "heading": f"Puzzle {place}",
@@ -247,17 +221,22 @@ async def _show_puzzle(
     """Show a puzzle with the answers in the address, or else those that the device remembers."""
     puzzle, wrong, status = await _await_puzzle(page)
     record = read_daily_record(request)
-    if answers is None:
-        answers = (
-            _list_daily_answers(record) if page.is_today else read_answers(request, page.address)
-        )
+    if answers is None and page.is_today:
+        answers = [*map(str, record.tries)]
+        if record.result == "shown":
+            answers.append(SHOW)
+    elif answers is None:
+        answers = read_answers(request, page.address)
     context = page.context | {
         "grades": ABOUT_GRADES,
         "question": None if puzzle is None else build_question(puzzle, answers),
         "wrong": wrong,
     }
     if page.is_today:
-        context |= {"record": record, "share_text": _format_share_text(request, record)}
+        context["record"] = record
+        if record.result == "solved":
+            link = f"{describe_origin(request)['origin']}/puzzle?day={record.day}"
+            context["share_text"] = format_share_text(record, link)
     return render_page(request, "puzzle.html", status=status, **context)
 
 
@@ -315,19 +294,6 @@ def _digest_address(address: str) -> str:
     return sha256(address.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def _list_daily_answers(record: DailyRecord) -> list[str]:
-    return [*map(str, record.tries), *([SHOW] if record.result == "shown" else [])]
-
-
-def _format_share_text(request: Request, record: DailyRecord) -> str:
-    origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
-    return (
-        format_share_text(record, f"{origin}/puzzle?day={record.day}")
-        if record.result == "solved"
-        else ""
-    )
-
-
 # Addresses ------------------------------------------------------------------------------------------------------------
 
 
@@ -335,19 +301,10 @@ def _build_puzzle_url(chosen: dict[str, str], seed: str, number: int) -> str:
     return f"/puzzles?{urlencode({**chosen, 'seed': seed, 'number': number})}"
 
 
-def _find_mistake(grade: str, game: str, number: str) -> str:
-    """Say what is wrong with an address, if anything is."""
+def _check_address(grade: str, game: str, number: str) -> None:
     if grade and grade not in {str(each) for each in GRADES}:
-        return f"The grades are {', '.join(map(str, GRADES))}."
-    if game and game not in catalogue.list_names():
-        return f"There is no such game. The games are {', '.join(catalogue.list_names())}."
+        raise HTTPException(404, f"The grades are {', '.join(map(str, GRADES))}.")
+    if game:
+        catalogue.load_named(game)
     if not 1 <= (parse_number(number) or 0) <= _MOST_NUMBER:
-        return f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}."
-    return ""
-
-
-def _parse_day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
+        raise HTTPException(404, f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}.")

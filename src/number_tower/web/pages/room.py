@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -14,9 +15,9 @@ from number_tower.blocks import parse_number
 from number_tower.coach.analysis import AnalysedMove
 from number_tower.position import MoveError
 from number_tower.room import Room, RoomError
+from number_tower.store import rooms
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.table import StaleError, TableError
-from number_tower.text import make_sentence
 from number_tower.web.actions import InvalidAnswerError, parse_form, perform
 from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.errors import describe_error
@@ -25,6 +26,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import (
     await_answer,
+    describe_origin,
     get_credentials,
     is_fragment,
     read_form,
@@ -83,7 +85,8 @@ async def stream_events(request: Request, address: str) -> Response:
 async def show_earlier_game(request: Request, address: str, number: str) -> Response:
     """Redirect to the analysis of a game that was played in the room before."""
     stored = await _find_room(request, address)
-    game = await _get_lobby(request).load_earlier_game(address, parse_number(number) or 0)
+    load = partial(rooms.load_earlier_game, known=stored, number=parse_number(number) or 0)
+    game = await _get_lobby(request).database.read(load)
     return RedirectResponse(build_analysis_url(record.to_line(game.table), room=stored.watch), 303)
 
 
@@ -103,14 +106,11 @@ async def export_record(request: Request, address: str, form: str) -> Response:
     if form not in {"txt", "json"}:
         raise RoomNotFoundError(address)
     table = stored.room.table
-    name = {
-        "Content-Disposition": f'attachment; filename="tower-{stored.watch[:8]}-{stored.room.number}.{form}"'
-    }
-    if form == "json":
-        return Response(record.to_json(table) + "\n", media_type="application/json", headers=name)
-    return Response(
-        record.to_line(table) + "\n", media_type="text/plain; charset=utf-8", headers=name
-    )
+    text = record.to_json(table) if form == "json" else record.to_line(table)
+    media_type = "application/json" if form == "json" else "text/plain; charset=utf-8"
+    file = f"tower-{stored.watch[:8]}-{stored.room.number}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    return Response(f"{text}\n", media_type=media_type, headers=headers)
 
 
 # Acting in a room -----------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ async def join_room(request: Request, address: str) -> Response:
             address, name or None, get_browser_session(request).current.secret
         )
     except (RoomError, TableError) as error:
-        return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
+        return await _render_refused(request, address, error, name=name)
     response = await _welcome_player(request, stored)
     remember_choices(request, response, {"name_1": name, "remember": str(form.get("remember", ""))})
     return response
@@ -139,7 +139,7 @@ async def hand_over_seat(request: Request, address: str) -> Response:
     try:
         code = await _get_lobby(request).make_handover_code(address, get_credentials(request))
     except RoomError as error:
-        return await _render_room(request, stored, held, make_sentence(f"{error}"), 403)
+        return await _render_refused(request, address, error)
     return await _render_room(request, stored, held, code=code)
 
 
@@ -155,15 +155,8 @@ async def confirm_take_over(request: Request, address: str, code: str) -> Respon
 @router.post("/g/{address}/take/{code}")
 async def take_over_seat(request: Request, address: str, code: str) -> Response:
     """Move a seat to this device."""
-    try:
-        stored, _ = await _get_lobby(request).take_over(
-            address, code, get_browser_session(request).current.secret
-        )
-    except RoomError as error:
-        text = make_sentence(f"{error}")
-        return render_page(
-            request, "error.html", status=410, heading="This link has been used", text=text
-        )
+    browser = get_browser_session(request).current.secret
+    stored, _ = await _get_lobby(request).take_over(address, code, browser)
     return await _welcome_player(request, stored)
 
 
@@ -182,8 +175,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
         parsed = parse_form(action, await read_form(request), stored)
         after, hint = await perform(request, address, credentials, parsed)
     except _REFUSALS as error:
-        problem = describe_error(error, stored)
-        return await _render_again(request, address, problem.detail, problem.status)
+        return await _render_refused(request, address, error)
     if hint is not None or is_fragment(request):
         return await _render_room(request, after, after.find_seats(credentials), hint=hint)
     # A page without a script does not hear of the computer's answer, so wait for it.
@@ -218,19 +210,19 @@ async def _find_room_and_seats(request: Request, address: str) -> tuple[StoredRo
     if request.method == "POST" and stored.address != address:
         raise RoomNotFoundError(address)
     if stored.address == address:
-        hidden = (
-            request.headers.get("x-hidden") == "1"
-        )  # says the script of a page in a tab that nobody sees
+        # The script of a page in a tab that nobody sees says so.
+        hidden = request.headers.get("x-hidden") == "1"
         await _get_lobby(request).note_player(stored, credentials, hidden=hidden)
     return stored, stored.find_seats(credentials)
 
 
-async def _render_again(
-    request: Request, address: str, notice: str, status: int, **context: Any
+async def _render_refused(
+    request: Request, address: str, error: Exception, **context: Any
 ) -> Response:
-    """Show a room as it is now, with a notice about what was tried."""
+    """Show a room as it is now, and why something was refused."""
     stored, held = await _find_room_and_seats(request, address)
-    return await _render_room(request, stored, held, notice, status, **context)
+    problem = describe_error(error, stored)
+    return await _render_room(request, stored, held, problem.detail, problem.status, **context)
 
 
 async def _render_room(
@@ -242,8 +234,7 @@ async def _render_room(
     **context: object,
 ) -> Response:
     """Show a room; who holds no seat may join it, unless at its watch address."""
-    settings, url = request.app.state.settings, request.url
-    joins = not held and stored.room.waiting and url.path.startswith("/g/")
+    joins = not held and stored.room.waiting and request.url.path.startswith("/g/")
     view = RoomView(stored, held, _get_lobby(request).describe_presence(stored))
     # The tour belongs to the first game of a browser, whose watch address the page's script remembers.
     is_first = request.cookies.get("tour", stored.watch) == stored.watch
@@ -253,10 +244,9 @@ async def _render_room(
         "analysis_url": build_analysis_url(view.line, room=stored.watch),
         "notice": notice,
         "remembered_name": read_choices(request).get("name_1", "") if joins else "",
-        "origin": settings.get_origin(url.scheme, url.netloc),
-        "only_here": settings.is_local_only(url.netloc),
         "shows_tour": shows_tour,
         "values": await _find_values(request, stored.room, held),
+        **describe_origin(request),
     }
     return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 

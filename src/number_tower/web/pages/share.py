@@ -6,19 +6,18 @@ from dataclasses import replace
 from typing import Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from number_tower import record
 from number_tower.drawing.picture import HEIGHT, WIDTH, draw_scenes, make_scene
 from number_tower.drawing.renderer import render_png
 from number_tower.endings import tell_ending
-from number_tower.record import RecordError
 from number_tower.table import Table
 from number_tower.voice import SPECTATOR, get_voice
 from number_tower.web.limits import PICTURE_TIMEOUT
 from number_tower.web.middleware.security_headers import ANY_SITE
-from number_tower.web.pages import render_page, templates
+from number_tower.web.pages import describe_origin, render_page, templates
 from number_tower.web.questions import ask_cached, read_record
 from number_tower.web.rates import THINKING, price
 
@@ -34,10 +33,7 @@ _HEADERS = {"Cache-Control": "public, max-age=86400", **ANY_SITE}
 async def show_shared_game(request: Request, game: str = "") -> Response:
     """Show how a game ended, with tags by which other programs show a preview of the link."""
     table = await _read_finished(request, game)
-    if isinstance(table, Response):
-        return table
     line, voice = record.to_line(table), get_voice(table.book, SPECTATOR)
-    origin = request.app.state.settings.get_origin(request.url.scheme, request.url.netloc)
     headline, *details = tell_ending(table)
     return render_page(
         request,
@@ -48,11 +44,11 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
         line=line,
         headline=headline,
         details=details,
-        origin=origin,
         address=build_share_url(line),
         pictures={form: build_share_url(line, form) for form in MEDIA_TYPES},
         picture_size=(WIDTH, HEIGHT),
         description=make_scene(table).description,
+        **describe_origin(request),
     )
 
 
@@ -60,12 +56,8 @@ async def show_shared_game(request: Request, game: str = "") -> Response:
 async def show_picture(request: Request, form: str, game: str = "") -> Response:
     """Draw the picture of a finished game, as PNG or SVG."""
     if form not in MEDIA_TYPES:
-        return _render_error(
-            request, 404, "No picture", "A game has its picture as share.png and as share.svg."
-        )
+        raise HTTPException(404, "A game has its picture as share.png and as share.svg.")
     table = await _read_finished(request, game)
-    if isinstance(table, Response):
-        return table
     key = record.to_line(table), form
     picture = await ask_cached(request, key, _draw_picture, table, form, seconds=PICTURE_TIMEOUT)
     return Response(picture, media_type=MEDIA_TYPES[form], headers=_HEADERS)
@@ -86,20 +78,13 @@ def build_share_url(line: str, form: PictureForm | None = None) -> str:
     return f"/share{f'.{form}' if form else ''}?game={quote(line, safe='(),:=')}"
 
 
-async def _read_finished(request: Request, game: str) -> Table | Response:
-    """Return the game in an address if it is over; otherwise a page that says what is wrong."""
-    try:
-        table = await read_record(request, game)
-    except RecordError as error:
-        return _render_error(request, 400, "Not a game", str(error))
+async def _read_finished(request: Request, game: str) -> Table:
+    """Return the game in an address, if it is over."""
+    table = await read_record(request, game)
     if table.outcome is None:
         text = "This game is not over. Once it is, it has a page that you can send to others."
-        return _render_error(request, 404, "Not over yet", text)
+        raise HTTPException(404, text)
     return table
-
-
-def _render_error(request: Request, status: int, heading: str, text: str) -> Response:
-    return render_page(request, "error.html", status=status, heading=heading, text=text)
 
 
 templates.env.globals["build_share_url"] = build_share_url
