@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -141,12 +142,23 @@ _STATE = TypeAdapter(State)
 
 
 def encode_event(stored: StoredRoom, credentials: Credentials | str | None = None) -> bytes:
-    """Return the state of a room as a server-sent event, encoded once for all clients that read the same."""
-    reader = Reader.of_seats(stored.find_seats(credentials))
-    if reader not in stored.encoded:
-        state = _STATE.dump_json(describe_room(stored, credentials))
-        stored.encoded[reader] = b"event: state\nid: %d\ndata: %s\n\n" % (stored.revision, state)
-    return stored.encoded[reader]
+    """Return the state of a room as a server-sent event."""
+    return b"event: state\nid: %d\ndata: %s\n\n" % (
+        stored.revision,
+        encode_state(stored, credentials),
+    )
+
+
+def encode_state(stored: StoredRoom, credentials: Credentials | str | None = None) -> bytes:
+    """Return the state of a room as JSON, encoded once for all clients that read the same."""
+    reader, encoded = Reader.of_seats(stored.find_seats(credentials)), stored.encoded
+    if None not in encoded:
+        # What all readers share is encoded only once; the rest is what is said.
+        encoded[None] = _STATE.dump_json(describe_room(stored), exclude={"said"})
+    if reader not in encoded:
+        said = json.dumps(_tell_last_change(stored.room.table, reader)).encode()
+        encoded[reader] = b'%s,"said":%s}' % (encoded[None][:-1], said)
+    return encoded[reader]
 
 
 def describe_room(
@@ -158,9 +170,6 @@ def describe_room(
     reader = Reader.of_seats(stored.find_seats(credentials))
     room, table = stored.room, stored.room.table
     game, outcome, voice = table.game, table.outcome, get_voice(table.book)
-    told = get_voice(table.book, reader).tell(table)
-    if table.log and table.log[-1].kind == "undo":
-        told = narrate(table, table.version, reader=reader)
     lists_blocks = not table.hidden and len(game.rules.blocks) <= MOST_LISTED_BLOCKS
     return State(
         game=room.number,
@@ -180,7 +189,7 @@ def describe_room(
         refused=_list_refusals(table) if lists_blocks else None,
         result=outcome
         and Result(None if outcome.winner is None else outcome.winner + 1, outcome.reason),
-        said=[message.text.strip("\n") for message in told],
+        said=_tell_last_change(table, reader),
         remark=room.remark,
         offer=_describe_offer(room.offer),
         declined=_describe_offer(room.declined),
@@ -192,6 +201,13 @@ def describe_room(
         series=SeriesState(len(room.winners) + 1, room.best_of, room.score, room.series_over),
         hint=hint and GivenHint(hint.texts, hint.more, hint.block),
     )
+
+
+def _tell_last_change(table: Table, reader: Reader) -> list[str]:
+    told = get_voice(table.book, reader).tell(table)
+    if table.log and table.log[-1].kind == "undo":
+        told = narrate(table, table.version, reader=reader)
+    return [message.text.strip("\n") for message in told]
 
 
 def _describe_offer(offer: Offer | None) -> OfferState | None:

@@ -20,7 +20,7 @@ from number_tower.web.api.new_game import NewGame, RequestModel, read_new_room
 from number_tower.web.live import find_newest_revision, follow_room
 from number_tower.web.quota import admit_room
 from number_tower.web.rates import NEW_GAME, price
-from number_tower.web.state import Described, SeatNumber, State, describe_room
+from number_tower.web.state import Described, SeatNumber, State, describe_room, encode_state
 from number_tower.web.view import MOST_TEXT
 
 router = APIRouter(prefix="/games", tags=["games"])
@@ -130,13 +130,15 @@ class TakeSeatRequest(RequestModel):
 # Acting in a game -----------------------------------------------------------------------------------------------------
 
 
-@router.post("/{address}/actions", openapi_extra={"requestBody": _ACTION_BODY})
+@router.post(
+    "/{address}/actions", response_model=State, openapi_extra={"requestBody": _ACTION_BODY}
+)
 async def perform_action(
     request: Request,
     address: deps.Address,
     credentials: deps.RequiredCredentials,
     action: Annotated[Action, Depends(parse_json)],
-) -> State:
+) -> State | Response:
     """Do something in a game: `do` says what. The answer is the game as it stands then.
 
     A move names the version of the game that it answers. If it is sent twice, it counts once. A move for an earlier
@@ -146,7 +148,10 @@ async def perform_action(
     has three steps: what to look for, the move, and why; the answer has it in `hint`.
     """
     stored, hint = await perform(request, address, credentials, action)
-    return describe_room(stored, credentials, hint)
+    if hint is not None:
+        return describe_room(stored, credentials, hint)
+    # As the player's own stream has it: it is encoded already, or will not be again.
+    return Response(encode_state(stored, credentials), media_type="application/json")
 
 
 # Reading a game -------------------------------------------------------------------------------------------------------
