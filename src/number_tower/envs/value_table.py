@@ -108,14 +108,10 @@ class PositionFinder:
         move = self._arrays.place(board, actions)
         after = jnp.stack(jnp.broadcast_arrays(*self._pack(move.board)), axis=-1)
         progress = self._arrays.measure_progress(self._arrays.simplify(move.board))
-        return Moves(
-            after,
-            self._arrays.is_legal(board, actions),
-            move.passed,
-            move.over,
-            move.result,
-            progress,
-        )
+        legal = self._arrays.is_legal(board, actions)
+        # Where a part does not depend on the action, it has one column.
+        parts = jnp.broadcast_arrays(legal, move.passed, move.over, move.result, progress)
+        return Moves(after, *parts)
 
     def _pack(self, board: Board) -> Words:
         return self._arrays.pack(self._arrays.simplify(board) if self._simplified else board)
