@@ -22,9 +22,9 @@ from pathlib import Path
 here = Path(__file__).parent
 if os.fork() == 0:
     time.sleep(3600)
+question = sys.stdin.readline()
 (here / f"{os.getpid()}.started").touch()
 if "deaf" in sys.argv:
-    sys.stdin.readline()
     time.sleep(3600)
 sys.stdin.read()
 os.killpg(0, signal.SIGKILL)
