@@ -6,6 +6,7 @@ Here is what it leaves to its users: errors that say what to do, and a bound on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
@@ -27,6 +28,9 @@ MAX_IDLE_SECONDS = 600.0
 
 _QUIET_SECONDS = 5.0
 """How long no result may come before the cluster is asked; a dead worker is replaced in less."""
+
+
+_ADDRESS = re.compile(r"((tcp|tls|wss?)://)?(\[\S+\]|[^:/\s]+):[0-9]+")
 
 
 class ClusterError(BatchError):
@@ -115,9 +119,12 @@ class ClusterExecutor(Executor):
 
 def _connect(address: str) -> Client:
     """Connect to the scheduler at an address such as tcp://host:8786."""
+    expected = "expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
+    if _ADDRESS.fullmatch(address) is None:
+        raise ClusterError(f"{format_value(address)} cannot be used: {expected}")
     try:
         return Client(
-            address or "tcp://",  # for an empty one Dask would start a cluster
+            address,
             timeout=CONNECT_SECONDS,
             set_as_default=False,
             name="number-tower",
@@ -129,6 +136,5 @@ def _connect(address: str) -> Client:
         ) from error
     except (ValueError, TypeError) as error:  # such as tls:// without certificates
         raise ClusterError(
-            f"{format_value(address)} cannot be used: {format_text(str(error))}; "
-            "expected the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
+            f"{format_value(address)} cannot be used: {format_text(str(error))}; {expected}"
         ) from error

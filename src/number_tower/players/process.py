@@ -101,10 +101,11 @@ class ProgramProcess:
     def _exchange(self, question: bytes) -> None:
         """Write a question, and read until the end of a line, of the output, or of what an answer may be."""
         process, self._answer = self._process, b""
-        with suppress(BrokenPipeError):  # it may have ended, after an answer
+        # It may have ended after an answer, or have been closed by `end`.
+        with suppress(OSError, ValueError):
             while question and process.stdin:
                 question = question[process.stdin.write(question) :]
-        with suppress(ValueError):  # closed, since a child process held it open
+        with suppress(OSError, ValueError):  # closed, since a child process held it open
             while b"\n" not in self._answer and len(self._answer) <= MAX_ANSWER_BYTES:
                 data = process.stdout.read(MAX_ANSWER_BYTES) if process.stdout else b""
                 if not data:
