@@ -57,12 +57,12 @@ mutants: $(VENV)/.dev ## break the product in sixty places and see which tests n
 	$(BIN)/python -u tools/mutants.py
 
 SOAK := 600
-SCRIPT := PYTHONPATH=tests $(BIN)/python
+SCRIPT := PYTHONPATH=tests:tools $(BIN)/python
 soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
 	$(SCRIPT) tests/soak/kill_games.py
 	$(SCRIPT) tests/soak/kill_app.py
 	$(SCRIPT) tests/soak/kill_servers.py
-	PYTHONPATH=tests:tools $(BIN)/python tests/soak/kill_class.py
+	$(SCRIPT) tests/soak/kill_class.py
 	$(SCRIPT) tests/soak/faults.py
 	$(SCRIPT) tests/soak/history.py 60
 	$(SCRIPT) tests/soak/connections.py
@@ -82,7 +82,7 @@ bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULT
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write
 
 bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; saved in bench/RESULTS.md
-	$(BIN)/python bench/web.py --write
+	$(SCRIPT) bench/web.py --write
 
 bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; saved in bench/RESULTS.md
 	$(BIN)/python bench/envs.py --write
@@ -100,14 +100,14 @@ screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the 
 
 lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for the maps in the browser
 	mkdir -p build/lab
-	for file in src/number_tower/catalogue/*.toml; do game=$$(basename $$file .toml); \
+	for file in src/number_tower/engine/catalogue/*.toml; do game=$$(basename $$file .toml); \
 	  $(BIN)/tower lab $$game --out build/lab/$$game.jsonl --resume || exit 1; done
 	$(BIN)/python tools/lab_maps.py build/lab/*.jsonl
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(SCRIPT) tests/support/command.py
 	$(SCRIPT) tests/coach/test_review.py
-	$(SCRIPT) tests/engine/test_prompt.py
+	$(SCRIPT) tests/words/test_prompt.py
 	$(SCRIPT) tests/envs/test_openspiel.py
 
 site: $(VENV)/.dev ## build the documentation site in build/site, and check every page of it

@@ -16,21 +16,29 @@ import keeping
 import labs
 import startup
 import works
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from others import NoYardstickError, build_yardstick
-from rows import Row, at_most, faster, measure, number, within
+from rows import Row, at_most, faster, measure, within
 from timing import alone, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PACKAGES = ("number-tower", "numba", "numpy", "open_spiel", "rustworkx")
+
 SMALLER = {"climb": {"blocks": "1-12"}}
-"""Smaller sizes, where the plain computation cannot follow: at its own, `climb` has 727 million positions."""
+"""Smaller sizes, where the plain computation cannot follow: at its own, `climb` has 727 million
+positions.
+"""
 
 
 def measure_starts() -> Iterator[Row]:
     """Measure how soon the command answers."""
-    starts = [*startup.STARTS, *map(startup.make_solving, catalogue.list_names())]
+    solving = [
+        startup.Work(f"tower solve {name}", [startup.TOWER, "solve", name])
+        for name in catalogue.list_names()
+    ]
+    starts = [*startup.STARTS, *solving]
     clocks = [partial(startup.measure_start, work) for work in (startup.NOTHING, *starts)]
     nothing, *taken = in_turns(20, *clocks)
     for work, took in zip(starts, taken, strict=True):
@@ -51,11 +59,10 @@ def measure_games() -> Iterator[Row]:
 
 
 def measure_matchings() -> Iterator[Row]:
-    """Measure who wins where blocks are paired, beside libraries that find one matching and no more."""
-    for library, size, times in (("rustworkx", 20_000, 20), ("networkx", 5_000, None)):
-        duel = alone(works.compare_matchings, library, size)
-        work = f"factor 1-{size:,}, values of all openings"
-        yield faster(work, duel.ours, (library, duel.other), times)
+    """Measure who wins where blocks are paired, beside a library that finds one matching."""
+    duel = alone(works.compare_matchings, 20_000)
+    work = "factor 1-20,000, values of all openings"
+    yield faster(work, duel.ours, ("rustworkx", duel.other), 20)
     slowest = alone(works.find_slowest_position, "1-100", 10, 300)
     yield within("factor 1-100 after 10 moves, all values, worst of 300", slowest, 0.010)
 
@@ -74,9 +81,8 @@ def measure_searches() -> Iterator[Row]:
             hard = alone(works.compare_with_c, 155, program, 80, compiled=True)
             work = "summit 1-20 target 155, value, compiled"
             yield at_most(work, hard.ours, ("yardstick in C, target 80", hard.other), 2)
-    draft = alone(works.compare_with_alphabeta, 30, 200)
-    rival = f"alpha-beta in Python, {number(draft.positions / 1e6)} million positions"
-    yield faster("draft 1-30 target 200, value", draft.ours, (rival, draft.other), 20)
+    draft = alone(works.find_value, "draft", blocks="1-30", target=200)
+    yield within("draft 1-30 target 200, value", draft, 0.15)
     race = alone(works.solve_game, "race", blocks="1-200", target=1000)
     yield within("race 1-200 target 1,000, all openings, with plies", race, 1)
 
@@ -97,13 +103,11 @@ def measure_executors() -> Iterator[Row]:
     """Measure many jobs on a cluster of this machine, beside its own processes."""
     # Dask loads NumPy, which works that are measured without it must not find in their process.
     executors = import_module("executors")
-    for what, job, jobs in (
-        ("jobs of 1 to 10 ms", executors.compute, executors.JOBS),
-        ("settings of climb", labs.make_jobs(), labs.JOBS),
-    ):
-        on_cluster, here = executors.compare(job, jobs)
-        work = f"{jobs:,} {what}, on a Dask cluster with {executors.WORKERS} workers"
-        yield faster(work, on_cluster, (f"{executors.WORKERS} local processes", here), 0.8)
+    on_cluster, here = executors.compare()
+    work = (
+        f"{executors.JOBS:,} jobs of 1 to 10 ms, on a Dask cluster of {executors.WORKERS} workers"
+    )
+    yield faster(work, on_cluster, (f"{executors.WORKERS} local processes", here), 0.8)
 
 
 def measure_history() -> Iterator[Row]:
@@ -111,12 +115,13 @@ def measure_history() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "games.db"
         keeping.fill(file, 100_000)
-        [took] = in_turns(5, partial(keeping.measure_first_page, file))
+        work = startup.Work("tower history", [startup.TOWER, "history", "--db", str(file)])
+        [took] = in_turns(5, partial(startup.measure_start, work))
         yield within("tower history, the first page of 100,000 games", took, 1.0)
 
 
 def measure_lab() -> Iterator[Row]:
-    """Measure the rule lab: a study beside the plain computation, the usual sweeps, and two large ones."""
+    """Measure the rule lab: a study beside a plain one, the usual sweeps, and two large ones."""
     for name in catalogue.list_names():
         options = SMALLER.get(name, {})
         duel = alone(labs.compare_with_plain, name, **options)
@@ -153,4 +158,4 @@ SECTIONS = {
 
 
 if __name__ == "__main__":
-    sys.exit(measure("bench", SECTIONS))
+    sys.exit(measure("bench", SECTIONS, PACKAGES))

@@ -1,7 +1,7 @@
-"""How fast the environments are, each beside the one of its own kind that everybody knows: tic-tac-toe.
+"""How fast the environments are, each beside tic-tac-toe of the same kind.
 
-`make bench-envs` plays the same loop on ours and on theirs, in turns. It prints the table, saves it in
-bench/RESULTS.md, and fails if one of ours is slower.
+`make bench-envs` plays the same loop on ours and on theirs, in turns. It prints the table, saves it
+in bench/RESULTS.md, and fails if one of ours is slower.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from rows import Row, measure, number
 from timing import alone, measure_rates
 
@@ -38,35 +38,29 @@ STEPWISE_GAMES = 1_024
 """Likewise where each step is called from Python."""
 
 
-def beside(plays: dict[str, Play], other: str, what: str) -> Iterator[Row]:
-    """Measure ours beside another; each of ours should make as many moves in the same time."""
-    return compare_rates(measure_rates(ROUNDS, plays), other, what)
-
-
 def compare_rates(found: dict[str, list[float]], other: str, what: str) -> Iterator[Row]:
-    """Compare ours with another.
+    """Compare the moves a second of ours with another's; ours should make as many.
 
-    The ratio is the median of the rounds' own: whatever else the machine does meets both sides of each.
+    The ratio is the median of the rounds' own: whatever else the machine does meets both sides of
+    each.
     """
     shown = f"{other}: {number(median(found[other]))}"
     for name, ours in found.items():
         if name != other:
             ratio = median(map(truediv, ours, found[other]))
-            yield Row(
+            work, rate, times = (
                 f"{name}, {what}",
                 number(median(ours)),
-                shown,
                 f"{number(ratio)} x as many",
-                "1 x as many",
-                ratio >= 1,
             )
+            yield Row(work, rate, shown, times, "1 x as many", ratio >= 1)
 
 
-# For two, in turn --------------------------------------------------------------------------------------------
+# For two, in turn ---------------------------------------------------------------------------------
 
 
 def turns(env: Any) -> Play:
-    """Play games of PettingZoo with whatever is legal, looking at everything that an agent is told."""
+    """Play random games of PettingZoo, looking at everything that an agent is told."""
     rng = Random(0)  # noqa: S311 - play, not secrets
 
     def play() -> int:
@@ -91,14 +85,16 @@ def pettingzoo() -> Iterator[Row]:
     ours = import_module("number_tower.envs.pettingzoo")
     plays = {"PettingZoo's raw tictactoe": turns(other.raw_env())}
     plays |= {name: turns(ours.raw_env(name)) for name in catalogue.list_names()}
-    yield from beside(plays, "PettingZoo's raw tictactoe", "moves a second")
+    yield from compare_rates(
+        measure_rates(ROUNDS, plays), "PettingZoo's raw tictactoe", "moves a second"
+    )
 
 
-# OpenSpiel ---------------------------------------------------------------------------------------------------
+# OpenSpiel ----------------------------------------------------------------------------------------
 
 
 def states(game: Any, *, observed: bool) -> Play:
-    """Play games of OpenSpiel with whatever is legal, and look at each position if that is wanted."""
+    """Play random games of OpenSpiel, and look at each position if that is wanted."""
     rng = Random(0)  # noqa: S311 - play, not secrets
     observation = None
     if observed:
@@ -129,20 +125,22 @@ def openspiel() -> Iterator[Row]:
         for name in catalogue.list_names():
             plays[name] = states(load("number_tower", {"game": name}), observed=observed)
         what = "moves a second, observation tensors" if observed else "moves a second"
-        yield from beside(plays, other, what)
+        yield from compare_rates(measure_rates(ROUNDS, plays), other, what)
 
 
-# Many at once ------------------------------------------------------------------------------------------------
+# Many at once -------------------------------------------------------------------------------------
 
 
 def in_arrays() -> Iterator[Row]:
     """Measure many games at once on JAX, beside the fastest way to play pgx that was tried.
 
-    It is done on one core and on two, each in a process of its own, since JAX starts its threads once.
+    It is done on one core and on two, each in a process of its own, since JAX starts its threads
+    once.
     """
     for cores in sorted({1, min(2, os.cpu_count() or 1)}):
         for observed in (False, True):
-            where = describe_run(cores, observed=observed)
+            shown = "observations and masks" if observed else "masks"
+            where = f"{'one core' if cores == 1 else 'two cores'}, {shown}"
             found = alone(rates_in_arrays, cores, observed=observed)
             yield from compare_rates(found, next(iter(found)), f"moves a second, {where}")
 
@@ -160,43 +158,35 @@ def rates_in_arrays(cores: int, *, observed: bool) -> dict[str, list[float]]:
     return measure_rates(ROUNDS, plays)
 
 
-def describe_run(cores: int, *, observed: bool) -> str:
-    """Say on how many cores a run is, and what is asked of it."""
-    return f"{'one core' if cores == 1 else 'two cores'}, {'observations and ' if observed else ''}masks"
-
-
 def step_by_step() -> Iterator[Row]:
-    """Measure the compiled loops, step by step with NumPy arrays, beside JAX and Gymnasium's single games in a row."""
-    for observed in (False, True):
-        found = alone(rates_step_by_step, observed=observed)
+    """Measure the loops, step by step with NumPy arrays, beside JAX and SyncVectorEnv."""
+    for other, rates, what in (
+        ("JAX", alone(rates_step_by_step), "moves a second, one core, observations and masks"),
+        ("SyncVectorEnv", alone(rates_of_vector_environments), "own moves a second against random"),
+    ):
         for name in catalogue.list_names():
-            pair = {"JAX": found[f"{name}, JAX"], name: found[f"{name}, loops"]}
-            what = f"moves a second, {describe_run(1, observed=observed)}"
-            yield from compare_rates(pair, "JAX", what)
-    found = alone(rates_of_vector_environments)
-    for name in catalogue.list_names():
-        pair = {"SyncVectorEnv": found[f"{name}, single"], name: found[f"{name}, loops"]}
-        yield from compare_rates(pair, "SyncVectorEnv", "own moves a second against random")
+            pair = {other: rates[f"{name}, {other}"], name: rates[f"{name}, loops"]}
+            yield from compare_rates(pair, other, what)
 
 
-def rates_step_by_step(*, observed: bool) -> dict[str, list[float]]:
+def rates_step_by_step() -> dict[str, list[float]]:
     """Return the rates of every game on JAX and in loops, round by round."""
     use_cores(1)
     module = import_module("envs_jax")
     plays: dict[str, Play] = {}
     for name in catalogue.list_names():
-        plays[f"{name}, loops"] = batch(name, STEPWISE_GAMES, TURNS // 2, observed=observed)
-        plays[f"{name}, JAX"] = module.Stepwise(name, STEPWISE_GAMES, TURNS // 2, observed=observed)
+        plays[f"{name}, loops"] = batch(name, STEPWISE_GAMES, TURNS // 2)
+        plays[f"{name}, JAX"] = module.Stepwise(name, STEPWISE_GAMES, TURNS // 2)
     return measure_rates(ROUNDS, plays)
 
 
 def rates_of_vector_environments() -> dict[str, list[float]]:
-    """Return the rates of Gymnasium's vector environments, ours and those of single games in a row."""
+    """Return the rates of Gymnasium's vector environments: ours, and single games in a row."""
     make = import_module("gymnasium").make_vec
     import_module("number_tower.envs.vector")
     plays: dict[str, Play] = {}
     for name in catalogue.list_names():
-        for kind, mode in (("loops", "vector_entry_point"), ("single", "sync")):
+        for kind, mode in (("loops", "vector_entry_point"), ("SyncVectorEnv", "sync")):
             envs = make("NumberTower-v0", STEPWISE_GAMES, mode, game=name)
             plays[f"{name}, {kind}"] = together(envs, TURNS // 5 if kind == "loops" else 2)
     return measure_rates(3, plays)
@@ -209,15 +199,14 @@ def use_cores(cores: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 
 
-def batch(name: str, number_of_games: int, turns: int, *, observed: bool) -> Play:
-    """Play many of our games at once in compiled loops."""
+def batch(name: str, number_of_games: int, turns: int) -> Play:
+    """Play many of our games at once in compiled loops, and look at each position."""
     games = import_module("number_tower.envs.games").Games(name, number_of_games, seed=0)
 
     def play() -> int:
         for _ in range(turns):
             games.step(games.random_actions())
-            if observed:
-                games.observations()
+            games.observations()
         return number_of_games * turns
 
     return play

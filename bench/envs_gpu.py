@@ -1,16 +1,17 @@
-"""How fast the games are on an accelerator, beside pgx's tic-tac-toe, and how much of the memory's bandwidth they use.
+"""How fast the games are on an accelerator, beside pgx's tic-tac-toe and its bandwidth.
 
-    python bench/envs_gpu.py > gpu.md           measures where there is an accelerator, in ten minutes
-    python bench/envs_gpu.py --merge gpu.md     writes the table into bench/RESULTS.md, on any machine
+    python bench/envs_gpu.py > gpu.md          measures, where there is an accelerator
+    python bench/envs_gpu.py --merge gpu.md    writes the table into bench/RESULTS.md
 
-The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of RESULTS.md stays
-as it is until another run is merged.
+The first needs jax, numpy, pgx (with svgwrite) and this repository, and nothing else. The part of
+RESULTS.md stays as it is until another run is merged.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import version
@@ -32,21 +33,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 BEGIN, END = "<!-- bench-gpu: begin -->", "<!-- bench-gpu: end -->"
 
-BATCHES = (16_384, 262_144, 2_097_152)
-MIDDLE = BATCHES[1]
+GAMES = 262_144
+MOVES = 4096
+"""Games that are played at once, and the moves of a round in each."""
 ROUNDS = 5
-MOVES = 1 << 30
-"""Moves of a round."""
-
-LOOPS = ("scanned", "scanned as a graph")
-"""How the kernels of a step are launched. A graph is faster where starting kernels takes longer than their work."""
 
 COPIED = 1 << 28
 """Numbers of 4 bytes that are copied to measure the bandwidth."""
 
 
 def measure_copy() -> float:
-    """Return how many bytes a second the memory reads and writes, in a copy from one place to another."""
+    """Return how many bytes a second the memory reads and writes when it copies."""
     jax: Any = import_module("jax")
     jnp: Any = import_module("jax.numpy")
     numbers = jnp.arange(COPIED, dtype=jnp.uint32)
@@ -61,9 +58,10 @@ def measure_copy() -> float:
 
 
 def count_bytes(env: Any, *, observed: bool) -> tuple[int, int]:
-    """Return the bytes that a move has to read and to write, and those that a game takes: state, mask, observation.
+    """Return the bytes that a move has to read and write, and those that a game takes.
 
-    A move reads who is to move, the step count and the packed board. It writes these, rewards and ends as well.
+    A move reads who is to move, the step count and the packed board. It writes these, rewards and
+    ends as well.
     """
     packed = 4 * env.arrays.packed_words
     shown = env.num_actions + 4 * env.observation_shape[0] * observed
@@ -71,46 +69,42 @@ def count_bytes(env: Any, *, observed: bool) -> tuple[int, int]:
     return (4 + 4 + packed) + state + shown, state + 1 + shown
 
 
-def measure_batch(games: int, *, observed: bool, bandwidth: float) -> Iterator[Row]:
+def measure_games(*, observed: bool, bandwidth: float) -> Iterator[Row]:
     """Measure all games beside pgx, each in its fastest way; all ways take turns."""
     module = import_module("envs_jax")
-    names = import_module("number_tower.catalogue").list_names()
-    moves = MOVES // games
-    what = f"{games:,} games, {'observations and ' if observed else ''}masks"
-    theirs = dict(module.pgx_ways(games, moves, observed=observed, loops=LOOPS))
-    plays = {("pgx", way): play for way, play in theirs.items()}
+    names = import_module("number_tower.engine.catalogue").list_names()
+    theirs = module.pgx_ways(GAMES, MOVES, observed=observed, loops=module.LOOPS)
+    plays = {("pgx", way): play for way, play in theirs}
     for name in names:
-        for looped in LOOPS:
-            plays[name, looped] = module.ours(name, games, moves, observed=observed, looped=looped)
-    found = measure_rates(ROUNDS, plays)
-    rates = {play: median(each) for play, each in found.items()}
+        for loop in module.LOOPS:
+            plays[name, loop] = module.ours(name, GAMES, MOVES, observed=observed, loop=loop)
+    rounds = measure_rates(ROUNDS, plays)
+    rates = {play: median(found) for play, found in rounds.items()}
 
     def find_fastest(name: str) -> tuple[str, str]:
         return max((play for play in plays if play[0] == name), key=rates.__getitem__)
 
-    best = find_fastest("pgx")
+    pgx = find_fastest("pgx")
+    other = f"pgx, {pgx[1]}: {number(rates[pgx])}"
     ratios, shares = [], []
     for name in names:
-        own = find_fastest(name)
-        ratio = median(map(truediv, found[own], found[best]))
+        play = find_fastest(name)
+        ratios.append(median(map(truediv, rounds[play], rounds[pgx])))
         needed, memory = count_bytes(module.make(name), observed=observed)
-        ratios.append(ratio)
-        shares.append(rates[own] * needed / bandwidth)
+        shares.append(rates[play] * needed / bandwidth)
         moved = f"{needed} bytes a move: {shares[-1]:.0%} of the bandwidth; {memory} bytes a game"
-        other = f"pgx, {best[1]}: {number(rates[best])}"
-        goal = 3.0 if games == MIDDLE and not observed else None
-        yield make_row(f"{name}, {own[1]}, {what}; {moved}", number(rates[own]), other, ratio, goal)
-    if observed and games == MIDDLE:
-        average = f"the five games on average, {what}"
-        yield make_row(average, "", "", fmean(ratios), 1.5)
-        share = fmean(shares)
-        yield Row(f"{average}, part of the bandwidth", f"{share:.0%}", "", "", "40%", share >= 0.4)
+        work, rate = f"{name}, {play[1]}; {moved}", number(rates[play])
+        yield make_row(work, rate, other, ratios[-1], None if observed else 3.0)
+    if observed:
+        yield make_row("the five games on average", "", "", fmean(ratios), 1.5)
+        share, work = fmean(shares), "the five games on average, part of the bandwidth"
+        yield Row(work, f"{share:.0%}", "", "", "40%", share >= 0.4)
 
 
 def make_row(work: str, ours: str, other: str, ratio: float, goal: float | None) -> Row:
     """Make the row of a ratio, with a goal if there is one."""
-    wanted, met = ("", None) if goal is None else (f"{goal:g} x as many", ratio >= goal)
-    return Row(work, ours, other, f"{number(ratio)} x as many", wanted, met)
+    row = Row(work, ours, other, f"{number(ratio)} x as many")
+    return row if goal is None else replace(row, goal=f"{goal:g} x as many", met=ratio >= goal)
 
 
 def measure() -> str:
@@ -122,11 +116,9 @@ def measure() -> str:
     sections: dict[str, list[Row]] = {}
     for observed in (False, True):
         shown = "observations and masks" if observed else "masks"
-        heading = f"moves a second with {shown}, written at every move"
-        sections[heading] = []
-        for games in BATCHES:
-            print(f"measuring: {heading}, {games:,} games ...", file=sys.stderr, flush=True)
-            sections[heading] += measure_batch(games, observed=observed, bandwidth=bandwidth)
+        heading = f"{GAMES:,} games: moves a second with {shown}, written at every move"
+        print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
+        sections[heading] = list(measure_games(observed=observed, bandwidth=bandwidth))
     packages = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "pgx"))
     return f"""{BEGIN}
 - date: {datetime.now(tz=UTC).date().isoformat()}

@@ -1,4 +1,4 @@
-"""Many games at once on JAX, ours and pgx's tic-tac-toe: random legal moves, and games that are over begin anew.
+"""Many random games at once on JAX, ours and pgx's tic-tac-toe.
 
 Both are stepped by pgx's `auto_reset`, many steps in one compiled loop. Their types
 are not known here: load this module only when measuring, after the devices were chosen.
@@ -42,12 +42,21 @@ class Play:
         return self.count
 
 
-def ours(
-    game: Any, games: int, moves: int, *, observed: bool, looped: str = "scanned", **options: Any
-) -> Play:
-    """Return play of one of our games; player 0 starts, as in the compiled loops of `envs.games`."""
-    env = make(game, first=0, **options)
-    return _play(env, env.random_action, env.init, games, moves, observed=observed, looped=looped)
+LOOPS: dict[str, dict[str, int]] = {
+    "scanned": {},
+    "scanned as a graph": {"xla_gpu_graph_min_graph_size": 1},
+}
+"""How the kernels of a step are launched, with options of the compiler: one by one, or as one CUDA
+graph, which is faster where starting kernels takes longer than their work. XLA makes a graph by
+itself from five kernels on.
+"""
+
+
+def ours(game: str, games: int, moves: int, *, observed: bool, loop: str = "scanned") -> Play:
+    """Return play of one of our games; player 0 starts, as in `envs.games`."""
+    env = make(game, first=0)
+    turn, carried = _prepare(env, env.random_action, env.init, games, observed=observed)
+    return Play(_compile(turn, moves, loop), carried, games * moves)
 
 
 def pgx_ways(
@@ -55,30 +64,25 @@ def pgx_ways(
 ) -> Iterator[tuple[str, Play]]:
     """Yield the fastest ways to play pgx's tic-tac-toe, under their names, all compiled before.
 
-    It has the same advantages as ours: a choice by one random number, and a player who always starts. Its usual choice,
-    `categorical`, and a loop in Python were two to four times slower.
+    It has the same advantages as ours: a choice by one random number, and a player who always
+    starts. Its usual choice, `categorical`, and a loop in Python were two to four times slower.
     """
     env = pgx.make("tic_tac_toe")
     start = env.init(jax.random.PRNGKey(0))
     for choice, choose in (("one random number", _counted), ("one random number and bits", _bits)):
-        for looped in loops:
-            play = _play(
-                env, choose, lambda _: start, games, moves, observed=observed, looped=looped
-            )
-            yield f"{choice}, one player starts, {looped}", play
+        for loop in loops:
+            turn, carried = _prepare(env, choose, lambda _: start, games, observed=observed)
+            play = Play(_compile(turn, moves, loop), carried, games * moves)
+            yield f"{choice}, one player starts, {loop}", play
 
 
-def _play(  # noqa: PLR0913 - all that differs between plays
-    env: Any,
-    choose: Choose,
-    init: Callable[[Any], Any],
-    games: int,
-    moves: int,
-    *,
-    observed: bool,
-    looped: str,
-) -> Play:
-    """Compile play. Masks, and observations if they are wanted, are written to memory after every move."""
+def _prepare(
+    env: Any, choose: Choose, init: Callable[[Any], Any], games: int, *, observed: bool
+) -> tuple[Turn, Any]:
+    """Return a move in every game, and what is carried to the first one.
+
+    Masks, and observations if they are wanted, are written to memory after every move.
+    """
     step = jax.vmap(auto_reset(env.step, init))
 
     def show(state: Any) -> Any:
@@ -95,32 +99,21 @@ def _play(  # noqa: PLR0913 - all that differs between plays
         return state, show(state)
 
     state = jax.jit(jax.vmap(init))(jax.random.split(jax.random.PRNGKey(0), games))
-    carried = (state, None if hasattr(state, "_x") else jax.jit(show)(state)), jax.random.PRNGKey(1)
-    return Play(_LOOPS[looped](turn, moves), carried, games * moves)
+    shown = None if hasattr(state, "_x") else jax.jit(show)(state)
+    return turn, ((state, shown), jax.random.PRNGKey(1))
 
 
-def _scanned(turn: Turn, moves: int, **options: int) -> Loop:
+def _compile(turn: Turn, moves: int, loop: str) -> Loop:
     """All keys are split before the loop, as a GPU would start a kernel for each split within."""
 
-    def loop(carried: Any) -> Any:
+    def play(carried: Any) -> Any:
         games, key = carried
         key, now = jax.random.split(key)
         keys = jax.random.split(now, (moves, 2))
         return jax.lax.scan(lambda games, keys: (turn(games, keys), None), games, keys)[0], key
 
-    compiled: Loop = jax.jit(loop, donate_argnums=0, compiler_options=options)
+    compiled: Loop = jax.jit(play, donate_argnums=0, compiler_options=LOOPS[loop])
     return compiled
-
-
-def _graphed(turn: Turn, moves: int) -> Loop:
-    """Scan, and launch the kernels of a step as one CUDA graph; XLA does so by itself from five kernels on."""
-    return _scanned(turn, moves, xla_gpu_graph_min_graph_size=1)
-
-
-_LOOPS: dict[str, Callable[[Turn, int], Loop]] = {
-    "scanned": _scanned,
-    "scanned as a graph": _graphed,
-}
 
 
 def _counted(state: Any, key: Any) -> Any:
@@ -141,37 +134,36 @@ def _bits(state: Any, key: Any) -> Any:
     )
 
 
-# Beside the compiled loops, step by step with NumPy arrays ----------------------------------------------------------
+# Beside the compiled loops, step by step with NumPy arrays ----------------------------------------
 
 
 class Stepwise:
-    """Our games as an environment for NumPy would use them: actions and results are NumPy arrays at every step."""
+    """Our games, with actions and results as NumPy arrays at every step."""
 
-    def __init__(self, game: str, games: int, moves: int, *, observed: bool) -> None:
+    def __init__(self, game: str, games: int, moves: int) -> None:
         env = make(game, first=0)
-        step = jax.vmap(auto_reset(env.step, env.init))
         keys = jax.random.split(jax.random.PRNGKey(0), games)
+        step = jax.vmap(auto_reset(env.step, env.init))
+
+        def choose(state: Any, key: Any) -> Any:
+            return env.random_action(state, key), jax.random.split(key)[0]
+
+        def move(state: Any, action: Any) -> Any:
+            state = step(state, action, keys)
+            return state, state.legal_action_mask
+
+        self.choose, self.observe = jax.jit(choose), jax.jit(env.observe)
+        self.move = jax.jit(move, donate_argnums=0)
         self.state, self.key = jax.jit(jax.vmap(env.init))(keys), jax.random.PRNGKey(1)
-        self.count, self.games, self.observed = moves, games, observed
-        self.choose = jax.jit(
-            lambda state, key: (env.random_action(state, key), jax.random.split(key)[0])
-        )
-        self.step = jax.jit(
-            lambda state, action: _with_mask(step(state, action, keys)), donate_argnums=0
-        )
-        self.observe = jax.jit(env.observe)
+        self.moves, self.games = moves, games
         self()
 
     def __call__(self) -> int:
         """Make all moves of a round, and return how many."""
-        for _ in range(self.count):
+        for _ in range(self.moves):
             actions, self.key = self.choose(self.state, self.key)
-            self.state, mask = self.step(self.state, np.asarray(actions))
-            shown = [mask, self.state.rewards, self.state.terminated]
-            for part in [*shown, self.observe(self.state)] if self.observed else shown:
+            self.state, mask = self.move(self.state, np.asarray(actions))
+            observation = self.observe(self.state)
+            for part in (mask, self.state.rewards, self.state.terminated, observation):
                 np.asarray(part)
-        return self.count * self.games
-
-
-def _with_mask(state: Any) -> tuple[Any, Any]:
-    return state, state.legal_action_mask
+        return self.moves * self.games

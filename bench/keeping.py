@@ -1,4 +1,4 @@
-"""A database of very many games, made quickly, and what is asked of it."""
+"""A database of very many games, made quickly."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from number_tower import Game, Table, catalogue
+from number_tower import Game, Table
+from number_tower.engine import catalogue
 from number_tower.store import open_store
-from startup import TOWER, Work, measure_start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ KINDS = 400
 
 
 def fill(file: Path, number: int) -> None:
-    """Save different random games in a new database, then copy them, each copy some days earlier, up to a number."""
+    """Save some random games in a new database, then copy them, each copy some days earlier."""
     rng = random.Random(1)  # noqa: S311 - games to measure with, not secrets
     books = catalogue.load_all()
     with closing(open_store(str(file))) as store:
@@ -50,11 +50,5 @@ def _copy_rows(connection: sqlite3.Connection, table: str, **new: str) -> None:
     names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     values = ", ".join(new.get(name, name) for name in names)
     [key] = {"id", "game"} & new.keys()
-    connection.execute(
-        f"INSERT INTO {table} SELECT {values} FROM {table} WHERE {key} <= {KINDS}"  # noqa: S608 - our own names
-    )
-
-
-def measure_first_page(file: Path) -> float:
-    """Let the command show the first page of the history; return how long that took, from its start to its end."""
-    return measure_start(Work("tower history", [TOWER, "history", "--db", str(file)]))
+    copied = f"SELECT {values} FROM {table} WHERE {key} <= {KINDS}"  # noqa: S608 - our own names
+    connection.execute(f"INSERT INTO {table} {copied}")

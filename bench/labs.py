@@ -1,26 +1,26 @@
-"""The rule lab: how fast one set of rules is studied beside a plain computation, and how long whole sweeps take."""
+"""The rule lab: one study beside a plain computation, and whole sweeps."""
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from itertools import product
 from math import isclose
 from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
-from number_tower.lab import StudyLimits, make_space, study, sweep
-from number_tower.lab.measures import SIGHTS
-from number_tower.lab.runner import measure_setting
-from support.plain_study import PlainStudy
+from number_tower.studies.lab import StudyLimits, make_space, study, sweep
+from number_tower.studies.lab.measures import SIGHTS
+from support.plain import PlainStudy
 from timing import seconds, typical
 from works import Duel, agree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 CLIMBS = {"blocks": "1-5..1-60", "step": "1..60", "opening": "none;1-2..1-60"}
-"""201,600 combinations; those with an opening that is not among the blocks, which are 92,400, are no games."""
+"""201,600 combinations; those with an opening that is not among the blocks, which are 92,400, are
+no games.
+"""
 
 DRAFTS = {
     "blocks": "1-5..1-12",
@@ -32,7 +32,7 @@ DRAFTS = {
 
 
 def compare_with_plain(name: str, **options: object) -> Duel:
-    """Study a game, and compute the games of all pairs from the rules alone, for as many positions."""
+    """Study a game, and compute the games of all pairs from the rules alone."""
     rules = nt.rules(name, **options)
     found = study(rules, compiled=True)
     took = typical(lambda: study(nt.rules(name, **options), compiled=True))
@@ -46,16 +46,6 @@ def compare_with_plain(name: str, **options: object) -> Duel:
             )
 
     return Duel(took, seconds(compute_plainly), len(PlainStudy(rules).positions))
-
-
-JOBS = 3_000
-
-
-def make_jobs() -> Callable[[int], object]:
-    """Return the jobs that executors are compared by: settings of climb, of about a millisecond each."""
-    return partial(
-        measure_setting, space=make_space("climb", CLIMBS, sample=JOBS), limits=StudyLimits()
-    )
 
 
 class Sweeping(NamedTuple):

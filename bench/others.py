@@ -1,6 +1,7 @@
-"""The others' solvers: OpenSpiel's, matchings by rustworkx and networkx, and the yardstick in C.
+"""The others' solvers: OpenSpiel's, matchings by rustworkx, and the yardstick in C.
 
-They are loaded when they are measured, and by name: `make bench` brings them, and no other check needs them.
+They are loaded when they are measured, and by name: `make bench` brings them, and no other check
+needs them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ YARDSTICK = Path(os.environ.get("YARDSTICK") or ROOT.parent / "shared" / "yardst
 
 
 class Solved(NamedTuple):
-    """What OpenSpiel's solver found: the values of a game's start and openings, how many states it has, its time."""
+    """What OpenSpiel's solver found: the values of the start and openings, and the states."""
 
     values: list[float]
     states: int
@@ -33,7 +34,7 @@ class Solved(NamedTuple):
 
 
 def solve_with_openspiel(rules: nt.Rules) -> Solved:
-    """Solve a game with OpenSpiel's MinimaxSolver, which finds the value of every state and no plies."""
+    """Solve a game with OpenSpiel's MinimaxSolver, which finds values and no plies."""
     solver: Any = import_module("open_spiel.python.algorithms.minimax_solver")
     game = import_module("number_tower.envs.openspiel").game(rules)
     begun = perf_counter()
@@ -46,29 +47,24 @@ def solve_with_openspiel(rules: nt.Rules) -> Solved:
 
 
 class Matched(NamedTuple):
-    """One maximum matching: how many pairs it has, and how long it took; building the graph is not timed."""
+    """One maximum matching and its seconds, without building the graph."""
 
     pairs: int
     seconds: float
 
 
-def match_with(library: str, blocks: Sequence[int]) -> Matched:
-    """Match blocks of which one divides the other with rustworkx or networkx."""
-    module: Any = import_module(library)
+def match_with_rustworkx(blocks: Sequence[int]) -> Matched:
+    """Match blocks of which one divides the other."""
+    rustworkx: Any = import_module("rustworkx")
     related = [
         (block, multiple)
         for block in blocks
         for multiple in range(2 * block, blocks[-1] + 1, block)
     ]
-    if library == "networkx":
-        graph = module.Graph(related)
-        match, options = module.max_weight_matching, {"maxcardinality": True}
-    else:
-        graph = module.PyGraph(multigraph=False)
-        graph.extend_from_edge_list(related)
-        match, options = module.max_weight_matching, {"max_cardinality": True}
+    graph = rustworkx.PyGraph(multigraph=False)
+    graph.extend_from_edge_list(related)
     start = perf_counter()
-    pairs = match(graph, **options)
+    pairs = rustworkx.max_weight_matching(graph, max_cardinality=True)
     return Matched(len(pairs), perf_counter() - start)
 
 
@@ -87,7 +83,7 @@ def build_yardstick(folder: str) -> str:
 
 
 class Searched(NamedTuple):
-    """What the yardstick says: who wins, from the first player's side, and the seconds of its search alone."""
+    """What the yardstick says: the first player's result, and the seconds of its search."""
 
     value: str
     seconds: float

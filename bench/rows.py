@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from machine import PACKAGES, facts
+from machine import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ HEADS = ("work", "ours", "the other", "ratio", "goal", "")
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: the work, our time, whom it is compared with, and whether the goal was met (None: no goal)."""
+    """One measurement beside another's or a goal; `met` is None where there is no goal."""
 
     work: str
     ours: str
@@ -45,7 +45,7 @@ def within(work: str, ours: float, limit: float) -> Row:
 
 
 def faster(work: str, ours: float, other: tuple[str, float], times: float | None = None) -> Row:
-    """Make the row of work that another, given by its name, should take a number of times as long for."""
+    """Make the row of work for which another should take a number of times as long."""
     name, theirs = other
     ratio = theirs / ours
     row = Row(work, duration(ours), f"{name}: {duration(theirs)}", f"{number(ratio)} x as fast")
@@ -55,7 +55,7 @@ def faster(work: str, ours: float, other: tuple[str, float], times: float | None
 
 
 def at_most(work: str, ours: float, other: tuple[str, float], times: float) -> Row:
-    """Make the row of work that may take a number of times as long as another's, given by its name."""
+    """Make the row of work that may take a number of times as long as another's."""
     name, theirs = other
     ratio = ours / theirs
     shown = f"{name}: {duration(theirs)}"
@@ -73,18 +73,6 @@ def number(amount: float) -> str:
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}"
 
 
-def aligned(sections: Mapping[str, list[Row]]) -> str:
-    """Return the table in columns, each section under its name."""
-    lines = [HEADS, *(row.cells for rows in sections.values() for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    parts = list[str]()
-    for name, rows in sections.items():
-        parts += ["", name]
-        for cells in [HEADS, *(row.cells for row in rows)]:
-            parts.append("  ".join(map(str.ljust, cells, widths)).rstrip())
-    return "\n".join(parts)
-
-
 def markdown(sections: Mapping[str, list[Row]]) -> str:
     """Return the table as Markdown, each section under a line with its name."""
     lines = [HEADS, ("---",) * len(HEADS)]
@@ -94,7 +82,7 @@ def markdown(sections: Mapping[str, list[Row]]) -> str:
 
 
 def replace_section(page: str, begin: str, section: str, end: str) -> str:
-    """Return a page of results with a section in the place of the one between two marks, or at its end."""
+    """Return a page with a section in place of the one between two marks, or at its end."""
     before, found, rest = page.partition(begin)
     after = rest.partition(end)[2] if found else "\n"
     return f"{before.rstrip()}\n\n{section}{after}"
@@ -103,11 +91,12 @@ def replace_section(page: str, begin: str, section: str, end: str) -> str:
 def measure(
     mark: str,
     sections: Mapping[str, tuple[str, Callable[[], Iterator[Row]]]],
-    packages: tuple[str, ...] = PACKAGES,
+    packages: tuple[str, ...],
 ) -> int:
     """Measure sections, print their table, and return 1 if a goal is missed.
 
-    A section has a name and a heading. With `--write`, the table replaces the one between two marks in RESULTS.md.
+    A section has a name and a heading. With `--write`, the table replaces the one between two marks
+    in RESULTS.md.
     """
     parser = argparse.ArgumentParser(
         description=f"Measure; without a SECTION, {', '.join(sections)}."
@@ -119,13 +108,15 @@ def measure(
         parser.error(f"expected some of {', '.join(sections)}")
     if asked.sections and asked.write:
         parser.error("only a whole run is saved")
-    about = "\n".join(f"- {what}: {fact}" for what, fact in facts(packages).items())
+    # A part may be measured where not everything is installed.
+    machine = facts(packages) if asked.write else {}
+    about = "\n".join(f"- {what}: {fact}" for what, fact in machine.items())
     table = dict[str, list[Row]]()
     for name in asked.sections or sections:
         heading, section = sections[name]
         print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
         table[heading] = list(section())
-    print(aligned(table))
+    print(markdown(table))
     if asked.write:
         begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
         run = f"{begin}\n{about}\n\n{markdown(table)}\n{end}"

@@ -1,7 +1,7 @@
 """How long the command takes to answer, against the interpreter's own start.
 
-The goals are part of the design: every answer within 12 times `python -c pass`, and the first frame of the full-screen
-app within 1.5 times that of a Textual app with one widget.
+The goals are part of the design: every answer within 12 times `python -c pass`, and the first frame
+of the full-screen app within 1.5 times that of a Textual app with one widget.
 """
 
 from __future__ import annotations
@@ -39,11 +39,6 @@ STARTS = [
     Work("tower play climb, first prompt", [TOWER, "play", "climb"], b"on the tower: "),
     Work("tower, first prompt", [TOWER], b"Which game? "),
 ]
-
-
-def make_solving(name: str) -> Work:
-    """Return the work of solving a game from the command line."""
-    return Work(f"tower solve {name}", [TOWER, "solve", name])
 
 
 ONE_WIDGET = """

@@ -1,4 +1,4 @@
-"""Clocks: medians of rounds that take turns, and work in a process of its own, where nothing else is loaded."""
+"""Clocks: medians of rounds that take turns, and work in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turns(rounds: int, *clocks: Callable[[], float]) -> list[float]:
-    """Return the median of each clock; they take turns, so that whatever else the machine does meets them all."""
+    """Return the median of each clock; they take turns, so that a busy machine slows them all."""
     taken = [[clock() for clock in clocks] for _ in range(rounds)]
     return [median(times) for times in zip(*taken, strict=True)]
 
 
 def measure_rates(rounds: int, plays: Mapping[K, Callable[[], int]]) -> dict[K, list[float]]:
-    """Return the moves a second of each play, round by round: they take turns, after a round that does not count."""
+    """Return the moves a second of each play in each round; the first round does not count."""
     found: dict[K, list[float]] = {name: [] for name in plays}
     for number in range(rounds + 1):
         for name, play in plays.items():
@@ -44,7 +44,7 @@ def measure_rates(rounds: int, plays: Mapping[K, Callable[[], int]]) -> dict[K, 
 
 
 def typical(work: Callable[[], object]) -> float:
-    """Return the median of how long some work takes, over three rounds and as many more as fit into a second."""
+    """Return the median time of some work, over three rounds or as many as fit into a second."""
     taken: list[float] = []
     while len(taken) < 3 or (sum(taken) < 1 and len(taken) < MAX_ROUNDS):
         taken.append(seconds(work))

@@ -1,39 +1,30 @@
-"""How soon a move reaches the opponent, and how many moves a server takes, beside one that does as little as possible.
+"""How soon a move reaches the opponent, and how many moves a server takes, beside a bare one.
 
-`make bench-web` starts servers, each with a file of its own, and lets two hundred games be played at each: server and
-players share this machine. It prints the table, saves it in bench/RESULTS.md, and fails if a goal is missed.
+`make bench-web` starts servers, each with a file of its own, and lets two hundred games be played
+at each: server and players share this machine. It prints the table, saves it in bench/RESULTS.md,
+and fails if a goal is missed.
 """
 
 from __future__ import annotations
 
-import socket
-import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
 
 import web_class
-import web_load
 from rows import Row, duration, measure, number
+from serving import Server
 from timing import alone
+from web_load import Task, measure_rate, measure_steady_games
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TOWER = str(Path(sys.executable).with_name("tower"))
-OURS, BARE = "tower serve", "one insert and one notify"
-"""The servers that can be measured."""
-
-CALLS = {
-    OURS: (TOWER, "serve", "--no-limits", "--port", "{port}", "--db", "{file}"),
-    BARE: (sys.executable, str(Path(__file__).with_name("web_bare.py")), "{port}", "{file}"),
-}
-"""How they are started."""
+BARE = "one insert and one notify"
+"""The other server."""
 
 GAMES = 200
 SECONDS = 20
@@ -48,41 +39,21 @@ CLASS_MOVES = 12
 
 
 @contextmanager
-def running(server: str) -> Iterator[int]:
+def running(*, bare: bool = False) -> Iterator[int]:
     """Run a server with an empty file; its port is given."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-    with TemporaryDirectory() as folder, Path(folder, "log").open("w+") as log:
-        call = [part.format(port=port, file=f"{folder}/games.db") for part in CALLS[server]]
-        process = subprocess.Popen(call, stdout=log, stderr=log)
+    with TemporaryDirectory() as folder:
+        server = Server(Path(folder, "games.db"))
+        if bare:
+            server.program = (str(Path(__file__).with_name("web_bare.py")),)
+            server.options = ()
         try:
-            _wait(process, port)
-            yield port
+            server.start()
+            yield server.port
         except BaseException:
-            log.seek(0)
-            print(log.read(), file=sys.stderr)
+            print(server.log, file=sys.stderr)
             raise
         finally:
-            process.terminate()
-            process.wait()
-
-
-def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until a server answers."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/health", timeout=60):
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise RuntimeError("the server does not answer")
-
-
-def play(server: str, moves: int, movers: int = 0) -> web_load.Played:
-    """Let games be played at a server by a process of its own."""
-    with running(server) as port:
-        return alone(web_load.play_games, web_load.Task(port, server == BARE, GAMES, moves, movers))
+            server.stop()
 
 
 def find_p99(times: list[float]) -> float:
@@ -92,21 +63,25 @@ def find_p99(times: list[float]) -> float:
 
 def measure_games() -> Iterator[Row]:
     """Measure how long moves take to reach the opponent while every game has one each second."""
-    ours, bare = (find_p99(play(server, SECONDS).taken) for server in (OURS, BARE))
+    times = []
+    for bare in (False, True):
+        with running(bare=bare) as port:
+            times.append(alone(measure_steady_games, Task(port, bare, GAMES, SECONDS)))
+    ours, theirs = map(find_p99, times)
     yield Row(
         f"{GAMES} games, one move a second each: a move reaches the opponent, p99",
         duration(ours),
-        f"{BARE}: {duration(bare)}",
-        f"{number(ours / bare)} x the time",
+        f"{BARE}: {duration(theirs)}",
+        f"{number(ours / theirs)} x the time",
         "50 ms",
         ours <= 0.05,
     )
 
 
 def measure_class() -> Iterator[Row]:
-    """Measure how long moves take to reach the opponent and the wall in a class whose pupils move every 5 seconds."""
-    with running(OURS) as port:
-        reached = alone(web_class.play_in_class, web_class.Task(port, PUPILS, CLASS_MOVES))
+    """Measure how long moves of a class, one every 5 seconds, take to reach opponent and wall."""
+    with running() as port:
+        reached = alone(web_class.play_in_class, web_class.ClassTask(port, PUPILS, CLASS_MOVES))
     work = f"a class of {PUPILS}, a move every 5 s each: a move reaches the"
     for whom, times in reached.items():
         p99 = find_p99(times)
@@ -114,19 +89,20 @@ def measure_class() -> Iterator[Row]:
 
 
 def measure_rates() -> Iterator[Row]:
-    """Measure how many moves a second are made if each mover moves as soon as the last move is answered."""
-    rates: dict[str, list[float]] = {OURS: [], BARE: []}
+    """Measure the moves a second of movers who move as soon as the last move is answered."""
+    rates: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(ROUNDS):
-        for server, rounds in rates.items():
-            rounds.append(GAMES * MOVES / play(server, MOVES, MOVERS).seconds)
-    ours, bare = median(rates[OURS]), median(rates[BARE])
+        for bare, found in rates.items():
+            with running(bare=bare) as port:
+                found.append(alone(measure_rate, Task(port, bare, GAMES, MOVES), MOVERS))
+    ours, theirs = median(rates[False]), median(rates[True])
     yield Row(
         f"{GAMES} games, {MOVERS} movers who never wait: moves a second",
         number(ours),
-        f"{BARE}: {number(bare)}",
-        f"{number(ours / bare)} x as many",
+        f"{BARE}: {number(theirs)}",
+        f"{number(ours / theirs)} x as many",
         "0.5 x as many",
-        ours >= bare / 2,
+        ours >= theirs / 2,
     )
 
 
@@ -138,4 +114,4 @@ SECTIONS = {
 
 
 if __name__ == "__main__":
-    sys.exit(measure("bench-web", SECTIONS))
+    sys.exit(measure("bench-web", SECTIONS, ("number-tower", "fastapi", "uvicorn", "sqlalchemy")))

@@ -1,6 +1,7 @@
-"""The least that a server of games can do, written as anybody would: one insert and one notify for every move.
+"""The least that a server of games can do: one insert and one notify for every move.
 
-It checks nothing, knows no games, and keeps one row a move, as durably as ours. `python bench/web_bare.py PORT FILE`
+It checks nothing, knows no games, and keeps one row a move, as durably as ours.
+Usage: python bench/web_bare.py --db FILE --port PORT
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _prepare(connection: Any, _: object) -> None:
 
 
 def app_with(file: str) -> FastAPI:
-    """Return the server, with its database in a file; its connections take turns in Python, not at the file's lock."""
+    """Return the server; its connections take turns in Python, not at the lock of the file."""
     engine = create_engine(
         f"sqlite:///{file}", pool_size=1, max_overflow=0, connect_args={"check_same_thread": False}
     )
@@ -62,10 +63,12 @@ def app_with(file: str) -> FastAPI:
     @app.post("/api/games/{game}/actions")
     async def place(game: int, move: Move) -> dict[str, int]:
         await run_in_threadpool(keep, game, move)
-        news = f'event: state\nid: {move.version + 1}\ndata: {{"version":{move.version + 1},"block":{move.block}}}\n\n'
+        version = move.version + 1
+        data = f'{{"version":{version},"block":{move.block}}}'
+        news = f"event: state\nid: {version}\ndata: {data}\n\n"
         for listener in listeners[game]:
             listener.put_nowait(news)
-        return {"version": move.version + 1}
+        return {"version": version}
 
     @app.get("/api/games/{game}/events")
     async def follow(game: int) -> StreamingResponse:
@@ -92,7 +95,7 @@ if __name__ == "__main__":
     uvicorn.run(
         app_with(sys.argv[2]),
         host="127.0.0.1",
-        port=int(sys.argv[1]),
+        port=int(sys.argv[4]),
         log_level="warning",
         access_log=False,
     )

@@ -1,4 +1,4 @@
-"""A class by the hundred: pupils who join, are paired and move, and a wall that shows all boards."""
+"""A class of hundreds: pupils join, are paired and move, and a wall shows all boards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import uvloop
 from httpx2 import AsyncClient
 
-from web_load import PATIENT, Seen
+from web_load import MAX_WAIT, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ BOARD = re.compile(r'title="(P\d+)".*?class="class-towers(.*)class="board-status
 """A board on the wall: who begins, and the drawing with the numbers that are placed."""
 
 
-class Task(NamedTuple):
+class ClassTask(NamedTuple):
     """What to measure: the server's port, how many pupils, and how many moves each game has."""
 
     port: int
@@ -37,7 +37,7 @@ class Task(NamedTuple):
     moves: int
 
 
-class Game(NamedTuple):
+class ClassGame(NamedTuple):
     """A game of the class, and who sees which move when."""
 
     path: str
@@ -45,7 +45,7 @@ class Game(NamedTuple):
     seen: Seen
 
     async def play(self, moves: int, start: float, pause: float) -> list[tuple[float, float]]:
-        """Make the moves of a game; return how long each took to reach the opponent and the wall."""
+        """Make the moves of a game; return how long each took to reach opponent and wall."""
         sent = []
         for version in range(moves):
             await asyncio.sleep(max(0.0, start + version * pause - time.perf_counter()))
@@ -54,7 +54,7 @@ class Game(NamedTuple):
             move = {"block": version + 1, "version": version, "game": 1}
             await send(self.players[version % 2], f"{self.path}/move", **move)
         for place in (moves % 2, WALL):
-            await self.seen.until(place, moves)
+            await self.seen.wait(place, moves)
         when = self.seen.when
         return [
             (when(1 - version % 2, version + 1) - at, when(WALL, version + 1) - at)
@@ -62,51 +62,43 @@ class Game(NamedTuple):
         ]
 
 
-class Follower:
-    """A page that follows a stream of events."""
-
-    def __init__(self, browser: AsyncClient, path: str, note: Note) -> None:
-        self._browser, self._path, self._note = browser, path, note
-        self.opened = asyncio.Event()
-
-    async def run(self) -> None:
-        """Note every event when it is there as a whole."""
-        async with self._browser.stream("GET", self._path, timeout=None) as answer:
-            event = ""
-            async for text in answer.aiter_text():
-                now = time.perf_counter()
-                *events, event = (event + text).split("\n\n")
-                for whole in events:
-                    self._note(whole, now)
-                    self.opened.set()
+async def follow(browser: AsyncClient, path: str, note: Note) -> None:
+    """Note every event of a stream when it is there as a whole."""
+    async with browser.stream("GET", path, timeout=None) as answer:
+        event = ""
+        async for text in answer.aiter_text():
+            now = time.perf_counter()
+            *events, event = (event + text).split("\n\n")
+            for whole in events:
+                note(whole, now)
 
 
-def play_in_class(task: Task) -> dict[str, list[float]]:
-    """Open a class, let everybody move at their pace, and return how long moves took to reach opponent and wall."""
+def play_in_class(task: ClassTask) -> dict[str, list[float]]:
+    """Let a class play; return how long moves took to reach the opponent and the wall."""
     return uvloop.run(_play_in_class(task))
 
 
-async def _play_in_class(task: Task) -> dict[str, list[float]]:
-    async with asyncio.TaskGroup() as group:
-        followers = list[Follower]()
-        games = await open_class(task, followers)
-        tasks = [group.create_task(follower.run()) for follower in followers]
-        await asyncio.gather(*(follower.opened.wait() for follower in followers))
-        start, pause = time.perf_counter() + 1, PACE / 2
-        played = [
-            game.play(task.moves, start + pause * place / len(games), pause)
-            for place, game in enumerate(games)
-        ]
-        taken = [took for each in await asyncio.gather(*played) for took in each]
-        for follower in tasks:
-            follower.cancel()
+async def _play_in_class(task: ClassTask) -> dict[str, list[float]]:
+    games, followers = await open_class(task)
+    for game in games:
+        for seat in (0, 1):
+            await game.seen.wait(seat, 0)
+    # The wall says nothing before the first move; it is connected within this second.
+    start, pause = time.perf_counter() + 1, PACE / 2
+    played = [
+        game.play(task.moves, start + pause * number / len(games), pause)
+        for number, game in enumerate(games)
+    ]
+    taken = [took for times in await asyncio.gather(*played) for took in times]
+    for follower in followers:
+        follower.cancel()
     return {"opponent": [took[0] for took in taken], "wall": [took[1] for took in taken]}
 
 
-async def open_class(task: Task, followers: list[Follower]) -> list[Game]:
-    """Make a class, let the pupils join and be paired; add who follows the games, and the wall."""
+async def open_class(task: ClassTask) -> tuple[list[ClassGame], list[asyncio.Task[None]]]:
+    """Make a class of pairs; return the games, and who follows them and the wall."""
     teacher, *pupils = (
-        AsyncClient(base_url=f"http://127.0.0.1:{task.port}", timeout=PATIENT, verify=False)
+        AsyncClient(base_url=f"http://127.0.0.1:{task.port}", timeout=MAX_WAIT, verify=False)
         for _ in range(1 + task.pupils)
     )
     path = await send(teacher, "/class/new", games="climb")
@@ -118,22 +110,23 @@ async def open_class(task: Task, followers: list[Follower]) -> list[Game]:
         room = (await pupil.get(path)).headers["location"]
         paired.setdefault(room, []).append(number)
     boards = dict[str, Seen]()
-    games = list[Game]()
+    games, followers = list[ClassGame](), list[asyncio.Task[None]]()
     for room, pair in paired.items():
         page = await pupils[pair[0]].get(room)
         first, second = pair if "Your turn" in page.text else reversed(pair)
-        game = Game(room, [pupils[first], pupils[second]], Seen(({}, {}, {})))
+        game = ClassGame(room, [pupils[first], pupils[second]], Seen(followers=3))
         boards[f"P{first}"] = game.seen
         for seat, player in enumerate(game.players):
             note = partial(note_move, game.seen, seat)
-            followers.append(Follower(player, f"{room}/events", note))
+            followers.append(asyncio.create_task(follow(player, f"{room}/events", note)))
         games.append(game)
-    followers.append(Follower(teacher, f"{path}/wall/events", partial(note_board, boards)))
-    return games
+    wall = follow(teacher, f"{path}/wall/events", partial(note_board, boards))
+    followers.append(asyncio.create_task(wall))
+    return games, followers
 
 
 async def send(browser: AsyncClient, path: str, **form: object) -> str:
-    """Send a form that must be accepted, as the script of a page does; return where the answer leads."""
+    """Send a form as the script of a page does; return where the answer leads."""
     answer = await browser.post(path, data=form, headers={"X-Fragment": "1"})
     if answer.is_error:
         raise RuntimeError(f"{path}: {answer.status_code} {answer.text}")
@@ -144,7 +137,7 @@ def note_move(seen: Seen, seat: int, event: str, now: float) -> None:
     """Note that a player sees a move."""
     version = re.search(r'"version":(\d+)', event)
     if version:
-        seen.event(seat, int(version[1]), now)
+        seen.note(seat, int(version[1]), now)
 
 
 def note_board(boards: dict[str, Seen], event: str, now: float) -> None:
@@ -152,4 +145,4 @@ def note_board(boards: dict[str, Seen], event: str, now: float) -> None:
     board = BOARD.search(event)
     if board:
         numbers = map(int, re.findall(r"(?:^|>)\s*(\d+)\s*(?:<|$)", board[2]))
-        boards[board[1]].event(WALL, max(numbers, default=0), now)
+        boards[board[1]].note(WALL, max(numbers, default=0), now)

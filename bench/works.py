@@ -1,7 +1,8 @@
 """What is measured: each function is one piece of work, done in a process of its own.
 
-Every round starts with new rules and a new solver, which remember nothing; a round before those that count warms up
-whatever is compiled. Whatever is compared is checked to say the same; a fast wrong answer is worth nothing.
+Every round starts with new rules and a new solver, which remember nothing; a round before those
+that count warms up whatever is compiled. Whatever is compared is checked to say the same; a fast
+wrong answer is worth nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
-from alphabeta import Draft
-from number_tower.arena import arena
 from number_tower.coach.hints import hint
 from number_tower.players import Player, make_player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from others import match_with, run_yardstick, solve_with_openspiel
+from number_tower.studies.arena import arena
+from others import match_with_rustworkx, run_yardstick, solve_with_openspiel
 from timing import in_turns, seconds, typical
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Duel(NamedTuple):
-    """Ours and the other's time, in seconds, and how many positions the other looked at, if it says so."""
+    """The seconds of ours and of the other, and how many positions the other searched."""
 
     ours: float
     other: float
@@ -65,7 +65,7 @@ def _check_unloaded() -> None:
         raise RuntimeError(f"expected no numeric library to be loaded; got {', '.join(heavy)}")
 
 
-# At the rulebooks' sizes, and what Python does alone ------------------------------------------------------
+# At the rulebooks' sizes, and what Python does alone ----------------------------------------------
 
 
 def solve_game(name: str, **options: object) -> float:
@@ -73,6 +73,17 @@ def solve_game(name: str, **options: object) -> float:
     took = typical(lambda: solve_all(start(name, **options)))
     _check_unloaded()
     return took
+
+
+def find_value(name: str, **options: object) -> float:
+    """Time the value of the start of a game by a search that is compiled."""
+
+    def search() -> nt.Solution:
+        return nt.solve(start(name, **options), plies=False)
+
+    # The first search compiles.
+    search()
+    return typical(search)
 
 
 def compare_with_openspiel(name: str) -> Duel:
@@ -92,7 +103,7 @@ def compare_with_openspiel(name: str) -> Duel:
 
 
 def find_slowest_position(blocks: str, plies: int, positions: int) -> float:
-    """Time the values of random positions of `factor` and of all their moves, by Python alone; return the longest."""
+    """Return the longest time for the values of a random position of `factor` and its moves."""
     rng = random.Random(3)  # noqa: S311 - chosen once, and the same in every run
     times: list[float] = []
     while len(times) < positions:
@@ -106,8 +117,8 @@ def find_slowest_position(blocks: str, plies: int, positions: int) -> float:
     return max(times)
 
 
-def compare_matchings(library: str, size: int) -> Duel:
-    """Compare the values of all openings of `factor` with one matching by another library."""
+def compare_matchings(size: int) -> Duel:
+    """Compare the values of all openings of `factor` with one matching by rustworkx."""
 
     def solve_openings() -> nt.Solution:
         return solve_all(start("factor", blocks=f"1-{size}"), plies=False)
@@ -115,17 +126,17 @@ def compare_matchings(library: str, size: int) -> Duel:
     solve_openings()
     ours = typical(solve_openings)
     blocks = range(1, size + 1)
-    theirs = match_with(library, blocks)
+    theirs = match_with_rustworkx(blocks)
     partners = decompose_blocks(blocks, "related", SearchLimits()).partner
     agree(sum(other >= 0 for other in partners) // 2, theirs.pairs)
     return Duel(ours, theirs.seconds)
 
 
-# Searches -------------------------------------------------------------------------------------------------
+# Searches -----------------------------------------------------------------------------------------
 
 
 def compare_with_c(target: int, program: str, its_target: int, *, compiled: bool) -> Duel:
-    """Compare a value of `summit` with 20 blocks with the yardstick in C; what is not compiled is Python alone."""
+    """Compare a value of `summit` with 20 blocks with the yardstick in C."""
 
     def search() -> Value:
         position = start("summit", blocks="1-20", target=target)
@@ -143,21 +154,7 @@ def compare_with_c(target: int, program: str, its_target: int, *, compiled: bool
     return Duel(ours, other)
 
 
-def compare_with_alphabeta(blocks: int, target: int) -> Duel:
-    """Compare a value of `draft` with the search that a careful person would write."""
-
-    def solve() -> nt.Solution:
-        return nt.solve(start("draft", blocks=f"1-{blocks}", target=target), plies=False)
-
-    value = solve().value
-    ours = typical(solve)
-    rival = Draft(blocks, target)
-    other = seconds(rival.value)
-    agree(value, ("draw", "win", "loss")[rival.value()])  # known by now, and so not searched again
-    return Duel(ours, other, rival.positions)
-
-
-# Players --------------------------------------------------------------------------------------------------
+# Players ------------------------------------------------------------------------------------------
 
 
 def compare_arena_with_bare_play(name: str, games: int) -> Duel:
@@ -177,12 +174,12 @@ def compare_arena_with_bare_play(name: str, games: int) -> Duel:
     return Duel(ours, other)
 
 
-def _make_random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001 - as every maker has it
+def _make_random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001
     return make_player("random", seed=seed, patience=patience)
 
 
 def find_slowest_choice(name: str) -> float:
-    """Return the longest that the perfect level thinks, against one that plays at random, beginning included."""
+    """Return the longest that the perfect level thinks in any position of random games."""
     return max(_time_thoughts(name, lambda game: make_player("perfect").choose(game)))
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Learns a game with AlphaZero: a network plays itself with a tree search, and learns what the search found.
+"""Learns a game with AlphaZero: a network plays itself with a tree search and learns from it.
 
-    python examples/alphazero.py                                    draft, until it makes no mistake any more
+    python examples/alphazero.py                                    draft, until it errs no more
     python examples/alphazero.py summit --preset even --minutes 30  another game, and for how long
     python examples/alphazero.py --out curve.csv --chart curve.svg  with its curve in files
 
-Self-play, search (mctx) and learning are one compiled function on whatever device JAX has. Exact values are used only
-to judge: every few rounds, the network's favourite move, without search, is compared with the exact values in every
-position that can be reached. A lost win counts 1, a win turned into a draw or a draw into a loss 1/2.
+Self-play, search (mctx) and learning are one compiled function on whatever device JAX has. Exact
+values are used only to judge: every few rounds, the network's favourite move, without search, is
+compared with the exact values in every position that can be reached. A lost win counts 1, a win
+turned into a draw or a draw into a loss 1/2.
 """
 
 from __future__ import annotations
@@ -53,16 +54,16 @@ class Settings(NamedTuple):
     """Positions in one step of learning, and steps in one round."""
     rate: float = 1e-3
     decay: float = 0.99
-    """The judged network is a moving average over the steps, which is steadier than the newest one."""
+    """The judged network is a moving average over the steps, steadier than the newest one."""
 
 
-# The network ---------------------------------------------------------------------------------------------------------
+# The network --------------------------------------------------------------------------------------
 
 
 def make_network(
     key: Array, inputs: int, actions: int, settings: Settings
 ) -> list[tuple[Array, Array]]:
-    """Return random weights: a first layer, two for each residual layer, and the heads, which begin at zero."""
+    """Return random weights: a first layer, two for each residual layer, and zero heads."""
     width = settings.width
     sizes = [(inputs, width)] + [(width, width)] * (2 * settings.depth)
     keys = jax.random.split(key, len(sizes))
@@ -76,7 +77,7 @@ def make_network(
 def apply_network(
     layers: list[tuple[Array, Array]], seen: Array, legal: Array
 ) -> tuple[Array, Array]:
-    """Return the logit of each action, the lowest there is for illegal ones; and the value for the player to move."""
+    """Return the logit of each action (the lowest if illegal), and the value for the mover."""
     first, *middle, (weights, bias) = layers
     hidden = seen @ first[0] + first[1]
     for (inner, inner_bias), (outer, outer_bias) in zip(middle[::2], middle[1::2], strict=True):
@@ -86,7 +87,7 @@ def apply_network(
     return jnp.where(legal, heads[..., :-1], np.finfo(np.float32).min), jnp.tanh(heads[..., -1])
 
 
-# Self-play -----------------------------------------------------------------------------------------------------------
+# Self-play ----------------------------------------------------------------------------------------
 
 
 class SelfPlay(NamedTuple):
@@ -106,7 +107,10 @@ class Lesson(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What follows a ply of every game: what is known of it, and how its value depends on the next position."""
+    """What follows a ply of every game.
+
+    It is what is known of it, and how its value depends on the next position.
+    """
 
     lesson: Lesson  # its value is the one that the search found
     was_random: Array
@@ -117,7 +121,7 @@ class Moves(NamedTuple):
 def search(
     env: Any, settings: Settings, network: Tree, states: Any, key: Array
 ) -> mctx.PolicyOutput[Any]:
-    """Search from the positions of many games (Gumbel AlphaZero), with the rules themselves as the model."""
+    """Search from the positions of many games (Gumbel AlphaZero), with the rules as the model."""
 
     def look_ahead(
         network: Tree, _: Array, actions: Array, states: Any
@@ -149,10 +153,10 @@ def move(env: Any, states: Any, actions: Array) -> tuple[Any, Array, Array]:
 
 
 def start_games(env: Any, number: int, key: Array) -> SelfPlay:
-    """Start games that begin with any number of random moves, so that all positions are met, not only good ones."""
+    """Start games with any number of random moves, so that bad positions are met as well."""
     keys, plies_key = jax.random.split(key)
     states = jax.vmap(env.init)(jax.random.split(keys, number))
-    return SelfPlay(states, jax.random.randint(plies_key, (number,), 0, env.rules.most_plies))
+    return SelfPlay(states, jax.random.randint(plies_key, (number,), 0, env.rules.max_plies))
 
 
 def play(
@@ -187,8 +191,8 @@ def play(
         return value, value
 
     games, moves = jax.lax.scan(play_ply, games, jax.random.split(key, settings.plies))
-    # The result tells what a position was worth, but not across a random move, nor where it is still to come: there the
-    # value that the search found is taken.
+    # The result tells what a position was worth, but not across a random move, nor where it is
+    # still to come: there the value that the search found is taken.
     moves = moves._replace(was_random=moves.was_random.at[-1].set(True))
     _, values = jax.lax.scan(look_back, jnp.zeros(settings.games), moves, reverse=True)
     lessons = moves.lesson._replace(value=values)
@@ -200,7 +204,7 @@ def select(condition: Array, these: Array, others: Array) -> Array:
     return jnp.where(condition.reshape(-1, *[1] * (these.ndim - 1)), these, others)
 
 
-# Learning ------------------------------------------------------------------------------------------------------------
+# Learning -----------------------------------------------------------------------------------------
 
 
 class Learner(NamedTuple):
@@ -284,11 +288,11 @@ def learn(env: Any, settings: Settings, optimizer: Any, learner: Learner) -> tup
     return Learner(*carried, games, memory, learner.rounds + 1, key), jax.tree.map(jnp.mean, losses)
 
 
-# The exact truth -----------------------------------------------------------------------------------------------------
+# The exact truth ----------------------------------------------------------------------------------
 
 
 class Truth(NamedTuple):
-    """All positions that can be reached, as the network sees them; their values, and what each action loses."""
+    """Return all positions that can be reached, their values, and what each action loses."""
 
     seen: Array
     legal: Array
@@ -299,7 +303,7 @@ class Truth(NamedTuple):
 
 
 def find_truth(rules: nt.Rules) -> Truth:
-    """List all positions with their exact values, which an environment that is made with `values=True` knows."""
+    """List all positions with their exact values, from an environment made with `values=True`."""
     if nt.Position.start(rules).outcome is not None:
         raise ValueError("nobody can open this game, so there is nothing to learn")
     env = make(rules, first=0, values=True)
@@ -317,7 +321,7 @@ def find_truth(rules: nt.Rules) -> Truth:
 
 
 class Judgement(NamedTuple):
-    """What a network's favourite moves lose, and how far its values are from the exact ones, in points from 0 to 1."""
+    """What a network's favourite moves lose, and how far its values are off, from 0 to 1."""
 
     start_regret: Array
     mean_regret: Array
@@ -335,11 +339,11 @@ def judge(network: Tree, truth: Truth) -> Judgement:
     return Judgement(regret[truth.start], regret.mean(), (regret > 0).sum(), error.mean())
 
 
-# Running it ----------------------------------------------------------------------------------------------------------
+# Running it ---------------------------------------------------------------------------------------
 
 
 class Row(NamedTuple):
-    """A line of the curve: how long it has learned, what it loses, and how far it is from its lessons."""
+    """A line of the curve: how long it has learned, what it loses, and how far off it is."""
 
     seconds: float
     cpu_seconds: float
@@ -360,25 +364,29 @@ HEADER = "  seconds  plies played  regret at start  mean regret   mistakes  valu
 def format_row(row: Row) -> str:
     """Return a line of the printed table."""
     return (
-        f"{row.seconds:9.0f}{row.plies:14,}{row.start_regret:17.1f}{row.mean_regret:13.4f}{row.mistakes:11,}"
-        f"{row.value_error:13.4f}"
+        f"{row.seconds:9.0f}{row.plies:14,}{row.start_regret:17.1f}"
+        f"{row.mean_regret:13.4f}{row.mistakes:11,}{row.value_error:13.4f}"
     )
 
 
 def draw_curve(name: str, rows: Sequence[Row]) -> str:
     """Return the mean regret over the plies played, as SVG."""
-    from number_tower.charts import ScatterPoint, draw_scatter  # noqa: PLC0415 - needs Matplotlib
+    # Only a chart needs Matplotlib.
+    from number_tower.drawing.charts import ScatterPoint, draw_scatter  # noqa: PLC0415
 
     points = [ScatterPoint(row.plies / 1e6, row.mean_regret, on_front=True) for row in rows]
     labels = "plies played, in millions", "mean regret"
-    summary = f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after {rows[-1].plies:,} plies."
+    summary = (
+        f"The mean regret is {points[0].y:.3f} at first, and {points[-1].y:.4f} after "
+        f"{rows[-1].plies:,} plies."
+    )
     return draw_scatter(f"{name}. {summary}", points, labels, joined=True)
 
 
 def train(
     rules: nt.Rules, settings: Settings, truth: Truth, seed: int, every: int
 ) -> Iterator[Row]:
-    """Learn without end; yield a line of the curve before the first round, and then after every few rounds."""
+    """Learn without end; yield a line of the curve at the start and after every few rounds."""
     env, optimizer = make(rules), optax.adam(settings.rate)
     learner = jax.jit(partial(make_learner, env, settings, optimizer))(jax.random.key(seed))
     do_round = jax.jit(partial(learn, env, settings, optimizer), donate_argnums=0)
@@ -404,7 +412,12 @@ def train(
 
 def parse_arguments() -> argparse.Namespace:
     """Parse and check the command line; every setting is an option."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=(
+            "Learns a game with AlphaZero: a network plays itself with a tree search, "
+            "and learns what the search found."
+        )
+    )
     parser.add_argument(
         "game", nargs="?", default="draft", metavar="GAME", help="a name or a rule file (draft)"
     )
@@ -452,13 +465,17 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Learn a game, and print and save the curve; fail if the regret is still too high when the time is over."""
+    """Learn a game, and print and save the curve.
+
+    Fails if the regret is still too high when the time is over.
+    """
     options = parse_arguments()
     settings = Settings(*(getattr(options, name) for name in Settings._fields))
     rows, reached = [], False
     name = " ".join(filter(None, (options.game, options.preset)))
     print(
-        f"{name}, {len(options.truth.seen):,} positions, on {jax.devices()[0].device_kind}:\n{HEADER}"
+        f"{name}, {len(options.truth.seen):,} positions, "
+        f"on {jax.devices()[0].device_kind}:\n{HEADER}"
     )
     for row in train(options.rules, settings, options.truth, options.seed, options.every):
         rows.append(row)

@@ -4,9 +4,10 @@
     cd examples && tower eval --player eval_player:answer --baselines
     tower eval --player ./examples/eval_player.py --baselines           # the same, as a program
 
-It reads the prompt as a language model would, and plays the largest block that it is told of. To evaluate a model, send
-`question["prompt"]` to it and return what it says, whole: the last number in square brackets is taken for its move.
-After an answer that could not be used the question comes once more, and its prompt says what was wrong.
+It reads the prompt as a language model would, and plays the largest block that it is told of. To
+evaluate a model, send `question["prompt"]` to it and return what it says, whole: the last number in
+square brackets is taken for its move. After an answer that could not be used the question comes
+once more, and its prompt says what was wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 
 def answer(question: dict[str, Any]) -> str:
-    """Name the largest block that may be placed; where none are listed, the largest that is left."""
+    """Name the largest legal block, or the largest that is left where none are listed."""
     listed = re.search(r"You may place: (.+)", question["prompt"])
     numbers = listed[1] if listed else question["left"][question["seat"] - 1]
     return f"I place the largest that I may: [{re.findall('[0-9]+', numbers)[-1]}]"

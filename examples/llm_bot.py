@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks a language model for every move: any server that speaks the chat-completions protocol will do.
+"""Asks a language model for every move, on any server of the chat-completions protocol.
 
     LLM_URL    where to ask, such as http://localhost:11434/v1/chat/completions
     LLM_MODEL  which model to ask
     LLM_KEY    the key, if the server wants one
 
-A model that names a block which cannot be placed is told so, and asked once more. Whatever goes wrong is said on
-stderr, and ends the bot: it never makes a move of its own.
+A model that names a block which cannot be placed is told so, and asked once more. Whatever goes
+wrong is said on stderr, and ends the bot: it never makes a move of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def main() -> None:
     )
     if urlsplit(model.url).scheme not in {"http", "https"} or not model.name:
         sys.exit(
-            "llm_bot: set LLM_URL to a chat-completions address, http:// or https://, and LLM_MODEL to a model"
+            "llm_bot: set LLM_URL to a chat-completions address, http:// or https://, "
+            "and LLM_MODEL to a model"
         )
     try:
         for line in sys.stdin:
@@ -85,7 +86,8 @@ def move(game: dict[str, Any], model: Model) -> int:
         )
         talk += [{"role": "assistant", "content": reply}, {"role": "user", "content": again}]
     raise ModelError(
-        f"twice it named no block that can be placed; its last words were {talk[-2]['content'][-80:]!a}"
+        "twice it named no block that can be placed; its last words were "
+        f"{talk[-2]['content'][-80:]!a}"
     )
 
 
@@ -93,7 +95,10 @@ def ask(talk: list[dict[str, str]], model: Model, deadline: float) -> str:
     """Send the talk so far, and return what the model says to it."""
     host = urlsplit(model.url).hostname
     body = json.dumps({"model": model.name, "messages": talk}).encode()
-    request = urllib.request.Request(model.url, body, {"Content-Type": "application/json"})  # noqa: S310 - it is http(s)
+    # The URL is http or https.
+    request = urllib.request.Request(  # noqa: S310
+        model.url, body, {"Content-Type": "application/json"}
+    )
     if model.key:
         request.add_unredirected_header("Authorization", f"Bearer {model.key}")
     try:
@@ -118,7 +123,10 @@ def said(content: str | list[dict[str, str]] | None) -> str:
 
 
 def chosen(reply: str) -> int | None:
-    """Read the move out of a reply: what follows the last MOVE:, or the last whole number after any thinking."""
+    """Read the move out of a reply.
+
+    It follows the last MOVE:, or is the last whole number after any thinking.
+    """
     answer = re.sub(r"<think>.*?(</think>|\Z)", " ", reply, flags=re.DOTALL)
     named = re.findall(r"\bMOVE\W{0,9}?([0-9]{1,18})(?![0-9])", answer, re.IGNORECASE)
     numbers = named or re.findall(r"(?<![\w.,-])[0-9]{1,18}(?![\w]|[.,][0-9])", answer)
@@ -129,24 +137,36 @@ def prompt(game: dict[str, Any]) -> str:
     """Put the rules and the position in words."""
     me, other = game["seat"] - 1, 2 - game["seat"]
     now = [
-        f"Your tower, from the ground up: {listed(game['towers'][me])}. Its height: {game['heights'][me]}."
+        (
+            f"Your tower, from the ground up: {listed(game['towers'][me])}. Its height: "
+            f"{game['heights'][me]}."
+        )
     ]
     if game["rules"]["towers"] == "own":
         now += [
-            f"Your opponent's: {listed(game['towers'][other])}. Its height: {game['heights'][other]}."
+            (
+                f"Your opponent's: {listed(game['towers'][other])}. Its height: "
+                f"{game['heights'][other]}."
+            )
         ]
     now += [f"Blocks left for you: {game['left'][me] or 'none'}."]
     if game["rules"]["supply"] == "own":
         now += [f"Blocks left for your opponent: {game['left'][other] or 'none'}."]
     return "\n".join(
         [
-            "We play a game for two, in turns: the player to move places one numbered block on a tower.",
+            (
+                "We play a game for two, in turns: the player to move places one numbered "
+                "block on a tower."
+            ),
             *rules(game["rules"]),
             "",
             *now,
             f"It is your turn. You can place: {listed(game['legal'])}.",
             "",
-            "Think about what your opponent can do next. Then end your answer with a line of its own:",
+            (
+                "Think about what your opponent can do next. Then end your answer with a "
+                "line of its own:"
+            ),
             "the word MOVE, a colon, and the number of the block that you place.",
         ]
     )
@@ -164,13 +184,17 @@ def rules(given: dict[str, Any]) -> list[str]:
         told.append(f"A tower must begin with one of these blocks: {given['opening']}.")
     if "target" in given:
         told.append(
-            f"Bring a tower to a height of exactly {given['target']} to win at once; no tower may pass it."
+            f"Bring a tower to a height of exactly {given['target']} to win at once; "
+            "no tower may pass it."
         )
     if given["stuck"] == "loses":
         return [*told, "A player who cannot place a block loses."]
     return [
         *told,
-        "A player who cannot place a block skips; when neither can, the higher tower wins; level ones draw.",
+        (
+            "A player who cannot place a block skips; when neither can, "
+            "the higher tower wins; level ones draw."
+        ),
     ]
 
 

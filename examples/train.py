@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Learns games by playing against itself, and is then judged by the exact truth: Q-learning with a table.
+"""Learns games by playing itself, judged by the exact truth: Q-learning with a table.
 
     python examples/train.py                          draft and factor
     python examples/train.py summit --games 20000     another game, or a rule file, and for how long
 
-It learns in the PettingZoo environment, where one table plays both seats. Then it sits in the seat that can always
-win, in the Gymnasium environment, and meets the random yardstick and the perfect player. Only there are exact values
-used, to tell which of its moves lost some. The exit code is 1 if it wins less than 95 % of the games against the
-yardstick, or loses value in more than one of ten games against the perfect player.
+It learns in the PettingZoo environment, where one table plays both seats. Then it sits in the seat
+that can always win, in the Gymnasium environment, and meets the random yardstick and the perfect
+player. Only there are exact values used, to tell which of its moves lost some. The exit code is 1
+if it wins less than 95 % of the games against the yardstick, or loses value in more than one of ten
+games against the perfect player.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ CURIOUS = 0.3
 """How often it tries any move while it learns, whatever it thinks of it."""
 
 WON, CLEAN = 0.95, 0.90
-"""Games against the random yardstick that have to be won, and against the perfect player without a loss of value."""
+"""Games to win against the random yardstick, and to play without loss against the perfect one."""
 
 
 class Learner:
-    """What each move has turned out to be worth, by what was seen before it: 1 wins, 0 draws or is new, -1 loses."""
+    """What each move was worth, by what was seen before it: 1 wins, 0 draws or is new, -1 loses."""
 
     def __init__(self, seed: int) -> None:
         self.table: dict[bytes, NDArray[np.float32]] = {}
@@ -69,9 +70,10 @@ class Learner:
                 )
                 env.step(action)
             worth = dict(env.rewards)
-            # From the end backwards, so that the first move hears of the result at once. Nothing is left to chance in
-            # these games: what a move leads to is what it is worth, without any average. What is good for one player
-            # is bad for the other, and the player to move is the same player again where the other one had to skip.
+            # From the end backwards, so that the first move hears of the result at once. Nothing is
+            # left to chance in these games: what a move leads to is what it is worth, without any
+            # average. What is good for one player is bad for the other, and the player to move is
+            # the same player again where the other one had to skip.
             for mover, values, action in reversed(moves):
                 values[action] = worth[mover]
                 worth = {
@@ -119,7 +121,8 @@ def trained(game: str, seat: int, games: int, seed: int) -> bool:
     )
     print(f"{game}, judged in seat {seat + 1}:")
     print(
-        f"{'games':>9}{'positions':>11}{'wins against random':>21}{'no value lost against perfect':>31}"
+        f"{'games':>9}{'positions':>11}{'wins against random':>21}"
+        f"{'no value lost against perfect':>31}"
     )
     done, won, clean = 0, 0.0, 0.0
     for stage in (*(games // share for share in (1000, 100, 10) if games >= share), games):
@@ -142,7 +145,12 @@ def trained(game: str, seat: int, games: int, seed: int) -> bool:
 
 def main() -> int:
     """Learn the games that are asked for; fail if one of them was not learned well enough."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=(
+            "Learns games by playing against itself, and is then judged by the exact truth: "
+            "Q-learning with a table."
+        )
+    )
     parser.add_argument(
         "names",
         nargs="*",

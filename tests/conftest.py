@@ -1,4 +1,7 @@
-"""Settings of all tests: no database or settings unless named, signals work even if ignored, no limits, markers."""
+"""Settings of all tests.
+
+No database or settings unless named, signals work even if ignored, no limits, markers.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +32,31 @@ settings.load_profile("tower")
 gc.disable()  # until everything is loaded: what is loaded stays
 
 SLOW = {
-    "batch/test_cluster.py", "envs/test_training.py", "evaluation/test_report.py",
-    "lab/test_executors.py", "project/test_api.py", "project/test_docs.py",
+    "studies/batch/test_cluster.py", "envs/test_training.py", "studies/evaluation/test_report.py",
+    "studies/lab/test_executors.py", "project/test_api.py", "project/test_docs.py",
     "project/test_loading.py", "project/test_make.py", "project/test_site.py",
     "project/test_typing.py", "soak", "store/test_backup.py", "store/test_crowds.py",
-    "store/test_trouble.py", "tui/test_terminal.py", "web/test_api_fuzz.py",
-    "web/test_class_servers.py", "web/test_cost.py", "web/test_crowds.py", "web/test_health.py",
-    "web/test_proxies.py", "web/test_stop.py", "web/test_workers.py",
+    "store/test_trouble.py", "terminal/tui/test_terminal.py", "web/api/test_api_fuzz.py",
+    "web/classes/test_class_servers.py", "web/http/test_cost.py", "web/http/test_health.py",
+    "web/http/test_proxies.py", "web/http/test_stop.py", "web/live/test_crowds.py",
+    "web/thinking/test_workers.py",
 }  # fmt: skip
-"""What `make quick` leaves out: folders and files that take long. Single tests are marked where they are."""
+"""What `make quick` leaves out: folders and files that take long.
+
+Single tests are marked where they are.
+"""
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many workers `-n auto` means: one more than there are processors, as many tests wait for a server."""
+    """Return how many workers `-n auto` means.
+
+    One more than there are processors, as many tests wait for a server.
+    """
     return 1 + (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their file and by the database that they use, and give each an id of its own."""
+    """Mark tests by their file and database, and give each an id of its own."""
     for item in items:
         path = item.path.relative_to(Path(__file__).parent)
         if path.parts[0] == "browser":
@@ -58,7 +68,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not item.nodeid.endswith(
             item.name
         ):  # schemathesis gives all items one id, and xdist would run one of them
-            item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
+            # There is no other way to name it.
+            item._id = coerce_node_id(  # noqa: SLF001
+                f"{item.nodeid.rpartition('::')[0]}::{item.name}"
+            )
 
 
 def pytest_collection_finish() -> None:

@@ -1,8 +1,9 @@
 """A browser for the tests and the screenshots: find one that starts, or get one.
 
-In this order: the one that NUMBER_TOWER_BROWSER names, and then no other; the system's Chromium or Chrome; Playwright's
-own download; Debian's package, where it may be installed. A headless shell is preferred: it needs a third less CPU time
-than a whole browser. The path is printed, and everything else goes to stderr.
+In this order: the one that NUMBER_TOWER_BROWSER names, and then no other; the system's Chromium or
+Chrome; Playwright's own download; Debian's package, where it may be installed. A headless shell is
+preferred: it needs a third less CPU time than a whole browser. The path is printed, and everything
+else goes to stderr.
 """
 
 from __future__ import annotations
@@ -49,36 +50,42 @@ class NoBrowserError(Exception):
 
 def get() -> str:
     """Return the path of a browser that starts, and get one first if there is none."""
-    found = find() or _download() or _install()
-    if found is None:
+    path = find()
+    if path is None:
+        report("No browser is installed. Trying Playwright's own download ...")
+        if run_command(*_PLAYWRIGHT, _BUILD):
+            path = _first_that_starts(_downloaded())
+    if path is None:
+        report("Trying Debian's package ...")
+        if install_package("chromium-headless-shell") or install_package("chromium"):
+            path = _first_that_starts(_on_the_system())
+    if path is None:
         raise NoBrowserError(
-            f"No browser was found, and none can be had here. Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
+            "No browser was found, and none can be had here. "
+            f"Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
         )
-    return found
+    return path
 
 
 def find() -> str | None:
     """Return the path of a browser that is there and starts."""
-    if given := os.environ.get(VARIABLE):
-        if not starts(given):
+    if named := os.environ.get(VARIABLE):
+        if not starts(named):
             raise NoBrowserError(
-                f"{VARIABLE} names {given}, which does not start. Name another, or unset it."
+                f"{VARIABLE} names {named}, which does not start. Name another, or unset it."
             )
-        return given
+        return named
     return _first_that_starts(_on_the_system()) or _first_that_starts(_downloaded())
 
 
 def starts(path: str) -> bool:
-    """Say whether a browser shows a blank page; that it is there or tells its version does not mean that it can."""
+    """Say whether a browser shows a blank page; one that tells its version may still not start."""
     with TemporaryDirectory(prefix="tower-browser-", ignore_cleanup_errors=True) as profile:
         options = (*FLAGS, "--headless", f"--user-data-dir={profile}", "--dump-dom")
         try:
-            shown = subprocess.run(  # noqa: S603 - it is run to see whether it runs
-                (path, *options, "about:blank"),
-                capture_output=True,
-                stdin=subprocess.DEVNULL,
-                timeout=60,
-                check=False,
+            call = (path, *options, "about:blank")
+            shown = subprocess.run(
+                call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             return False
@@ -93,7 +100,7 @@ def _on_the_system() -> Iterator[str]:
 def _downloaded() -> Iterator[str]:
     """Find what Playwright has downloaded before: it tells where it would put it."""
     call = (*_PLAYWRIGHT, "--dry-run", _BUILD)
-    told = subprocess.run(call, capture_output=True, text=True, check=False).stdout  # noqa: S603 - its own installer
+    told = subprocess.run(call, capture_output=True, text=True, check=False).stdout
     for folder in re.findall(r"Install location: *(.+)", told):
         for path in sorted(Path(folder).rglob("*")):
             if path.name in DOWNLOADED and path.is_file():
@@ -106,18 +113,6 @@ def _first_that_starts(paths: Iterator[str]) -> str | None:
             return path
         report(f"{path} is there, but does not start.")
     return None
-
-
-def _download() -> str | None:
-    report("No browser is installed. Trying Playwright's own download ...")
-    return _first_that_starts(_downloaded()) if run_command(*_PLAYWRIGHT, _BUILD) else None
-
-
-def _install() -> str | None:
-    """Install Debian's package, where this user may."""
-    report("Trying Debian's package ...")
-    installed = install_package("chromium-headless-shell") or install_package("chromium")
-    return _first_that_starts(_on_the_system()) if installed else None
 
 
 def main() -> int:

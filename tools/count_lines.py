@@ -1,7 +1,9 @@
 """Count what there is to read: lines of code without blank lines, comments and docstrings.
 
-Counted are Python, templates, style sheets and scripts, but for vendored ones; of these a browser's bytes are counted
-all the same. `--budget` compares the whole project with tools/budget.toml, and fails if anything is above it.
+Counted are Python, templates, style sheets and scripts, but for vendored ones; of these a browser's
+bytes are counted all the same. `--budget` compares the whole project with tools/budget.toml, and
+fails if anything is above it.
+
 Usage: python tools/count_lines.py [FOLDER | --budget]
 """
 
@@ -22,7 +24,8 @@ PRODUCT = ROOT / "src" / "number_tower"
 BUDGET = ROOT / "tools" / "budget.toml"
 COMMENTS = re.compile(r"/\*.*?\*/|\{#.*?#\}|<!--.*?-->", re.DOTALL)
 NO_CODE = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE,
+    tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
 }  # fmt: skip
 ADVICE = (
     "Remove something, or raise the number in tools/budget.toml and give the reason in the commit."
@@ -47,7 +50,7 @@ def find_python_code(text: str) -> list[str]:
 
 
 def find_other_code(text: str) -> list[str]:
-    """Return the lines of a template, a style sheet or a script that are neither blank nor comments."""
+    """Return the lines of a template, style sheet or script that are neither blank nor comments."""
     lines = map(str.strip, COMMENTS.sub("", text).splitlines())
     return [line for line in lines if line and not line.startswith("//")]
 

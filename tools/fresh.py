@@ -1,4 +1,4 @@
-"""`make play` and `make play-web` as a newcomer meets them: in a copy of the project, with nothing set up."""
+"""Try `make play` and `make play-web` as a newcomer: in a copy of the project, nothing set up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests/golden"
 ADDRESS = re.compile(r"http://\S+")
 LEAN = {"PIP_NO_COMPILE": "0"}
-"""Has pip leave the compiling to whoever imports a module: most are not imported here. (It reads this option inverted.)
+"""Has pip leave the compiling to whoever imports a module: most are not imported here. (It reads
+this option inverted.)
 """
 
 
@@ -28,7 +29,7 @@ def main() -> None:
         own = {"NUMBER_TOWER_DB": f"{folder}/games.db", "NUMBER_TOWER_CONFIG": "none", **LEAN}
         environment = {**os.environ, **own}
         typed = "draft\n" + (GOLDEN / "draft.moves").read_text()
-        said = _run("make", "-s", "play", cwd=copy, env=environment, typed=typed)
+        said = run("make", "-s", "play", cwd=copy, env=environment, typed=typed)
         if not said.endswith((GOLDEN / "draft.txt").read_text()):
             sys.exit(f"make play said, instead of tests/golden/draft.txt:\n{said}")
         print("make play works in a fresh copy")
@@ -37,8 +38,8 @@ def main() -> None:
 
 
 def copy_project(copy: Path) -> list[str]:
-    """Copy what a clone would have: what git knows, and what it would take in. Return the names of the files."""
-    listed = _run("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=ROOT)
+    """Copy what git knows and what it would take in; return the names of the files."""
+    listed = run("git", "ls-files", "-co", "--exclude-standard", "-z")
     names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
     for name in names:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,8 +48,8 @@ def copy_project(copy: Path) -> list[str]:
 
 
 def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
-    """Start a server with a command, make a game in it, and stop it; fail if any of it does not work."""
-    serving = subprocess.Popen(  # noqa: S603 - our own make or command
+    """Start a server with a command, make a game in it, and stop it; exit if any of it fails."""
+    serving = subprocess.Popen(
         call, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
     )
     name = " ".join(call)
@@ -72,12 +73,15 @@ def visit_server(*call: str, cwd: Path, environment: dict[str, str]) -> None:
 
 
 def _get(address: str, form: bytes | None = None) -> str:
-    with urlopen(Request(address, form), timeout=30) as answer:  # noqa: S310 - the server that was just started
+    with urlopen(Request(address, form), timeout=30) as answer:
         return str(answer.read().decode())
 
 
-def _run(*call: str, cwd: Path, env: dict[str, str] | None = None, typed: str | None = None) -> str:
-    done = subprocess.run(  # noqa: S603 - git and make
+def run(
+    *call: str, cwd: Path = ROOT, env: dict[str, str] | None = None, typed: str | None = None
+) -> str:
+    """Run a command that must go well; return what it prints."""
+    done = subprocess.run(
         call, cwd=cwd, env=env, input=typed, stdout=subprocess.PIPE, text=True, check=True
     )
     return done.stdout

@@ -1,4 +1,4 @@
-"""Makes the maps of the rule lab that the browser shows: files of `tower lab` in, files of `web/lab_maps` out.
+"""Make the maps of the rule lab that the browser shows, from files of `tower lab`.
 
 For example: `python tools/lab_maps.py draft.jsonl race.jsonl`.
 """
@@ -13,19 +13,21 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from number_tower import NumberTowerError, catalogue
-from number_tower.lab.maps import Place, list_places
-from number_tower.lab.results import LabFileError, read_results
-from number_tower.lab.rows import LabRow, RuleValue
-from number_tower.web.lab import MAP_DIRECTORY, write_cell
+from number_tower.engine import catalogue
+from number_tower.studies.lab.maps import Place, list_places
+from number_tower.studies.lab.results import LabFileError, read_results
+from number_tower.studies.lab.rows import LabRow, RuleValue
+from number_tower.web.pages.lab_maps import MAP_DIRECTORY, write_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MOST_CELLS = 1_000
-"""Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some are left out."""
+MAX_CELLS = 1_000
+"""Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some
+are left out.
+"""
 
-MOST_COLUMNS = 46
+MAX_COLUMNS = 46
 """Cells of a row that a wide window shows without scrolling."""
 
 
@@ -33,7 +35,7 @@ def read_rows(path: Path) -> Sequence[LabRow]:
     """Return the rows of a file; each must have the rules that its game has with its options."""
     rows = read_results(path).rows
     for row in rows:
-        if row.make_rules() != catalogue.load_named(row.game).rules.changed(row.options):
+        if row.make_rules() != catalogue.load_named(row.game).rules.replace(row.options):
             raise LabFileError(
                 f"{path}: the rules of {row.game} have changed; run `tower lab` again"
             )
@@ -43,7 +45,7 @@ def read_rows(path: Path) -> Sequence[LabRow]:
 def make_map(game: str, rows: Iterable[LabRow]) -> dict[str, Any]:
     """Make the map of a game: of each setting its value and its figures, as whole numbers."""
     ordered = thin_rows(
-        sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.written()
+        sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.to_dict()
     )
     keys = _order_keys(ordered)
     values = [_list_values(ordered, key) for key in keys]
@@ -61,13 +63,13 @@ def make_map(game: str, rows: Iterable[LabRow]) -> dict[str, Any]:
 
 
 def thin_rows(rows: Sequence[LabRow], usual: Mapping[str, RuleValue]) -> Sequence[LabRow]:
-    """Leave out every second value of the rule with the most values, and again, until the rest fits a map.
+    """Drop every second value of the rule with the most values until the rest fits a map.
 
     The values of the rulebook stay.
     """
     while True:
         values = {key: _list_values(rows, key) for key in _list_keys(rows)}
-        if prod(map(len, values.values())) <= MOST_CELLS:
+        if prod(map(len, values.values())) <= MAX_CELLS:
             return rows
         key = max(values, key=lambda key: len(values[key]))
         longest = values[key]
@@ -89,12 +91,12 @@ def write_map(content: Mapping[str, Any], folder: Path) -> Path:
 
 
 def _order_keys(rows: Sequence[LabRow]) -> list[str]:
-    """Return all rules that vary: across the most values that fit a window, down the most of the others."""
+    """Return all rules that vary, first the one with the most values that fit a window."""
     counts = {key: len(_list_values(rows, key)) for key in _list_keys(rows)}
     keys = sorted((key for key, count in counts.items() if count > 1), key=lambda key: -counts[key])
     # A map has two sides, also if fewer rules vary.
     keys += [key for key in counts if key not in keys][: max(0, 2 - len(keys))]
-    across = next((key for key in keys if counts[key] <= MOST_COLUMNS), keys[-1])
+    across = next((key for key in keys if counts[key] <= MAX_COLUMNS), keys[-1])
     keys.remove(across)
     return [across, *keys]
 
@@ -105,34 +107,26 @@ def _list_keys(rows: Sequence[LabRow]) -> list[str]:
 
 
 def _list_values(rows: Sequence[LabRow], key: str) -> list[RuleValue]:
-    """Return the values of a rule: first none, then numbers and blocks rising, and words as they come."""
+    """Return the values of a rule: None first, then numbers and blocks rising."""
     values: list[RuleValue] = list(dict.fromkeys(row.rules.get(key) for row in rows))
     return sorted(
         values,
-        key=lambda value: (
-            value is not None,
-            [int(part) for part in re.findall(r"\d+", f"{value}")],
-        ),
+        key=lambda value: (value is not None, [*map(int, re.findall(r"\d+", f"{value}"))]),
     )
 
 
-def main(files: Sequence[str], folder: Path = MAP_DIRECTORY) -> int:
+def main(files: Sequence[str], folder: Path = MAP_DIRECTORY) -> None:
     """Make the maps of all games that the files have rows of."""
     games: dict[str, list[LabRow]] = defaultdict(list)
-    try:
-        for file in files:
-            for row in read_rows(Path(file)):
-                games[row.game].append(row)
-    except (NumberTowerError, OSError) as error:
-        print(f"lab_maps: {error}", file=sys.stderr)
-        return 1
+    for file in files:
+        for row in read_rows(Path(file)):
+            games[row.game].append(row)
     for game, rows in games.items():
         content = make_map(game, rows)
         path = write_map(content, folder)
         shown = sum(cell is not None for cell in content["cells"])
         print(f"{path}: {shown:,} of {len(rows):,} settings, {path.stat().st_size:,} bytes")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -1,7 +1,8 @@
-"""Write the files in requirements/: exact versions with hashes, for all systems and Pythons that are supported.
+"""Write the files in requirements/: exact versions with hashes, for all systems and Pythons.
 
-A version that is locked stays as long as pyproject.toml admits it; `--upgrade` takes the newest of everything. All
-files agree with dev.txt, which has the packages of every extra. A file includes others, and repeats no line of theirs.
+A version that is locked stays as long as pyproject.toml admits it; `--upgrade` takes the newest of
+everything. All files agree with dev.txt, which has the packages of every extra. A file includes
+others, and repeats no line of theirs.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ ENTRY = re.compile(r"^[^\s#-].*\n(?:[ \t]+.*\n)*", re.MULTILINE)
 """A package with its version and its hashes."""
 
 OPTIONS = (
-    "--universal", "--python-version", LOWEST_PYTHON, "--generate-hashes", "--no-emit-index-url", "--no-config",
-    "--no-header", "--no-annotate", "--quiet",
+    "--universal", "--python-version", LOWEST_PYTHON, "--generate-hashes", "--quiet",
+    "--no-emit-index-url", "--no-config", "--no-header", "--no-annotate",
 )  # fmt: skip
 
 
@@ -64,21 +65,21 @@ def get_pin(entry: str) -> str:
 def main() -> None:
     """Resolve everything, then write all files."""
     FOLDER.mkdir(exist_ok=True)
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     with TemporaryDirectory() as folder:
         for name, lock in LOCKS.items():
             file = Path(folder, f"{name}.txt")
             file.write_text("".join(list_entries(name)), encoding="utf-8")  # the versions that stay
             call = [sys.executable, "-m", "uv", "pip", "compile", *lock.sources, *OPTIONS]
-            if found:
+            if entries:
                 call += ["--constraints", f"{folder}/{next(iter(LOCKS))}.txt"]
             call += [*sys.argv[1:], "--output-file", str(file)]
-            subprocess.run(call, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - uv, with our own arguments
-            found[name] = ENTRY.findall(file.read_text(encoding="utf-8"))
+            subprocess.run(call, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            entries[name] = ENTRY.findall(file.read_text(encoding="utf-8"))
     for name, lock in LOCKS.items():
-        included = {get_pin(entry) for other in lock.includes for entry in found[other]}
+        included = {get_pin(entry) for other in lock.includes for entry in entries[other]}
         lines = [f"-r {other}.txt\n" for other in lock.includes]
-        lines += [entry for entry in found[name] if get_pin(entry) not in included]
+        lines += [entry for entry in entries[name] if get_pin(entry) not in included]
         FOLDER.joinpath(f"{name}.txt").write_text(HEADER + "".join(lines), encoding="utf-8")
         print(f"requirements/{name}.txt")
 

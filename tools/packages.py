@@ -17,19 +17,19 @@ def install_package(name: str) -> bool:
 
 
 def unpack_package(name: str, folder: Path) -> bool:
-    """Unpack the files of a package into a folder; nothing is installed, and no service is started."""
+    """Unpack the files of a package into a folder, without starting a service."""
     apt = _update_lists()
     with TemporaryDirectory(prefix="tower-packages-") as downloads:
         if not apt or not run_command(*apt, "download", name, folder=downloads):
             return False
         packages = Path(downloads).glob("*.deb")
         return all(
-            run_command("dpkg-deb", "--extract", str(each), str(folder)) for each in packages
+            run_command("dpkg-deb", "--extract", str(package), str(folder)) for package in packages
         )
 
 
 def _update_lists() -> tuple[str, ...]:
-    """Bring the lists of packages up to date; return how apt-get is called, or nothing if this user may not."""
+    """Update the lists of packages; return how to call apt-get, or nothing if this user may not."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         report("Only root can get packages, and only where there is apt-get.")
@@ -42,7 +42,7 @@ def _update_lists() -> tuple[str, ...]:
 def run_command(*call: str, folder: str | None = None) -> bool:
     """Run a command that tells of its progress, on stderr; say whether it went well."""
     try:
-        done = subprocess.run(  # noqa: S603 - a call of ours
+        done = subprocess.run(
             call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False, cwd=folder
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -1,7 +1,8 @@
-"""Takes all pictures: `make screenshots` writes build/pictures/; those that the documentation shows also into docs.
+"""Take all pictures: `make screenshots` writes build/pictures/, and docs/pictures/.
 
-There are pictures of every page, on a desktop and, in the dark, on a phone, of screens of the app, and of a short game
-that moves, in both. Arguments are the names of the sights that are wanted; without any it is all.
+There are pictures of every page, on a desktop and, in the dark, on a phone, of screens of the app,
+and of a short game that moves, in both. Arguments are the names of the sights that are wanted;
+without any it is all.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from playwright.sync_api import sync_playwright
 
 import browser
 import sights
-from number_tower import record
-from number_tower.session.game import GameSession
-from number_tower.tui.app import AppSettings, TowerApp
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.review import ReviewScreen
+from number_tower.engine import record
+from number_tower.terminal.session.game import GameSession
+from number_tower.terminal.tui.app import AppSettings, TowerApp
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.review import ReviewScreen
 from serving import DESKTOP, PHONE, Server, person
 from visits import begin, place
 
@@ -43,7 +44,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "desktop": {"size": DESKTOP},
     "phone": {"size": PHONE, "dark": True, "touch": True},
 }
-LONGEST = 1300
+MAX_HEIGHT = 1300
 """Pixels of a page from its top that are shown; one is very long."""
 
 GAME, MOVES = "draft", (9, 8, 6)
@@ -55,15 +56,26 @@ PAUSE, END = 1400, 3500
 
 _SETTLE = """
 () => {
-  for (const [id, path] of Object.entries({ "play-link": "g/8Jq2mVx0aB1c", "watch-link": "w/kT5wRz7yLd3e",
-      "private-link": "g/8Jq2mVx0aB1c/take/pV4s" })) {
+  const site = "tower.example.org";
+  const links = {
+    "play-link": "g/8Jq2mVx0aB1c",
+    "watch-link": "w/kT5wRz7yLd3e",
+    "private-link": "g/8Jq2mVx0aB1c/take/pV4s",
+  };
+  for (const [id, path] of Object.entries(links)) {
     const field = document.getElementById(id);
-    if (field) field.value = `https://tower.example.org/${path}`;
+    if (field) field.value = `https://${site}/${path}`;
   }
-  for (const code of document.querySelectorAll(".code")) code.textContent = "K4WXT";
-  for (const host of document.querySelectorAll(".code-line .whole")) host.textContent = "tower.example.org/join";
-  for (const link of document.querySelectorAll(".class-code a")) link.textContent = "https://tower.example.org/class/K4WXT";
-  document.querySelector(".only-here")?.remove(); // the links are shown as a server gives them that all can reach
+  const texts = {
+    ".code": "K4WXT",
+    ".code-line .whole": `${site}/join`,
+    ".class-code a": `https://${site}/class/K4WXT`,
+  };
+  for (const [part, text] of Object.entries(texts)) {
+    for (const node of document.querySelectorAll(part)) node.textContent = text;
+  }
+  // Links are shown as by a server that all can reach.
+  document.querySelector(".only-here")?.remove();
   document.activeElement?.blur();
   return document.fonts.ready.then(() => true);
 }
@@ -76,11 +88,11 @@ def list_names() -> list[str]:
     return [*pages, *APP_SCREENS, IN_APP, IN_BROWSER]
 
 
-# Files ------------------------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 def write_picture(name: str, content: bytes) -> None:
-    """Write a picture to be looked at and, if the documentation shows it, beside the documentation."""
+    """Write a picture into build/ and, if the documentation shows it, into docs/."""
     for folder in (ALL, KEPT) if f"{name}.webp" in list_shown() else (ALL,):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.webp").write_bytes(content)
@@ -98,7 +110,7 @@ def shrink(pngs: Sequence[bytes]) -> bytes:
     """Return a picture as WebP with 64 colours at most, and several as one that moves."""
     method, dither = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
     pictures = [Image.open(BytesIO(png)).convert("RGB") for png in pngs]
-    frames = [each.quantize(64, method, 1, dither=dither).convert("RGB") for each in pictures]
+    frames = [picture.quantize(64, method, 1, dither=dither).convert("RGB") for picture in pictures]
     options: dict[str, object] = {"lossless": True, "quality": 100, "method": 6}
     if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:], "loop": 0, "minimize_size": True}
@@ -108,7 +120,7 @@ def shrink(pngs: Sequence[bytes]) -> bytes:
     return made.getvalue()
 
 
-# Pages ------------------------------------------------------------------------------------------------
+# Pages --------------------------------------------------------------------------------------------
 
 
 def take_page(started: Browser, server: Server, sight: sights.Sight) -> None:
@@ -125,14 +137,14 @@ def take_page(started: Browser, server: Server, sight: sights.Sight) -> None:
 
 
 def shoot(page: Page, part: str) -> bytes:
-    """Take a picture of a whole page, as if the window were as high: nothing that sticks to its edge is in the way."""
+    """Take a picture of a whole page, in a window that is as high."""
     page.evaluate(_SETTLE)
     page.mouse.move(0, 0)
     if part:
         return page.locator(part).screenshot()
     for _ in range(3):  # a higher window may make the page higher, up to a point
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-        page.set_viewport_size({"width": width, "height": min(height, LONGEST)})
+        page.set_viewport_size({"width": width, "height": min(height, MAX_HEIGHT)})
     page.evaluate("scrollTo(0, 0)")
     return page.screenshot()
 
@@ -149,7 +161,7 @@ def play_in_browser(started: Browser, server: Server) -> Iterator[bytes]:
             yield page.screenshot()
 
 
-# Screens of the app -----------------------------------------------------------------------------------
+# Screens of the app -------------------------------------------------------------------------------
 
 
 def at_board(line: str) -> Callable[[], Screen[None]]:
@@ -162,13 +174,15 @@ APP_SCREENS: dict[str, tuple[Callable[[], Screen[None]] | None, str]] = {
     "app-board-usual": (at_board("race(names=Ann,Ben):7,8,5"), "hh"),
     "app-review-usual": (lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")), ""),
 }
-"""The screens that the documentation shows, and the keys that are pressed there; without a screen, the first one."""
+"""The screens that the documentation shows, and the keys that are pressed there; without a screen,
+the first one.
+"""
 
 
 def draw_app(
     create: Callable[[], Screen[None]] | None, keys: str, size: tuple[int, int] = (80, 24)
 ) -> list[str]:
-    """Return what the app shows as SVG: the first screen, the wanted one, and the same after each key."""
+    """Return what the app shows as SVG: its first screen, the wanted one, and after each key."""
 
     async def settle(app: TowerApp, pilot: Pilot[str]) -> str:
         await pilot.pause()
@@ -210,7 +224,7 @@ def main(names: list[str]) -> int:
         for name, drawings in drawn.items():
             if not names or name in names:
                 write_picture(name, shrink([render(page, drawing) for drawing in drawings]))
-        server = Server(Path(folder), ("--no-limits",))
+        server = Server(Path(folder, "games.db"))
         try:
             server.start()
             for sight in sights.SIGHTS:

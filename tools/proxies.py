@@ -1,8 +1,8 @@
 """The reverse proxies that deploy/ has configurations for: find them for the tests, or get them.
 
-Those that are not installed are unpacked from Debian's packages into the virtual environment, where this user may
-download them. Nothing is installed on the system, since the package would start a web server. One that cannot be had
-is no error: its tests are skipped, and say so.
+Those that are not installed are unpacked from Debian's packages into the virtual environment, where
+this user may download them. Nothing is installed on the system, since the package would start a web
+server. One that cannot be had is no error: its tests are skipped, and say so.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _VERSION = {"nginx": "-v", "caddy": "version"}
 def find(name: str) -> str | None:
     """Return the path of a proxy that is there and starts."""
     places = (*PLACES, FOLDER / "usr/sbin", FOLDER / "usr/bin")
-    found = [shutil.which(name), *(f"{place}/{name}" for place in places)]
-    return next((path for path in found if path and _starts(path, _VERSION[name])), None)
+    paths = [shutil.which(name), *(f"{place}/{name}" for place in places)]
+    return next((path for path in paths if path and _starts(path, _VERSION[name])), None)
 
 
 def get(name: str) -> str | None:
     """Return the path of a proxy, and get it first if it is not there; None if it cannot be had."""
-    if found := find(name):
-        return found
+    if path := find(name):
+        return path
     report(f"{name} is not installed. Trying Debian's package ...")
     for package in PACKAGES[name]:
-        if unpack_package(package, FOLDER) and (found := find(name)):
-            return found
+        if unpack_package(package, FOLDER) and (path := find(name)):
+            return path
     return None
 
 
 def _starts(path: str, option: str) -> bool:
     try:
-        done = subprocess.run(  # noqa: S603 - it is run to see whether it runs
+        done = subprocess.run(
             (path, option), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -53,8 +53,8 @@ def _starts(path: str, option: str) -> bool:
 def main() -> int:
     """Print where each proxy is; say which of them cannot be had."""
     for name in PACKAGES:
-        if found := get(name):
-            print(found)
+        if path := get(name):
+            print(path)
         else:
             report(f"{name} cannot be had here; the tests of its configuration are skipped.")
     return 0

@@ -1,12 +1,12 @@
-"""Pupils of a class who have no window: they join and play by plain requests, each with cookies of their own."""
+"""Pupils of a class without a window: they join and play by plain requests."""
 
 from __future__ import annotations
 
 import re
-from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, build_opener
+from urllib.parse import urlsplit
+
+import httpx2
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,28 +18,23 @@ class Pupil:
     """Somebody who joins a class and plays."""
 
     def __init__(self, class_url: str, name: str) -> None:
-        self.class_url = class_url
-        self.origin = "/".join(class_url.split("/")[:3])
         self.name = name
-        self._opener = build_opener(HTTPCookieProcessor(CookieJar()))
-        self._send(f"{class_url}/join", name=name)
+        self.path = urlsplit(class_url).path
+        self._client = httpx2.Client(
+            base_url=class_url.removesuffix(self.path), timeout=60, follow_redirects=True
+        )
+        self._send(f"{self.path}/join", name=name)
 
     def place(self, *blocks: int) -> None:
         """Place blocks in the present game."""
         for block in blocks:
-            page = self._open(self.class_url)
-            action = re.search(r'action="(/g/[^"]+)/move"', page)
+            action = re.search(r'action="(/g/[^"]+/move)"', self._client.get(self.path).text)
             if action is None:
                 raise ValueError(f"{self.name} has no game")
-            self._send(f"{self.origin}{action[1]}/move", block=str(block))
+            self._send(action[1], block=str(block))
 
-    def _open(self, url: str, data: bytes | None = None) -> str:
-        with self._opener.open(url, data, timeout=60) as answer:
-            text: str = answer.read().decode()
-            return text
-
-    def _send(self, url: str, **form: str) -> None:
-        self._open(url, urlencode(form).encode())
+    def _send(self, path: str, **form: str) -> None:
+        self._client.post(path, data=form).raise_for_status()
 
 
 def make_class(page: Page, count: int, **settings: str) -> dict[str, Pupil]:
@@ -54,9 +49,8 @@ def make_class(page: Page, count: int, **settings: str) -> dict[str, Pupil]:
 
 def start_round(page: Page, number: int = 1) -> list[tuple[str, str]]:
     """Start a round in the teacher's window; return who plays whom, the one who begins first."""
-    page.get_by_role(
-        "button", name="Start" if number == 1 else f"Start round {number}", exact=True
-    ).click()
+    button = "Start" if number == 1 else f"Start round {number}"
+    page.get_by_role("button", name=button, exact=True).click()
     page.get_by_role("heading", name=f"Round {number}").wait_for()
     pairs = [
         board.locator(".player .name").all_inner_texts()

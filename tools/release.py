@@ -1,8 +1,9 @@
 """Build the wheel and the source package as for a release, and try them in empty environments.
 
-`make package` tries the package without extras, with the Python of .venv/. `make release-check` (`--all`) also tries
-each extra alone and every Python that the package names and this machine has; there, an extra is installed as users
-get it today, in the newest versions. It also looks whether requirements/ can be installed on other systems.
+`make package` tries the package without extras, with the Python of .venv/. `make release-check`
+(`--all`) also tries each extra alone and every Python that the package names and this machine has;
+there, an extra is installed as users get it today, in the newest versions. It also looks whether
+requirements/ can be installed on other systems.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ SYSTEMS = (
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 )
-SOURCE_ONLY = ("chess",)
-"""Locked packages that are published without a wheel."""
+SOURCE_ONLY = "chess"
+"""The locked package that is published without a wheel."""
 
 PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
@@ -61,38 +62,31 @@ def main() -> None:
 
 
 def build_packages(folder: Path) -> Path:
-    """Build the source package from a clean copy, and the wheel from it; check them, and return the wheel."""
+    """Build the source package from a clean copy, and the wheel from it; check both."""
     names = copy_project(folder / "copy")
     built = folder / "dist"
-    run(
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        str(folder / "copy"),
-        "--outdir",
-        str(built),
-    )
+    build = (sys.executable, "-m", "build", "--no-isolation", str(folder / "copy"))
+    run(*build, "--outdir", str(built))
     [wheel], [source] = built.glob("*.whl"), built.glob("*.tar.gz")
     run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source))
     config = ("--config", str(ROOT / "pyproject.toml"))
     run(sys.executable, "-m", "check_wheel_contents", *config, str(wheel))
     with ZipFile(wheel) as archive:
-        found = {name for name in archive.namelist() if ".dist-info/" not in name}
-    compare_files({name[4:] for name in names if name.startswith("src/")}, found)
+        packaged = {name for name in archive.namelist() if ".dist-info/" not in name}
+    compare_files({name[4:] for name in names if name.startswith("src/")}, packaged)
     print(f"{wheel.name} and {source.name} are built and checked")
     return wheel
 
 
-def compare_files(expected: set[str], found: set[str]) -> None:
+def compare_files(expected: set[str], packaged: set[str]) -> None:
     """Fail unless the wheel has exactly the files of the package."""
-    if expected != found:
-        lacks, has = sorted(expected - found), sorted(found - expected)
+    if expected != packaged:
+        lacks, has = sorted(expected - packaged), sorted(packaged - expected)
         raise CheckError(f"the wheel lacks {lacks} and has {has} besides what git knows")
 
 
 def find_pythons() -> dict[str, str]:
-    """Return the Pythons of this machine that the package names, by their version: on PATH, or of pyenv."""
+    """Return the Pythons that the package names and this machine has, on PATH or of pyenv."""
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     pythons = {}
     for version in PYTHONS:
@@ -105,7 +99,7 @@ def find_pythons() -> dict[str, str]:
 
 
 def plan_checks(wheel: Path, pythons: dict[str, str], *, everything: bool) -> Iterator[Check]:
-    """List the checks: the package without extras, and perhaps the lock files and each extra, for each Python."""
+    """List the checks for each Python: no extras, and perhaps the lock files and each extra."""
     for version, python in pythons.items():
         yield f"base, {version}", partial(try_package, wheel, python)
     if everything:
@@ -118,7 +112,7 @@ def plan_checks(wheel: Path, pythons: dict[str, str], *, everything: bool) -> It
 
 
 def try_package(wheel: Path, python: str, extra: str | None = None) -> None:
-    """Install the wheel into an empty environment, with the locked versions or with an extra, and try it."""
+    """Install the wheel into an empty environment, locked or with an extra, and try it."""
     with TemporaryDirectory() as folder:
         run(python, "-m", "venv", folder)
         own = f"{folder}/bin/python"
@@ -133,12 +127,12 @@ def try_package(wheel: Path, python: str, extra: str | None = None) -> None:
 
 
 def try_lock(name: str, version: str) -> None:
-    """Look whether every package of a lock file has a file for a Python on every system; nothing is installed."""
+    """Look whether all packages of a lock file exist for a Python on every system."""
     with TemporaryDirectory() as folder:
         call = (
-            sys.executable, "-m", "uv", "pip", "install", "--no-config", "--dry-run", "--quiet", "--require-hashes",
-            "--only-binary", ":all:", *(f"--no-binary={each}" for each in SOURCE_ONLY), "--target", folder,
-            "--python-version", version, "-r", str(FOLDER / f"{name}.txt"),
+            sys.executable, "-m", "uv", "pip", "install", "--no-config", "--dry-run", "--quiet",
+            "--require-hashes", "--only-binary", ":all:", f"--no-binary={SOURCE_ONLY}",
+            "--target", folder, "--python-version", version, "-r", str(FOLDER / f"{name}.txt"),
         )  # fmt: skip
         for system in SYSTEMS:
             run(*call, "--python-platform", system)
@@ -156,9 +150,9 @@ def _run(call: tuple[str, ...], cwd: Path = ROOT) -> subprocess.CompletedProcess
     ours = {"PYTHONPATH", "VIRTUAL_ENV"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     environment |= {"NUMBER_TOWER_DB": "none", "NUMBER_TOWER_CONFIG": "none", **LEAN}
-    return subprocess.run(  # noqa: S603 - our own tools
-        call, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False,
+    return subprocess.run(
+        call, cwd=cwd, env=environment, text=True, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 
 

@@ -1,25 +1,27 @@
-"""A real server in a process of its own, and windows of people who visit it: for tests and for screenshots."""
+"""A real server in a process of its own, and browser windows of its visitors."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Literal
-from urllib.error import URLError
 from urllib.request import urlopen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from playwright.sync_api import Browser, BrowserContext
 
+ROOT = Path(__file__).parent.parent
 PATIENCE = 120_000
 """Milliseconds until something that should happen has not; two busy cores can be slow."""
 
@@ -27,15 +29,27 @@ DESKTOP = (1280, 800)
 PHONE = (360, 740)
 
 
+def free_port() -> int:
+    """Return a free port outside the range that the system gives to connections."""
+    while True:
+        port = 10_000 + secrets.randbelow(20_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
 @dataclass
 class Server:
-    """`tower serve` in a process of its own, with a database of its own."""
+    """`tower serve` in a process of its own, always at the same port."""
 
-    folder: Path
-    options: tuple[str, ...] = ()
-    process: subprocess.Popen[bytes] | None = None
-    port: int = 0
+    database: Path | str
+    options: tuple[str, ...] = ("--no-limits",)
+    environment: Mapping[str, str] | None = None
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
+    port: int = field(default_factory=free_port)
+    program: tuple[str, ...] = ("-m", "number_tower", "serve")
+
+    def __post_init__(self) -> None:
+        self._log = TemporaryFile("a+", errors="replace")  # noqa: SIM115 - it lasts
 
     @property
     def url(self) -> str:
@@ -43,60 +57,54 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def database(self) -> Path:
-        """Where it keeps its games."""
-        return self.folder / "games.db"
-
-    @property
     def log(self) -> str:
         """All that it has said."""
-        return (self.folder / "log").read_text(errors="replace")
+        self._log.seek(0)
+        return self._log.read()
 
     def start(self) -> None:
-        """Start it, for the first time or once more where it was, and wait until it answers."""
-        self.port = self.port or free_port()
-        call = [sys.executable, "-m", "number_tower", "serve", "--port", str(self.port)]
-        call += self.options
-        with (self.folder / "log").open("ab") as log:
-            self.process = self.popen(
-                call, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, start_new_session=True,
-                env={**os.environ, "NUMBER_TOWER_DB": str(self.database)},
-            )  # fmt: skip
-        self._wait(self.process)
+        """Start it, for the first time or once more, and wait until it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start it; it is of use once it answers."""
+        call = [sys.executable, *self.program, "--db", str(self.database)]
+        call += ["--port", str(self.port), *self.options]
+        self.process = self.popen(
+            call, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, cwd=ROOT,
+            env=self.environment, start_new_session=True,
+        )  # fmt: skip
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                with urlopen(f"{self.url}/health", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f"the server did not start. It said:\n{self.log}")
 
     def kill(self) -> None:
         """End it as a power cut would."""
-        self._end(signal.SIGKILL)
+        process = self.process
+        process.kill()
+        _end_group(process)
 
     def stop(self) -> None:
         """Ask it to end, and see that nothing of it is left."""
-        if self.process is None:
-            return
-        group = self.process.pid
-        self._end(signal.SIGTERM)
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
-
-    def _end(self, how: signal.Signals) -> None:
-        if self.process is None:
-            return
-        self.process.send_signal(how)
-        try:
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE / 1000)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        _end_group(self.process)
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        until = time.monotonic() + PATIENCE / 1000
-        while time.monotonic() < until and process.poll() is None:
-            try:
-                with urlopen(f"{self.url}/health", timeout=5) as answer:  # noqa: S310 - the server that was just started
-                    if answer.status == 200:
-                        return
-            except (URLError, OSError):
-                time.sleep(0.05)
-        raise RuntimeError(f"the server did not start. It said:\n{self.log}")
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def person(
@@ -108,12 +116,12 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of a new visitor, who knows the tour of the board; no service worker comes in between."""
+    """Return a window of a new visitor, who knows the tour, without service workers."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
-        base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",
-        java_script_enabled=scripts, has_touch=touch, is_mobile=touch, locale="en-GB", timezone_id="UTC",
-        service_workers="block",
+        base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
+        reduced_motion="reduce", java_script_enabled=scripts, has_touch=touch, is_mobile=touch,
+        locale="en-GB", timezone_id="UTC", service_workers="block",
     )  # fmt: skip
     context.set_default_timeout(PATIENCE)
     skip_tour(context, url)
@@ -123,10 +131,3 @@ def person(
 def skip_tour(context: BrowserContext, url: str) -> None:
     """Let no tour lie on the board in a window."""
     context.add_cookies([{"name": "tour", "value": "done", "url": url, "httpOnly": True}])
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

@@ -1,7 +1,8 @@
 """Builds the documentation site: `make site` writes build/site, which can be opened from the disk.
 
-The pages of docs/ are laid out together with those that are made from the code or lie elsewhere in the repository, and
-with a copy of every other file that a page links to. Zensical builds them strictly; then every page is checked.
+The pages of docs/ are laid out together with those that are made from the code or lie elsewhere in
+the repository, and with a copy of every other file that a page links to. Zensical builds them
+strictly; then every page is checked.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import griffe
+
+from number_tower.drawing.sheet import draw_sheet
+from number_tower.engine import catalogue
+from number_tower.store.schema import NEWEST, metadata
 from site_check import find_faults
-from site_pages import SHEETS, list_sheets, make_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +35,11 @@ PROJECT_PAGES = {
     "bench/RESULTS.md": "project/measurements.md",
     "README.md": "index.md",
 }
-"""Where the site has pages that lie elsewhere in the repository; links to the README lead to the first page."""
+"""Where the site has pages that lie elsewhere in the repository; links to the README lead to the
+first page.
+"""
 
-FOLDERS = {"docs/decisions": "decisions/all.md"}
-"""The pages that links to folders mean."""
-
+SHEETS = "<!-- Here the site has a sheet for each game. -->"
 ORIGINS = {page: path for path, page in PROJECT_PAGES.items() if page != "index.md"}
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
@@ -45,7 +50,7 @@ def build_site(folder: Path) -> list[str]:
     """Build the site in a folder, as `site`; return what is wrong with it."""
     lay_out(folder)
     call = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
-    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own call
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = COLOUR.sub("", done.stdout + done.stderr)
         return [said.partition("Traceback")[0].strip() or said]
@@ -57,10 +62,13 @@ def lay_out(folder: Path) -> None:
     docs = folder / "docs"
     shutil.rmtree(docs, ignore_errors=True)
     shutil.copytree(ROOT / "docs", docs)
-    for page, content in make_pages().items():
-        _write(docs / page, content)
+    pages = draw_sheets()
+    pages["decisions/all.md"] = list_decisions()
+    pages["reference/database.md"] = describe_database()
     for page, path in ORIGINS.items():
-        _write(docs / page, ROOT.joinpath(path).read_text(encoding="utf-8"))
+        pages[page] = ROOT.joinpath(path).read_text(encoding="utf-8")
+    for page, content in pages.items():
+        _write(docs / page, content)
     linked: set[str] = set()
     for file in sorted(docs.rglob("*.md")):
         page, text = file.relative_to(docs).as_posix(), file.read_text(encoding="utf-8")
@@ -74,15 +82,15 @@ def lay_out(folder: Path) -> None:
 
 
 def find_target(page: str, link: str) -> str:
-    """Return the path of what a link on a page of the site means, from the root of the repository."""
+    """Return the path in the repository that a link on a page of the site means."""
     origin = ORIGINS.get(page, f"docs/{page}")
     return posixpath.normpath(posixpath.join(posixpath.dirname(origin), unquote(link)))
 
 
 def find_linked_files(page: str, text: str) -> Iterator[str]:
-    """Yield the files outside docs/ that a page links to and that are no pages of the site themselves."""
-    for found in LINK.finditer(CODE.sub("", text)):
-        path = find_target(page, found[1])
+    """Yield the linked files outside docs/ that are no pages of the site themselves."""
+    for link in LINK.finditer(CODE.sub("", text)):
+        path = find_target(page, link[1])
         if (
             not path.startswith("docs/")
             and path not in PROJECT_PAGES
@@ -92,12 +100,12 @@ def find_linked_files(page: str, text: str) -> Iterator[str]:
 
 
 def rewrite_links(page: str, text: str) -> str:
-    """Return the text of a page with links that work on the site; those that lead nowhere stay, and are reported."""
+    """Return the text of a page with links that work on the site; broken links stay."""
 
-    def replace(found: re.Match[str]) -> str:
-        path, anchor = find_target(page, found[1]), found[2] or ""
-        if path in FOLDERS:
-            target = FOLDERS[path]
+    def replace(link: re.Match[str]) -> str:
+        path, anchor = find_target(page, link[1]), link[2] or ""
+        if path == "docs/decisions":
+            target = "decisions/all.md"
         elif path.startswith("docs/"):
             target = path.removeprefix("docs/")
         elif path in PROJECT_PAGES:
@@ -105,7 +113,7 @@ def rewrite_links(page: str, text: str) -> str:
         elif ROOT.joinpath(path).is_file():
             target = name_copy(path)
         else:
-            return found[0]
+            return link[0]
         return posixpath.relpath(target, posixpath.dirname(page) or ".") + anchor
 
     parts = CODE.split(text)
@@ -116,7 +124,7 @@ def rewrite_links(page: str, text: str) -> str:
 
 
 def name_copy(path: str) -> str:
-    """Return where the site has the copy of a file; as text, for a browser to show and not to save it."""
+    """Return where the site has the copy of a file; as text, so that a browser shows it."""
     return f"files/{path}" if path.endswith((".svg", ".png")) else f"files/{path}.txt"
 
 
@@ -125,16 +133,74 @@ def _write(file: Path, content: str | bytes) -> None:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def draw_sheets() -> dict[str, str]:
+    """Draw the sheets of all games and of their presets."""
+    sheets = {}
+    for book in catalogue.load_all():
+        for preset in (None, *book.presets):
+            rules = catalogue.choose(book, preset=preset).rules
+            name = "-".join(filter(None, (book.name, preset)))
+            sheets[f"teach/sheet-{name}.html"] = draw_sheet(book, rules)
+    return sheets
+
+
+def list_sheets() -> str:
+    """Write links to the sheets of all games and of their presets."""
+    lines = []
+    for name in catalogue.list_names():
+        presets = (
+            f'<a href="sheet-{name}-{preset}.html">{preset}</a>'
+            for preset in catalogue.load(name).presets
+        )
+        lines.append(f'- <a href="sheet-{name}.html">{name}</a>, or {", ".join(presets)}')
+    return "\n".join(lines)
+
+
+def list_decisions() -> str:
+    """Write the list of decisions."""
+    lines = ["# Decisions\n", "Each note says what was decided and why, with what was measured.\n"]
+    for path in sorted(ROOT.glob("docs/decisions/*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        lines.append(f"- [{title}]({path.name})")
+    return "\n".join(lines) + "\n"
+
+
+def describe_database() -> str:
+    """Write the page with the tables of the database."""
+    schema = griffe.load("number_tower.store.schema")
+    lines = [
+        "# The database\n",
+        f"The tables of version {NEWEST}, in SQLite and in PostgreSQL. A game is stored as its",
+        (
+            "changes, and its state follows from them. `tower db` checks, "
+            "copies and moves a database; see"
+        ),
+        "[saved games](../how-to/keep-games.md) and [PostgreSQL](../how-to/postgresql.md).\n",
+    ]
+    for table in metadata.sorted_tables:
+        about = schema[table.name].docstring
+        lines += [
+            f"## {table.name}\n",
+            f"{about.value if about else ''}\n",
+            "| column | type | value |",
+            "|---|---|---|",
+        ]
+        for column in table.columns:
+            value = "may be missing" if column.nullable else "always there"
+            if column.primary_key:
+                value = "key"
+            lines.append(f"| `{column.name}` | {str(column.type).lower()} | {value} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Build the site, and say where it is or what is wrong with it."""
     folder = ROOT / "build"
     faults = build_site(folder)
-    print(
-        *faults
-        or [f"The site is in {os.path.relpath(folder / 'site')}: open index.html in a browser."],
-        sep="\n",
-    )
-    return 1 if faults else 0
+    site = os.path.relpath(folder / "site")
+    print(*faults or [f"The site is in {site}: open index.html in a browser."], sep="\n")
+    return bool(faults)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checks a built site: links and pictures lead somewhere, pages can be found, nothing is loaded from elsewhere."""
+"""Check a built site: every link leads somewhere, and nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOADED = {"src", "poster", "data"}
-"""Attributes that name what a browser loads by itself, on whatever tag; of `link` and `image` it is `href`."""
+"""Attributes that name what a browser loads by itself, on whatever tag; of `link` and `image` it is
+`href`.
+"""
 
 STYLE = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 """What a style loads from elsewhere."""
@@ -33,16 +35,16 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Read one tag."""
-        given = dict(attrs)
-        self.places |= {unquote(place) for place in (given.get("id"), given.get("name")) if place}
-        self.loaded += [given[name] or "" for name in LOADED & given.keys()]
-        self.loaded += [
-            each.split()[0] for each in (given.get("srcset") or "").split(",") if each.strip()
-        ]
-        if tag in {"link", "image"} and given.get("rel") not in {"canonical", "prev", "next"}:
-            self.loaded.append(given.get("href") or "")
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"] or "")
+        values = {name: value or "" for name, value in attrs}
+        href = values.get("href", "")
+        self.places |= {unquote(values[name]) for name in ("id", "name") if values.get(name)}
+        self.loaded += [values[name] for name in LOADED & values.keys()]
+        sources = values.get("srcset", "").split(",")
+        self.loaded += [source.split()[0] for source in sources if source.strip()]
+        if tag in {"link", "image"} and values.get("rel") not in {"canonical", "prev", "next"}:
+            self.loaded.append(href)
+        if tag == "a" and href:
+            self.links.append(href)
 
 
 def find_faults(site: Path) -> list[str]:
@@ -84,7 +86,7 @@ def _resolve(name: str, address: str) -> tuple[str, str]:
     path = unquote(parts.path)
     if not path:
         return name, unquote(parts.fragment)
-    found = normpath(path.lstrip("/") if path.startswith("/") else join(dirname(name), path))
-    if path.endswith("/") or found == ".":
-        found = normpath(join(found, "index.html"))
-    return found, unquote(parts.fragment)
+    target = normpath(path.lstrip("/") if path.startswith("/") else join(dirname(name), path))
+    if path.endswith("/") or target == ".":
+        target = normpath(join(target, "index.html"))
+    return target, unquote(parts.fragment)

@@ -1,7 +1,8 @@
-"""Smoke tests of an installed package: `python tools/smoke_tests.py NAME`, by the Python that it is installed for.
+"""Smoke tests of an installed package: `python tools/smoke_tests.py NAME`, with its Python.
 
-NAME is `base`, for the package without extras, or an extra, which does one small thing. Only the package, the
-extra and the standard library are used. tools/release.py runs these in environments of their own.
+NAME is `base`, for the package without extras, or an extra, which does one small thing. Only the
+package, the extra and the standard library are used. tools/release.py runs these in environments of
+their own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import number_tower as nt
-from fresh import GOLDEN, ROOT, visit_server
+from fresh import GOLDEN, ROOT, run, visit_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +33,7 @@ def check(claim: object, otherwise: str) -> None:
 
 def run_tower(*arguments: str, typed: str = "", **environment: str) -> str:
     """Return what the installed command prints."""
-    own = {**os.environ, **environment}
-    done = subprocess.run(  # noqa: S603 - the installed command
-        (TOWER, *arguments), input=typed, env=own, stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout
+    return run(TOWER, *arguments, env={**os.environ, **environment}, typed=typed)
 
 
 def check_base() -> None:
@@ -105,7 +102,7 @@ def check_postgres() -> None:
     """Ask for a database where no server is: the command says so, and not what to install."""
     with TemporaryDirectory() as folder:
         call = (TOWER, "db", "check", "--db", f"postgresql:///games?host={folder}")
-        done = subprocess.run(call, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603 - the installed command
+        done = subprocess.run(call, stderr=subprocess.PIPE, text=True, check=False)
     check(done.returncode, "there is no server, and no error")
     check("pip install" not in done.stderr and "Traceback" not in done.stderr, done.stderr)
 
@@ -157,7 +154,7 @@ def check_textarena() -> None:
 
 def check_tui() -> None:
     """Open the app and close it."""
-    from number_tower.tui.app import AppSettings, TowerApp
+    from number_tower.terminal.tui.app import AppSettings, TowerApp
 
     async def open_app() -> str:
         app = TowerApp(AppSettings(database="none"))

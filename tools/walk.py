@@ -1,9 +1,10 @@
-"""Count the modules and calls of our own functions that one action walks through, in process and warm.
+"""Count the modules and calls of our own functions that one action walks through.
 
 Usage: python tools/walk.py move|post|solve|class|lab [--modules]
 
-A typed move, a posted move in a room of two people on SQLite, `tower solve draft`, a teacher's action, a lab row.
-Function starts count; comprehensions, resumed generators and worker processes do not. `--modules` lists the modules.
+A typed move, a posted move in a room of two people on SQLite, `tower solve draft`, a teacher's
+action, a lab row. Function starts count; comprehensions, resumed generators and worker processes do
+not. `--modules` lists the modules.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from unittest.mock import patch
 
-from number_tower.cli.main import main as tower
-from number_tower.cli.terminal import Terminal
-from number_tower.lab.runner import StudyLimits, measure_setting
-from number_tower.lab.space import make_space
+from number_tower.studies.lab.runner import StudyLimits, measure_setting
+from number_tower.studies.lab.space import make_space
+from number_tower.terminal.cli.main import main as tower
+from number_tower.terminal.cli.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
@@ -52,11 +53,10 @@ class Walk:
     def start(self) -> None:
         """Begin to count an action."""
         self._current = Counter()
+        self.counts.append(self._current)
 
     def stop(self) -> None:
         """End an action."""
-        if self._current is not None:
-            self.counts.append(self._current)
         self._current = None
 
     @contextmanager

@@ -1,12 +1,12 @@
-"""Number Tower: five number-stacking games for two, one engine, and the exact value of every position.
+"""Number Tower: five number-stacking games for two players, and the exact value of every position.
 
 The examples of this introduction run as they stand, one after the other.
 
 A game is a value
 -----------------
 
-A move makes a new game and leaves the old one as it was. Players are 0 and 1. By these rules both build one tower with
-the blocks 1 to 9, and the player who takes it to exactly 15 wins:
+A move makes a new game and leaves the old one as it was. Players are 0 and 1. By these rules both
+build one tower with the blocks 1 to 9, and the player who takes it to exactly 15 wins:
 
     >>> import number_tower as nt
     >>> game = nt.Game(nt.Rules(target=15)).play(9).play(5)
@@ -22,7 +22,7 @@ A block that cannot be placed raises an error, which says why:
     >>> game.play(9)
     Traceback (most recent call last):
         ...
-    number_tower.position.IllegalMoveError: 9 cannot be placed (used)
+    number_tower.engine.position.IllegalMoveError: 9 cannot be placed (used)
 
 Rules
 -----
@@ -54,7 +54,7 @@ Tables, records and matches
 
 A table is a game with its players. A record is a table as text: one line, or JSON.
 
-    >>> from number_tower import record
+    >>> from number_tower.engine import record
     >>> table = nt.Table(game, names=("Ann", "Ben"))
     >>> record.to_line(table)
     'rules(target=15,names=Ann,Ben):9,5'
@@ -79,15 +79,15 @@ Opponents, hints and reviews
 More modules
 ------------
 
-    from number_tower import catalogue                       # the games and their presets; rule files
-    from number_tower.coach.puzzles import find_puzzles      # positions with one winning move
-    from number_tower.arena import arena                     # players play each other many times
-    from number_tower.evaluation import evaluate             # how much value a player loses
-    from number_tower import lab                             # how fair and deep are these rules?
-    from number_tower.envs.gymnasium import NumberTowerEnv   # also pettingzoo, openspiel, textarena, vector
-    from number_tower.envs.games import Games                # thousands of games at once
-    from number_tower.envs.jax import make                   # the same on a GPU, as pgx does it
-    from number_tower.store import open_store                # games in a database
+    from number_tower.engine import catalogue               # the games, presets and rule files
+    from number_tower.coach.puzzles import find_puzzles     # positions with one winning move
+    from number_tower.studies.arena import arena            # players play each other many times
+    from number_tower.studies.evaluation import evaluate    # how much value a player loses
+    from number_tower.studies import lab                    # how fair and deep are these rules?
+    from number_tower.envs.gymnasium import NumberTowerEnv  # also pettingzoo, openspiel, textarena
+    from number_tower.envs.games import Games               # thousands of games at once
+    from number_tower.envs.jax import make                  # the same on a GPU, as pgx does it
+    from number_tower.store import open_store               # games in a database
 
 The names of this package
 -------------------------
@@ -101,8 +101,8 @@ The names of this package
     NumberTowerError                 what all these errors are; `reason` says it for programs
     MoveError                        a block cannot be placed: NotABlockError, IllegalMoveError
     RulesError                       rules are not valid
-    CatalogueError                   a game cannot be found or read: UnknownGameError, UnknownPresetError,
-                                     OptionError, RuleFileError
+    CatalogueError                   a game cannot be found or read: UnknownGameError,
+                                     UnknownPresetError, OptionError, RuleFileError
     TableError, StaleError           a change cannot be made; it was meant for an earlier version
 
 `help(number_tower.Game)` shows one of them alone.
@@ -110,7 +110,7 @@ The names of this package
 
 import os
 
-from number_tower.catalogue import (
+from number_tower.engine.catalogue import (
     CatalogueError,
     OptionError,
     RuleFileError,
@@ -118,16 +118,22 @@ from number_tower.catalogue import (
     UnknownPresetError,
     choose,
 )
-from number_tower.errors import NumberTowerError
-from number_tower.game import Event, Game
-from number_tower.match import Match
-from number_tower.position import IllegalMoveError, MoveError, NotABlockError, Outcome, Position
-from number_tower.rules import Rules, RulesError
+from number_tower.engine.game import Event, Game
+from number_tower.engine.match import Match
+from number_tower.engine.position import (
+    IllegalMoveError,
+    MoveError,
+    NotABlockError,
+    Outcome,
+    Position,
+)
+from number_tower.engine.rules import Rules, RulesError
+from number_tower.engine.table import Change, StaleError, Table, TableError
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, Progress
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import Worth
-from number_tower.table import Change, StaleError, Table, TableError
+from number_tower.support.errors import NumberTowerError
 
 __version__ = "0.2.0"
 
@@ -161,7 +167,6 @@ __all__ = [
 ]
 
 
-# This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(
     source: str | os.PathLike[str] | Rules, *, preset: object = None, **options: object
 ) -> Rules:

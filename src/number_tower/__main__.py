@@ -2,6 +2,6 @@
 
 import sys
 
-from number_tower.cli.main import main
+from number_tower.terminal.cli.main import main
 
 sys.exit(main())

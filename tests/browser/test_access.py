@@ -1,4 +1,4 @@
-"""For everybody: keyboards, screen readers, phones, fingers, the dark, and browsers without JavaScript."""
+"""For everybody: keyboards, screen readers, phones, fingers, the dark, and no JavaScript."""
 
 from __future__ import annotations
 
@@ -12,20 +12,9 @@ from playwright.sync_api import Page, expect
 from serving import DESKTOP, PHONE
 from sights import SIGHTS, Sight
 from support.browsers import Visitor, forgive
+from support.gestures import log, touch_drag, tower, type_in
 from support.sizes import THOROUGH
-from visits import (
-    begin,
-    block,
-    board,
-    changing,
-    game_on,
-    log,
-    settled,
-    status,
-    touch_drag,
-    tower,
-    type_in,
-)
+from visits import begin, block, board, changing, game_on, settled, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -36,10 +25,14 @@ async () => (await axe.run({
     resultTypes: ["violations"],
     rules: { "target-size": { enabled: true } },
   })).violations
-  .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])
+  .map((found) => [
+    found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
+  ])
 """
 SMALL = """
-() => [...document.querySelectorAll("button, summary, select, textarea, .button, input:not([type=hidden])")]
+() => [...document.querySelectorAll(
+    "button, summary, select, textarea, .button, input:not([type=hidden])"
+  )]
   .filter((each) => each.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
   .map((each) => each.matches("[type=radio], [type=checkbox]") ? each.closest("label") : each)
   .map((each) => [each.getBoundingClientRect(), each.outerHTML.slice(0, 120)])
@@ -56,7 +49,8 @@ BROKEN = """
         const range = document.createRange();
         range.setStart(texts.currentNode, word.index);
         range.setEnd(texts.currentNode, word.index + word[0].length);
-        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) words.push(word[0]);
+        const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        if (lines.size > 1) words.push(word[0]);
       }
     }
     return words;
@@ -74,7 +68,10 @@ WIDER = "() => document.documentElement.scrollWidth - document.documentElement.c
 
 
 def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
-    """Return how a page is looked at: at each width and in each light; in a sample, each page in one of these ways."""
+    """Return how a page is looked at: at each width and in each light.
+
+    In a sample, each page is looked at in one of these ways.
+    """
     looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
     return looks if THOROUGH else [looks[SIGHTS.index(sight) % len(looks)]]
 
@@ -94,7 +91,8 @@ def test_every_page_is_accessible_and_fits_a_phone(
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if light == "dark" else "light")
         assert page.evaluate(WIDER) <= 0, f"it is wider than {width}"
-        # As high as the page, so that nothing that sticks to the window's edge lies on anything else.
+        # As high as the page, so that nothing that sticks to the window's edge lies on anything
+        # else.
         page.set_viewport_size({"width": width, "height": min(page.evaluate(HEIGHT), 4000)})
         if not THOROUGH:
             page.evaluate(REPEATED)
@@ -104,7 +102,7 @@ def test_every_page_is_accessible_and_fits_a_phone(
         forgive(troubles, "status of 4")
 
 
-# Keyboard -------------------------------------------------------------------------------------------------------------
+# Keyboard -----------------------------------------------------------------------------------------
 
 
 def focused(page: Page) -> str:
@@ -180,7 +178,7 @@ def test_the_focus_stays_when_the_other_moves(visitor: Visitor) -> None:
     assert focused(page) == "6"
 
 
-# Screen readers -------------------------------------------------------------------------------------------------------
+# Screen readers -----------------------------------------------------------------------------------
 
 
 def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
@@ -212,7 +210,7 @@ def test_one_shared_tower_is_told_from_the_ground_up(visitor: Visitor) -> None:
     expect(tower(page, "The tower, top 9: 6, 3, 9")).to_be_visible()
 
 
-# Phones ---------------------------------------------------------------------------------------------------------------
+# Phones -------------------------------------------------------------------------------------------
 
 
 def test_a_whole_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
@@ -255,7 +253,7 @@ def test_a_block_is_dragged_with_a_finger(visitor: Visitor) -> None:
     assert game_on(page).moves == (9,)
 
 
-# Light and dark -------------------------------------------------------------------------------------------------------
+# Light and dark -----------------------------------------------------------------------------------
 
 
 def brightness(page: Page) -> int:
@@ -284,7 +282,7 @@ def test_colours_are_chosen_and_remembered(visitor: Visitor, *, scripts: bool) -
     assert page.url.endswith("/games")
 
 
-# Without JavaScript ---------------------------------------------------------------------------------------------------
+# Without JavaScript -------------------------------------------------------------------------------
 
 
 def test_without_javascript_a_whole_game_is_played_by_forms(

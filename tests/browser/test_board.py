@@ -7,26 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from serving import DESKTOP, PHONE
 from support.browsers import Visitor, forgive, play_with_a_link
-from visits import (
-    begin,
-    block,
-    board,
-    box,
-    changing,
-    drag,
-    game_on,
-    join,
-    my_turn,
-    notice,
-    place,
-    settled,
-    status,
-    touch_drag,
-    tower,
-)  # fmt: skip
+from support.gestures import box, drag, notice, touch_drag, tower
+from visits import begin, block, board, changing, game_on, join, my_turn, place, settled, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -64,11 +49,12 @@ def pending(page: Page) -> Locator:
 def hold(page: Page, path: str) -> list[Route]:
     """Keep requests for a path waiting; return them as they come."""
     held: list[Route] = []
-    page.route(path, lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function, which a method refuses
+    # Playwright marks the function, which a method refuses.
+    page.route(path, lambda route: held.append(route))  # noqa: PLW0108
     return held
 
 
-# What there is to know ------------------------------------------------------------------------------------------------
+# What there is to know ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", ["draft", "race", "summit", "climb", "factor"])
@@ -104,7 +90,7 @@ def test_the_other_reads_what_is_open_and_that_their_turn_follows(visitor: Visit
     expect(ben.get_by_text("You can place 1-4, 6-9.")).to_be_visible()
 
 
-# Nothing jumps --------------------------------------------------------------------------------------------------------
+# Nothing jumps ------------------------------------------------------------------------------------
 
 
 @SIZES
@@ -178,7 +164,7 @@ def test_that_the_connection_is_lost_moves_nothing(visitor: Visitor) -> None:
     assert box(board(page)) == before
 
 
-# A move is shown at once ----------------------------------------------------------------------------------------------
+# A move is shown at once --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", ["draft", "summit", "climb"])
@@ -273,7 +259,7 @@ def test_a_move_made_offline_can_be_taken_back(visitor: Visitor, troubles: list[
     forgive(troubles, *OFFLINE)
 
 
-# Blocks, names, the target, and the end -------------------------------------------------------------------------------
+# Blocks, names, the target, and the end -----------------------------------------------------------
 
 
 def test_dragging_a_block_that_does_not_fit_says_why(visitor: Visitor) -> None:
@@ -358,7 +344,7 @@ def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visit
     expect(ways).to_have_text(["Offer a rematch", "Review", "New game", "Share"])
 
 
-# The numbers as a board -----------------------------------------------------------------------------------------------
+# The numbers as a board ---------------------------------------------------------------------------
 
 
 @SIZES
@@ -400,7 +386,7 @@ def test_the_last_move_stays_on_the_board_after_the_end(visitor: Visitor) -> Non
     expect(board(page).get_by_role("button")).to_have_count(0)
 
 
-# The tour of a first game ---------------------------------------------------------------------------------------------
+# The tour of a first game -------------------------------------------------------------------------
 
 
 def newcomer(
@@ -486,7 +472,7 @@ def test_those_who_watch_get_no_tour(visitor: Visitor) -> None:
     expect(tour(watcher)).to_have_count(0)
 
 
-# Values while practising ----------------------------------------------------------------------------------------------
+# Values while practising --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -526,7 +512,7 @@ def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(
         expect(page.locator(".value")).to_have_count(0)
 
 
-# From page to page ----------------------------------------------------------------------------------------------------
+# From page to page --------------------------------------------------------------------------------
 
 
 def test_games_in_a_row_have_short_names_and_pictures_with_numbers(visitor: Visitor) -> None:
@@ -598,7 +584,7 @@ def test_from_analysis_there_is_a_way_back_to_the_game(visitor: Visitor) -> None
     expect(other).to_have_url(re.compile("/w/"))
 
 
-# Hidden blocks --------------------------------------------------------------------------------------------------------
+# Hidden blocks ------------------------------------------------------------------------------------
 
 
 @SIZES

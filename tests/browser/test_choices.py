@@ -1,4 +1,7 @@
-"""In real browsers: the form for a new game remembers what was chosen, and keeps it when the game is changed."""
+"""In real browsers: the form for a new game remembers what was chosen.
+
+It keeps the choices when the game is changed.
+"""
 
 from __future__ import annotations
 

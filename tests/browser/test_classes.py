@@ -1,4 +1,4 @@
-"""In real browsers: a class that joins with a code, plays its rounds by itself, and survives whatever happens."""
+"""In real browsers: a class joins with a code, plays its rounds and survives whatever happens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def join_class(page: Page, code: str, name: str) -> None:
 
 
 def two_pupils(visitor: Visitor, at: str | None = None) -> tuple[Page, dict[str, Page]]:
-    """Have a class with two pupils, one of them with a phone; return the teacher's page and theirs."""
+    """Have a class with two pupils, one of them with a phone.
+
+    Return the teacher's page and theirs.
+    """
     teacher = visitor(None, at=at)
     make_class(teacher, 0)
     pages = {"Ann": visitor(None, at=at), "Ben": visitor(None, at=at, size=PHONE, touch=True)}
@@ -192,9 +195,11 @@ def test_a_teacher_needs_no_mouse(visitor: Visitor) -> None:
 
 PRINT = """
 @page { size: A4; margin: 15mm }
-body { font: 10.5pt/1.35 sans-serif } h1 { font-size: 18pt; margin: 0 } h2 { font-size: 13pt; margin: 3mm 0 1mm }
+body { font: 10.5pt/1.35 sans-serif }
+h1 { font-size: 18pt; margin: 0 } h2 { font-size: 13pt; margin: 3mm 0 1mm }
 p, ul, ol { margin: 1.5mm 0 } img { max-width: 100%; max-height: 62mm }
-table { border-collapse: collapse; font-size: 9.5pt } td, th { border: 1px solid; padding: 1mm 2mm; text-align: left }
+table { border-collapse: collapse; font-size: 9.5pt }
+td, th { border: 1px solid; padding: 1mm 2mm; text-align: left }
 """
 PAGE = re.compile(rb"/Type\s*/Page\b(?!s)")
 

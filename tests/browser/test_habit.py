@@ -1,4 +1,7 @@
-"""In a real browser: what brings people back. The puzzle of the day, a game to share, a page without a connection."""
+"""In a real browser: what brings people back.
+
+The puzzle of the day, a game to share, a page without a connection.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ pytest_plugins = ["support.browsers"]
 
 
 def find_today() -> date:
-    """Return the day in UTC; in the last minute before midnight, wait for the next one: a test takes some time."""
+    """Return the day in UTC.
+
+    In the last minute before midnight, wait for the next one: a test takes some time.
+    """
     wait_until(lambda: datetime.now(UTC).time() < time(23, 59))
     return datetime.now(UTC).date()
 
@@ -74,7 +80,7 @@ def test_the_text_to_share_is_copied(visitor: Visitor) -> None:
     assert "✗✓ solved in 2 tries" in copied
 
 
-# A game to share -----------------------------------------------------------------------------------------------------
+# A game to share ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -93,7 +99,7 @@ def test_a_finished_game_is_shared(visitor: Visitor, *, scripts: bool) -> None:
     expect(page.get_by_role("heading", name="Review")).to_be_visible()
 
 
-# Without a connection -------------------------------------------------------------------------------------------------
+# Without a connection -----------------------------------------------------------------------------
 
 CONTROLLED = """
 () => new Promise((done) => {

@@ -1,4 +1,4 @@
-"""The rule lab: from a cell of a map to a game by its rules, with a mouse, a finger or the keyboard."""
+"""The rule lab: from a cell of a map to a game by its rules, by mouse, finger or keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a real browser: analysis, puzzles, the first lesson and the games' own pages, by clicking through them."""
+"""In a real browser: analysis, puzzles, the first lesson and the games' own pages, by clicking."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from number_tower import catalogue
 from number_tower.coach import quiz
+from number_tower.engine import catalogue
 from support.browsers import Visitor, forgive
 from support.sizes import size
 from visits import begin, board, game_on, my_turn

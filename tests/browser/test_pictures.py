@@ -1,4 +1,4 @@
-"""Screenshots are small, and show what was there; and those are kept that the documentation shows."""
+"""Screenshots are small, show what was there, and include all that the documentation shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a real browser: every game to its end at one table, games against the computer, matches, and the rest."""
+"""In a real browser: every game to its end at one table, games against the computer, matches."""
 
 from __future__ import annotations
 
@@ -9,35 +9,31 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from number_tower import catalogue
-from number_tower.game import Game
+from number_tower.engine import catalogue
+from number_tower.engine.game import Game
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS, Computer
-from number_tower.table import Table
-from number_tower.voice import Voice
+from number_tower.words.voice import Voice
 from serving import PHONE
 from support.browsers import Visitor, forgive
 from support.claims import require_idea
 from support.command import GOLDEN
+from support.gestures import drag, log, notice, tower, type_in
 from support.sizes import size
 from visits import (
     begin,
     block,
     board,
     changing,
-    drag,
     game_on,
     join,
-    log,
     my_turn,
-    notice,
     open_more,
     place,
     play_by_forms,
     settled,
     status,
-    tower,
-    type_in,
-)  # fmt: skip
+)
 
 pytest_plugins = ["support.browsers"]
 
@@ -168,7 +164,7 @@ def test_options_that_cannot_be_are_refused_where_they_are(
     field = page.get_by_label("Target height")
     expect(field).to_be_visible()
     expect(field).to_have_accessible_description(
-        "A target is a whole number of 1 or more, such as 21."
+        "Expected a whole number from 1 to 1,000,000,000; got 'none'."
     )
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     forgive(troubles, "422")
@@ -360,7 +356,8 @@ def test_sound_is_off_until_it_is_wanted_and_then_remembered(visitor: Visitor) -
     page = visitor(None, reuse=False)
     page.add_init_script(
         "window.tones = 0; const start = OscillatorNode.prototype.start;"
-        "OscillatorNode.prototype.start = function (...at) { window.tones++; return start.apply(this, at); };"
+        "OscillatorNode.prototype.start = function (...at) { window.tones++; "
+        "return start.apply(this, at); };"
     )
     begin(page, "draft")
     sound = page.get_by_role("button", name="Sound")
@@ -400,7 +397,7 @@ def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(
     assert page.url == address
 
 
-# Presses while the page changes ---------------------------------------------------------------------------------------
+# Presses while the page changes -------------------------------------------------------------------
 
 
 def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(

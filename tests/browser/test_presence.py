@@ -1,4 +1,4 @@
-"""In real browsers: joining by a code, seeing whether the other player is there, and claiming an abandoned game."""
+"""In real browsers: joining by a code, seeing whether the other player is there, and claiming."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from playwright.sync_api import Page, expect
 
 from serving import DESKTOP, PHONE, Server
 from support.browsers import Visitor, play_with_a_link
+from support.gestures import hide, notice
 from support.stores import by_hand
-from visits import begin, block, board, hide, my_turn, notice, place, status
+from visits import begin, block, board, my_turn, place, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -17,7 +18,8 @@ def allow_claims(site: Server, page: Page) -> None:
     """Let a room's games be claimed from a player who is gone for a second."""
     address = page.url.rpartition("/")[2]
     claim = "revision = revision + 1, document = json_set(document, '$.claim_after', 1)"
-    by_hand(site.database, f"UPDATE rooms SET {claim} WHERE address = '{address}'")  # noqa: S608 - our own
+    # The statement is our own.
+    by_hand(site.database, f"UPDATE rooms SET {claim} WHERE address = '{address}'")  # noqa: S608
 
 
 @pytest.mark.parametrize(

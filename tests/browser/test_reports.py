@@ -1,4 +1,4 @@
-"""Reports in a real browser, opened from the disk: accessible, readable on a phone, and without a script."""
+"""Reports in a real browser, from the disk: accessible, readable on a phone, without a script."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from number_tower.evaluation import evaluate
-from number_tower.evaluation.report import build_report as build_evaluation_report
-from number_tower.files import write_files
-from number_tower.lab.ranking import rank_rows
-from number_tower.lab.report import build_report
-from number_tower.lab.results import LabResults
+from number_tower.studies.evaluation import evaluate
+from number_tower.studies.evaluation.report import build_report as build_evaluation_report
+from number_tower.studies.lab.ranking import rank_rows
+from number_tower.studies.lab.report import build_report
+from number_tower.studies.lab.results import LabResults
+from number_tower.support.files import write_files
 from serving import DESKTOP, PHONE
 from support.lab_rows import make_grid, make_row
 
@@ -23,7 +23,9 @@ pytest_plugins = ["support.browsers"]
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 FIND_VIOLATIONS = """
 async () => (await axe.run({ preload: false, resultTypes: ["violations"] })).violations
-  .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])
+  .map((found) => [
+    found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))
+  ])
 """
 REPORTS = ("lab/index.html", "evaluation/report.html")
 INK = "rgb(0, 0, 0)"

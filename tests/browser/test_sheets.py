@@ -1,4 +1,4 @@
-"""Sheets for playing on paper in a real browser, opened from the disk: one printed page, and no text leaves it."""
+"""Sheets for playing on paper in a real browser: one printed page, and no text leaves it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from number_tower import catalogue
 from number_tower.drawing.sheet import PAPERS, draw_sheet
+from number_tower.engine import catalogue
 
 pytest_plugins = ["support.browsers"]
 
@@ -24,7 +24,8 @@ FIND_OUTSIDE = """
   const paper = document.body.getBoundingClientRect();
   return [...document.querySelectorAll("body *")].filter((each) => {
     const box = each.getBoundingClientRect();
-    return box.left < paper.left - 1 || box.right > paper.right + 1 || each.scrollWidth > each.clientWidth + 2;
+    return box.left < paper.left - 1 || box.right > paper.right + 1
+      || each.scrollWidth > each.clientWidth + 2;
   }).map((each) => each.outerHTML);
 }
 """

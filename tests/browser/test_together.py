@@ -1,4 +1,4 @@
-"""In real browsers: two people with a link, those who watch, offers, a seat that moves, and a server that dies."""
+"""In real browsers: two people with a link, those who watch, offers, and a server that dies."""
 
 from __future__ import annotations
 
@@ -9,21 +9,8 @@ from playwright.sync_api import Page, expect
 
 from serving import Server
 from support.browsers import GONE, Visitor, forgive, play_with_a_link
-from visits import (
-    begin,
-    block,
-    board,
-    changing,
-    game_on,
-    log,
-    my_turn,
-    notice,
-    open_more,
-    place,
-    status,
-    tower,
-    watch_link,
-)  # fmt: skip
+from support.gestures import log, notice, tower, watch_link
+from visits import begin, block, board, changing, game_on, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
 

@@ -1,4 +1,7 @@
-"""In real browsers: a server in trouble, more tabs than connections, and what must outlast the other player's move."""
+"""In real browsers: a server in trouble, and more tabs than connections.
+
+Some things must outlast the other player's move.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
 from support.browsers import Visitor, forgive, play_with_a_link
-from visits import begin, block, board, game_on, hide, my_turn, open_more, place, status, tower
+from support.gestures import hide, tower
+from visits import begin, block, board, game_on, my_turn, open_more, place, status
 
 pytest_plugins = ["support.browsers"]
 

@@ -1,15 +1,16 @@
-"""What the start of a game is worth, in words: who wins, how long it takes, and which first moves are good."""
+"""What the start of a game is worth, in words: who wins, how soon, which first moves are good."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 
-from number_tower import Rules, catalogue, solve
+from number_tower import Rules, solve
 from number_tower.coach.analysis import analyse_table, describe_start, suggest_changes
-from number_tower.game import Game
-from number_tower.table import Table
-from number_tower.text import summarize_numbers
+from number_tower.engine import catalogue
+from number_tower.engine.game import Game
+from number_tower.engine.table import Table
+from number_tower.support.text import summarize_numbers
 from support.clocks import SLOW
 from support.sizes import examples
 from support.strategies import any_rules

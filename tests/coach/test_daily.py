@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from number_tower.coach.daily import (
     _TEXT,
-    MOST_TRIES,
+    MAX_TRIES,
     DailyRecord,
     format_result,
     format_share_text,
@@ -59,8 +59,8 @@ def test_the_record_is_that_of_a_plain_count(history: list[tuple[int, list[int],
         assert DailyRecord.from_text(record.to_text()) == record
     solved = [tries for end, tries in ends.values() if end == "solved"]
     expected = [
-        sum(min(tries, MOST_TRIES) == number for tries in solved)
-        for number in range(1, MOST_TRIES + 1)
+        sum(min(tries, MAX_TRIES) == number for tries in solved)
+        for number in range(1, MAX_TRIES + 1)
     ]
     assert list(record.counts) == expected
     assert record.shown == len(ends) - len(solved)

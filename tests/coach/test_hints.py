@@ -1,4 +1,4 @@
-"""Hints: a nudge gives nothing away, the move is a best one, and every reason that is given is true."""
+"""Hints: a nudge gives nothing away, the move is a best one, and every reason is true."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 
 import number_tower as nt
-from number_tower import Game, Position, Rules, catalogue
+from number_tower import Game, Position, Rules
 from number_tower.coach.hints import format_hint, hint
-from number_tower.coach.patterns import LargestBlockPlan, PlanBudget, PlanKind, can_win_at_once
+from number_tower.coach.patterns import LargestBlockPlan, PlanKind, can_win_at_once
 from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
 from number_tower.coach.sentences import (
     IDEAS,
@@ -23,10 +23,11 @@ from number_tower.coach.sentences import (
     load_texts,
     name_idea,
 )
+from number_tower.engine import catalogue
+from number_tower.engine.table import Table
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
-from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.words.voice import get_voice
 from support.claims import ME, YOU, Told, check_details, check_sentence, require_idea
 from support.command import tower
 from support.game_tree import Key, Tree, key
@@ -71,7 +72,10 @@ def checked(tree: Tree, solution: Solution) -> Iterator[str]:
 
 
 def check_reason(tree: Tree, solution: Solution, reason: Reason) -> str:
-    """Check what is said of a move, to both by name or to the player as "you"; return the kind of reason."""
+    """Check what is said of a move, to both by name or to the player as "you".
+
+    Return the kind of reason.
+    """
     position, block = solution.position, reason.block
     me = ME if block % 2 else "you"
     kind = check_sentence(
@@ -110,7 +114,7 @@ def check_hint(tree: Tree, solution: Solution) -> None:
 
 
 def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
-    """A nudge names no number, counts the good moves rightly, and speaks of a target only where there is one."""
+    """A nudge names no number, counts the good moves rightly, and names only a real target."""
     assert not re.search(r"\d", nudge)
     assert not re.search(r"\bthere\b", nudge)
     assert position.rules.target is not None or "target" not in nudge
@@ -232,7 +236,7 @@ def test_every_reason_is_true_where_the_target_is_beyond_reach(game: Game) -> No
             plan, after = reason.because or reason, game.position.place(block)
             after = after if reason.because is None else after.place(plan.block)
             kind: PlanKind = "plan_careful" if plan.kind == "plan_careful" else "plan"
-            simpler = LargestBlockPlan(kind, plan.mover, PlanBudget(10_000), at_once=False)
+            simpler = LargestBlockPlan(kind, plan.mover, iter(range(10_000)), at_once=False)
             assert simpler.explain(after, plan.block) is None, "the largest block wins by itself"
     check_hint(tree, solution)
 
@@ -299,8 +303,9 @@ def test_an_answer_that_reaches_the_target_is_told_before_one_that_leaves_nothin
 
 def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
-        "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
-        " why because such target mine theirs left modulus last step rounds to_go reach gap whole need most room"
+        "block tower player player_s player_is player_has own opponent opponent_s "
+        "opponent_is opponent_has their noun why because such target mine theirs left modulus "
+        "last step rounds to_go reach gap whole need most room"
         " answer answers reply clause rule plan line plies idea topic questions short matching"
         " both up_to first end opponent_es best times second rest told spare spare_is such_one"
     )
@@ -336,11 +341,13 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
 
     assert said("climb", (7,), 12) == (
         "12 wins. That leaves 18 steps to 30, and 18 is 3 times 6. "
-        "If Ben climbs 1, you climb 5; if 2, 4: always 6 together, so you will reach 30 after 3 rounds."
+        "If Ben climbs 1, you climb 5; if 2, 4: always 6 together, "
+        "so you will reach 30 after 3 rounds."
     )
     assert said("climb", (7,), 11) == (
         "11 loses: Ben can answer 12. That leaves 18 steps to 30, and 18 is 3 times 6. "
-        "If you climb 1, Ben climbs 5; if 2, 4: always 6 together, so Ben will reach 30 after 3 rounds."
+        "If you climb 1, Ben climbs 5; if 2, 4: always 6 together, "
+        "so Ben will reach 30 after 3 rounds."
     )
     assert said("factor", (), 4) == (
         "4 loses: Ben can answer 8. These blocks fit on each other: 1 and 7, 2 and 6, 3 and 9. "
@@ -357,7 +364,8 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
         "1 with 9, 2 with 8, 4 with 6, 5 with 5, 6 with 4, 7 with 3, 8 with 2, 9 with 1."
     )
     assert said("race", (), 9) == (
-        "9 wins. Then you need 1 more block (6). Ben is 15 short and needs at least 2, so you can reach 15 first."
+        "9 wins. Then you need 1 more block (6). Ben is 15 short and needs at least 2, "
+        "so you can reach 15 first."
     )
 
 
@@ -366,12 +374,13 @@ def test_level_counts_say_why_they_win() -> None:
     solution = nt.solve(Game(rules, 0, (1,)))
     told = format_sentence(explain_move(solution.after(2), 2), "Ben", "block")
     assert told == (
-        "2 loses: Ben can answer 1. You can each place 1 more block, and you go next, so you will be stuck first."
+        "2 loses: Ben can answer 1. You can each place 1 more block, and you go next, "
+        "so you will be stuck first."
     )
 
 
 def check_hint_without_plies(tree: Tree, solution: Solution) -> None:
-    """Where plies are not known, the move has the best value, and nothing is said of how long it takes."""
+    """Where plies are not known, the move has the best value, and nothing is said of its length."""
     position, given_hint = solution.position, hint(solution)
     value = tree.solve(position).value
     assert tree.evaluate_move(position, given_hint.block).value == value

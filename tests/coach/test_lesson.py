@@ -1,4 +1,4 @@
-"""A first lesson: three positions in which it matters what is placed, from a win in hand to an idea."""
+"""A first lesson: three positions in which the move matters, from a win in hand to an idea."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 
 import number_tower as nt
-from number_tower import Rules, catalogue
+from number_tower import Rules
 from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
 from number_tower.coach.quiz import make_lesson
+from number_tower.engine import catalogue
 from number_tower.web.pages.puzzles import build_question
 from support.command import tower
-from support.plain_solver import PlainSolver
+from support.plain import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
 

@@ -1,4 +1,7 @@
-"""Puzzles: one winning move each, the same for the same seed, harder by the grade; and a run of them at a keyboard."""
+"""Puzzles: one winning move each, the same for the same seed, harder by the grade.
+
+They are also played at a keyboard.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Position, Rules, Worth, catalogue, record
-from number_tower.catalogue import Rulebook
-from number_tower.cli import puzzle as puzzling
-from number_tower.cli.errors import (
-    FAILED,
-    FINISHED,
-    INTERRUPTED,
-    WRONG_CALL,
-    CommandError,
-    InputEndedError,
-    PlayStoppedError,
-    print_error,
-)
-from number_tower.cli.main import create_parser
-from number_tower.cli.puzzle import LONGEST_LINE, find_line
-from number_tower.cli.question import QUESTION_COMMANDS, QuestionDialogue
-from number_tower.cli.terminal import Terminal
+from number_tower import Game, Position, Rules, Worth
 from number_tower.coach import quiz
 from number_tower.coach.puzzles import (
     GRADES,
@@ -42,10 +29,27 @@ from number_tower.coach.puzzles import (
     reduce_position,
 )
 from number_tower.coach.quiz import make_puzzle
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import Rulebook
 from number_tower.players import make_player
 from number_tower.solve import jit
+from number_tower.terminal.cli.commands import puzzle as puzzling
+from number_tower.terminal.cli.commands.puzzle import MAX_LINE, find_line
+from number_tower.terminal.cli.errors import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    WRONG_CALL,
+    CommandError,
+    InputEndedError,
+    PlayStoppedError,
+    print_error,
+)
+from number_tower.terminal.cli.main import create_parser
+from number_tower.terminal.cli.question import QUESTION_COMMANDS, QuestionDialogue
+from number_tower.terminal.cli.terminal import Terminal
 from support.game_tree import Tree, key
-from support.plain_solver import PlainSolver
+from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
 
@@ -101,7 +105,7 @@ def asked(position: Position) -> object:
     )
 
 
-# What puzzles are -----------------------------------------------------------------------------------------------------
+# What puzzles are ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -208,7 +212,7 @@ def test_a_game_without_puzzles_comes_to_an_end(name: str) -> None:
     assert stream.complete == (len(NONE[name].blocks) < 10)
 
 
-# The same for everyone ------------------------------------------------------------------------------------------------
+# The same for everyone ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["draft", "summit(target=30)", "draft(blocks=1-20,target=60)"])
@@ -259,7 +263,7 @@ def test_an_assortment_takes_the_grades_in_turn_and_repeats_nothing() -> None:
     assert {puzzle.grade for _, puzzle in islice(find_mixed_puzzles(1, grade=3), size(1, 3))} == {3}
 
 
-# Grades ---------------------------------------------------------------------------------------------------------------
+# Grades -------------------------------------------------------------------------------------------
 
 
 def wins_at_once(puzzle: Puzzle) -> bool:
@@ -324,7 +328,7 @@ def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str
     assert falls(solved_by_easy(some))
 
 
-# At a keyboard --------------------------------------------------------------------------------------------------------
+# At a keyboard ------------------------------------------------------------------------------------
 
 
 class Person(Terminal):
@@ -546,10 +550,14 @@ def test_a_day_and_a_seed_are_one_too_many() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("factor --grade 5", "there is no puzzle of grade 5 in factor, but there are 8 of grade 1, 23 of grade 2, "),
-        ("race --target 28 --grade 3", "no puzzle of grade 3 was found in race (target 28), but the search found "),
-        ("draft --blocks 1-9999 --target 99999", "was found in draft (target 99999, blocks 1-9999): no position "),
-        ("summit --blocks 1-2", "there is no puzzle in summit (blocks 1,2): no position has several moves of which"),
+        ("factor --grade 5",
+         "there is no puzzle of grade 5 in factor, but there are 8 of grade 1, 23 of grade 2, "),
+        ("race --target 28 --grade 3",
+         "no puzzle of grade 3 was found in race (target 28), but the search found "),
+        ("draft --blocks 1-9999 --target 99999",
+         "was found in draft (target 99999, blocks 1-9999): no position "),
+        ("summit --blocks 1-2",
+         "there is no puzzle in summit (blocks 1,2): no position has several moves of which"),
     ],
 )  # fmt: skip
 def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, message: str) -> None:
@@ -600,7 +608,7 @@ def test_whatever_is_typed_a_run_comes_to_a_proper_end(
     assert person.shown.count("One move wins. Which? ") <= len(typed) + 1
 
 
-# For programs ---------------------------------------------------------------------------------------------------------
+# For programs -------------------------------------------------------------------------------------
 
 
 def printed(call: str, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str, object]]:
@@ -626,13 +634,11 @@ def test_a_set_is_printed_with_its_solutions(
         assert isinstance(best, list)
         assert best[0] == each["answer"]
         assert len(best) == (
-            each["plies"]
-            if isinstance(each["plies"], int) and each["plies"] < LONGEST_LINE
-            else 100
+            each["plies"] if isinstance(each["plies"], int) and each["plies"] < MAX_LINE else 100
         )
         for block in best:
             table = table.play(block)
-        if len(best) < LONGEST_LINE:
+        if len(best) < MAX_LINE:
             assert table.outcome is not None
             assert table.outcome.winner == int(str(each["seat"])) - 1
 

@@ -1,6 +1,7 @@
 """Reviews: what each move was worth, what was better, and the same as text, as JSON and as a page.
 
-`python tests/coach/test_review.py` writes the golden files anew; read the difference before you keep it.
+`python tests/coach/test_review.py` writes the golden files anew; read the difference before you
+keep it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolvedError, Outcome, Position, Rules, Solution, record
-from number_tower.cli import main
-from number_tower.cli import review as reviewing
-from number_tower.cli.terminal import Terminal
+from number_tower import Game, NotSolvedError, Outcome, Position, Rules, Solution
 from number_tower.coach import review as reviews
 from number_tower.coach.review import Accuracy, GameReview, ReviewText, review
+from number_tower.engine import record
 from number_tower.solve import limits
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver
+from number_tower.terminal.cli import main
+from number_tower.terminal.cli.commands import review as reviewing
+from number_tower.terminal.cli.terminal import Terminal
 from support.command import GOLDEN, ROOT, plain_environment, tower
 from support.sizes import examples
 from support.strategies import any_rules
@@ -81,7 +83,7 @@ def reviewed(ref: str) -> GameReview:
     return review(table.game, declared=table.declared)
 
 
-# What moves were worth ---------------------------------------------------------------------------------------------
+# What moves were worth ----------------------------------------------------------------------------
 
 
 @given(small_games())
@@ -182,7 +184,7 @@ def test_a_game_without_a_move_has_a_value_and_nothing_else() -> None:
     assert (seen.moves, seen.values, seen.turning_point) == ((), (1,), None)
 
 
-# What is not known -------------------------------------------------------------------------------------------------
+# What is not known --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -249,7 +251,8 @@ def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001 - as if nothing could be solved
+    # As if nothing could be solved.
+    monkeypatch.setattr(reviews._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001
     text = printed("race:7,8,5,5,3")
     assert "unknown -> unknown" in text
     assert "unknown -> win" in text
@@ -262,7 +265,7 @@ def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch)
     assert printed("race:7,8,5,5,3", "--html", "-").count("unknown\n") == 5
 
 
-# Told --------------------------------------------------------------------------------------------------------------
+# Told ---------------------------------------------------------------------------------------------
 
 
 GOLDEN_REVIEWS = [
@@ -346,7 +349,7 @@ def test_long_sentences_are_broken_between_words_on_a_terminal(
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
 
-# As JSON -----------------------------------------------------------------------------------------------------------
+# As JSON ------------------------------------------------------------------------------------------
 
 
 def test_the_document_holds_all_of_it_with_seats_from_one() -> None:
@@ -371,7 +374,7 @@ def test_every_key_of_the_document_is_documented() -> None:
         assert {key for key in entry if f"`{key}`" not in page} == set()
 
 
-# Kept in a file ----------------------------------------------------------------------------------------------------
+# Kept in a file -----------------------------------------------------------------------------------
 
 
 def test_the_page_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The coach's words: short sentences with numbers in them, and no idea is named before it has been introduced."""
+"""The coach's words: short sentences with numbers, and no idea is named before it is introduced."""
 
 from __future__ import annotations
 
@@ -155,7 +155,10 @@ def test_no_review_names_an_idea_before_it_is_introduced(path: Path) -> None:
 
 
 def assert_introduced(text: str) -> None:
-    """Check that no line before the one that introduces an idea names it; the line right before may speak of rounds."""
+    """Check that no line before the one that introduces an idea names it.
+
+    The line right before may speak of rounds.
+    """
     lines = [
         line for line in text.splitlines() if not line.startswith("- ")
     ]  # rules may speak of multiples

@@ -9,11 +9,10 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from number_tower.charts import (
+from number_tower.drawing.charts import (
     IntervalRow,
     LinePoint,
     ScatterPoint,
-    ShareRow,
     draw_intervals,
     draw_panels,
     draw_scatter,
@@ -31,7 +30,7 @@ def make_intervals(name: str) -> str:
 
 
 def make_shares(name: str) -> str:
-    return draw_shares("Games", [ShareRow(name, (3, 0, 1))], ("won", "drawn", "lost"))
+    return draw_shares("Games", {name: (3, 0, 1)}, ("won", "drawn", "lost"))
 
 
 def make_panels(name: str) -> str:

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 
 from number_tower import Game, Rules, Table
-from number_tower.catalogue import load, parse_rulebook
-from number_tower.drawing.picture import HEIGHT, MOST_GAMES, WIDTH, draw_scenes, make_scene
+from number_tower.drawing.picture import HEIGHT, MAX_GAMES, WIDTH, draw_scenes, make_scene
 from number_tower.drawing.renderer import TEMPLATES, render_png
-from number_tower.record import from_line
+from number_tower.engine.catalogue import load, parse_rulebook
+from number_tower.engine.record import from_line
 from support.strategies import any_game
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,8 +61,9 @@ def test_names_and_words_of_strangers_are_no_markup_and_are_cut() -> None:
 
 def test_of_very_many_games_the_first_are_drawn() -> None:
     scene = make_scene(Table(Game(Rules())))
-    texts = read_texts(ET.fromstring(draw_scenes([scene] * (MOST_GAMES + 6))))  # noqa: S314 - our own
-    assert texts.count(scene.status) == MOST_GAMES
+    # The data is our own.
+    texts = read_texts(ET.fromstring(draw_scenes([scene] * (MAX_GAMES + 6))))  # noqa: S314
+    assert texts.count(scene.status) == MAX_GAMES
     assert "and 6 more games" in texts
 
 

@@ -8,9 +8,10 @@ from html import unescape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower import Game, Rules, record
+from number_tower import Game, Rules
 from number_tower.coach.review import GameReview, ReviewText, review
 from number_tower.drawing.review import draw_review
+from number_tower.engine import record
 from support.sizes import examples
 from support.strategies import any_game
 

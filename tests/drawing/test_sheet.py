@@ -1,4 +1,4 @@
-"""Sheets for playing on paper: the rules, every block as often as it is needed, and a track for the height."""
+"""Sheets for playing on paper: the rules, each block as often as needed, a track for the height."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from html import unescape
 import pytest
 from hypothesis import given, settings
 
-from number_tower import Rules, catalogue
-from number_tower.brief import describe_rules, summarize_rules
-from number_tower.catalogue import Rulebook, choose, parse_rulebook
-from number_tower.drawing.sheet import GAMES, MOST_BLOCKS, SheetError, draw_sheet
+from number_tower import Rules
+from number_tower.drawing.sheet import GAMES, MAX_BLOCKS, SheetError, draw_sheet
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Rulebook, choose, parse_rulebook
+from number_tower.words.brief import describe_rules, summarize_rules
 from support.sizes import examples
 from support.strategies import any_rules
 
@@ -48,7 +49,7 @@ def test_a_sheet_of_any_rules_has_every_block_and_the_rules_that_are_played(rule
     assert ("adds up to" in told) == (rules.target_in_reach is False)
     assert ("a draw" in find_part(page, "score")) == (rules.stuck == "skips")
     assert summarize_rules(rules) in unescape(page)
-    assert page == draw(Rules.read(rules.written()))
+    assert page == draw(Rules.from_dict(rules.to_dict()))
 
 
 @games
@@ -87,7 +88,7 @@ def test_the_starter_alternates() -> None:
 def test_numbers_that_read_as_others_upside_down_are_underlined(
     numbers: str, underlined: list[str]
 ) -> None:
-    page = draw(Rules().changed({"blocks": numbers}))
+    page = draw(Rules().replace({"blocks": numbers}))
     assert re.findall(r'class="turned">(\d+)<', page) == underlined
 
 
@@ -109,11 +110,11 @@ def test_a_sheet_says_what_to_do_if_a_block_of_an_endless_supply_runs_out() -> N
 
 @pytest.mark.parametrize("supply", ["own", "shared", "endless"])
 def test_more_blocks_than_a_sheet_has_room_for_are_refused(supply: str) -> None:
-    most = MOST_BLOCKS // 2 if supply == "own" else MOST_BLOCKS
-    rules = Rules(target=500).changed({"supply": supply})
-    draw(rules.changed({"blocks": f"1-{most}"}))
+    most = MAX_BLOCKS // 2 if supply == "own" else MAX_BLOCKS
+    rules = Rules(target=500).replace({"supply": supply})
+    draw(rules.replace({"blocks": f"1-{most}"}))
     with pytest.raises(SheetError, match=rf"room for {most} blocks.*; this game has 1,000,000$"):
-        draw(rules.changed({"blocks": "1-1000000"}))
+        draw(rules.replace({"blocks": "1-1000000"}))
 
 
 def test_words_of_a_rule_file_are_no_markup() -> None:

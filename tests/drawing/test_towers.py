@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from number_tower import Game, Rules, catalogue
+from number_tower import Game, Rules
 from number_tower.drawing import towers
-from number_tower.drawing.towers import HEIGHT, MOST_ROWS, MOST_SCALED_BLOCKS, Tower
-from number_tower.table import Table
+from number_tower.drawing.towers import HEIGHT, MAX_ROWS, MAX_SCALED_BLOCKS, Tower
+from number_tower.engine import catalogue
+from number_tower.engine.table import Table
 from support.strategies import any_game
 
 NAMES = ("Ann", "Ben")
@@ -82,11 +83,11 @@ def test_of_a_long_tower_the_upper_blocks_are_drawn_and_the_rest_counted() -> No
     plain = one(
         Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 51))))
     )
-    assert [piece.number for piece in plain.blocks] == list(range(51 - MOST_ROWS, 51))
-    assert plain.lower == 50 - MOST_ROWS
+    assert [piece.number for piece in plain.blocks] == list(range(51 - MAX_ROWS, 51))
+    assert plain.lower == 50 - MAX_ROWS
     scaled = one(played(*[1] * 100, supply="endless", target=200))
-    assert len(scaled.blocks) == MOST_SCALED_BLOCKS
-    assert scaled.lower == 100 - MOST_SCALED_BLOCKS
+    assert len(scaled.blocks) == MAX_SCALED_BLOCKS
+    assert scaled.lower == 100 - MAX_SCALED_BLOCKS
     assert scaled.base == pytest.approx(scaled.blocks[0].y + scaled.blocks[0].height, abs=1)
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.blocks import (
-    LARGEST_NUMBER,
-    MOST_BLOCKS,
+from number_tower.engine.blocks import (
+    MAX_BLOCKS,
+    MAX_NUMBER,
     BlocksError,
     can_add_up,
     parse_blocks,
     parse_number,
 )
-from number_tower.text import format_runs, summarize_numbers
+from number_tower.support.text import format_runs, summarize_numbers
 
 some_numbers = st.sets(st.integers(1, 40), min_size=1, max_size=12)
 
@@ -81,15 +81,15 @@ def test_a_million_blocks_take_no_room() -> None:
         (None, "got None"),
         (9, "got 9"),
         ({"a": 1}, "positive whole numbers"),
-        (f"1-{MOST_BLOCKS + 1}", "at most 1,000,000 blocks"),
+        (f"1-{MAX_BLOCKS + 1}", "at most 1,000,000 blocks"),
         ("1-999999999", "at most 1,000,000 blocks"),
-        (range(1, MOST_BLOCKS + 2), "at most 1,000,000 blocks"),
-        ([LARGEST_NUMBER + 1], "numbers up to"),
+        (range(1, MAX_BLOCKS + 2), "at most 1,000,000 blocks"),
+        ([MAX_NUMBER + 1], "numbers up to"),
         ("1-9999999999999999999", "numbers up to"),
         ("1,2,9999999999999999999", "numbers up to"),
         (range(1, 10**19), "numbers up to"),
         (range(1, 10**30), "numbers up to"),
-        (f"1-{LARGEST_NUMBER}", "at most 1,000,000 blocks"),
+        (f"1-{MAX_NUMBER}", "at most 1,000,000 blocks"),
         ("9" * 5000, "numbers up to"),
     ],
 )
@@ -165,7 +165,7 @@ def test_numbers_are_read_in_plain_digits_only(text: str, number: int | None) ->
 
 
 def test_a_number_too_large_for_any_block_stays_too_large() -> None:
-    assert parse_number("9" * 100_000) == LARGEST_NUMBER + 1
+    assert parse_number("9" * 100_000) == MAX_NUMBER + 1
     assert parse_number("0" * 100_000 + "7") == 7
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import number_tower as nt
-from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGameError, catalogue
-from number_tower.catalogue import LARGEST_FILE, load
-from number_tower.voice import Voice, add_voice_mistakes
+from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGameError
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import MAX_FILE_BYTES, load
+from number_tower.words.voice import Voice, add_voice_mistakes
 
 
 def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
@@ -140,7 +141,7 @@ def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
         ("[rules]\n[rules]\n", "", "not TOML"),
         ("x = " + "[" * 5000, "", "not TOML"),
         ("[rules]\ntarget = " + "9" * 5000, "", "not TOML"),
-        ("#" * LARGEST_FILE + "\n", "", "too large for a rule file"),
+        ("#" * MAX_FILE_BYTES + "\n", "", "too large for a rule file"),
     ],
 )
 def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
@@ -241,7 +242,7 @@ def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
         nt.rules(Rules(), colour=3)
 
 
-# One reader for what was asked for ----------------------------------------------------------------------------------
+# One reader for what was asked for ----------------------------------------------------------------
 
 
 def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_pa
         )
     for written_rules in (path, str(path), own, {"blocks": "1-5", "target": 9}):
         choice = catalogue.choose(written_rules, {"opening": "1-3"})
-        assert choice.rules == own.changed({"opening": "1-3"})
+        assert choice.rules == own.replace({"opening": "1-3"})
         assert choice.book.name == ("mygame" if isinstance(written_rules, Path | str) else "rules")
     assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", (
         "rules take any rule as an option"
@@ -326,8 +327,8 @@ def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_mean
         load(written(tmp_path, SEVERAL_MISTAKES))
     error = add_voice_mistakes(refused.value)
     assert [key for key, _ in error.mistakes] == [
-        "titel", "rules.fit", "rules.stuck", "rules.block", "rules.target", "rules.opening", "options",
-        "voice.strat", "voice.noun", "voice.you.turn",
+        "titel", "rules.fit", "rules.stuck", "rules.block", "rules.target", "rules.opening",
+        "options", "voice.strat", "voice.noun", "voice.you.turn",
     ]  # fmt: skip
     meant = ["title", "ascending", "loses", "blocks", None, None, None, "start", None, None]
     for (_, problem), word in zip(error.mistakes, meant, strict=True):

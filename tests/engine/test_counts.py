@@ -6,7 +6,8 @@ import tomllib
 
 import pytest
 
-from number_tower import Game, Rules, catalogue, rules
+from number_tower import Game, Rules, rules
+from number_tower.engine import catalogue
 from support.command import DATA
 from support.game_tree import Tree
 

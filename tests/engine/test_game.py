@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Event, Game, MoveError, Rules, catalogue, record
-from number_tower.game import play_randomly
-from support import plain_rules as plain
+from number_tower import Event, Game, MoveError, Rules
+from number_tower.engine import catalogue, record
+from number_tower.engine.game import play_randomly
+from support import plain
 from support.strategies import any_game, any_rules
 
 
@@ -46,7 +47,8 @@ def test_every_game_ends(rules: Rules, choice: object) -> None:
     for _ in range(longest + 1):
         if game.outcome is not None:
             return
-        game = game.play(choice.choice(game.legal))  # type: ignore[attr-defined]  # hypothesis types its randoms loosely
+        # Hypothesis types its randoms loosely.
+        game = game.play(choice.choice(game.legal))  # type: ignore[attr-defined]
     pytest.fail("more moves than there can be")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from number_tower import Game, Table, rules
-from number_tower.record import to_json
+from number_tower.engine.record import to_json
 from support.command import tower
 from support.sizes import size
 

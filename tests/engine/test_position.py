@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from number_tower import Game, IllegalMoveError, NotABlockError, Outcome, Position, Rules
-from support import plain_rules as plain
+from support import plain
 from support.sizes import examples
 from support.strategies import any_game
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import RuleFileError, Rules, RulesError, UnknownPresetError, catalogue
-from number_tower.catalogue import Preset, load
+from number_tower import RuleFileError, Rules, RulesError, UnknownPresetError
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Preset, load
 from support.sizes import examples
 from support.strategies import any_rules
 
@@ -195,7 +196,8 @@ def test_mistakes_of_all_presets_are_reported_beside_all_others(tmp_path: Path) 
     with pytest.raises(RuleFileError) as refused:
         load(written(tmp_path, text))
     assert [key for key, _ in refused.value.mistakes] == [
-        "titel", "rules.blocks", "options", "presets.one.colour", "presets.one.target", "presets.two.blocks",
+        "titel", "rules.blocks", "options", "presets.one.colour", "presets.one.target",
+        "presets.two.blocks",
     ]  # fmt: skip
 
 
@@ -206,15 +208,15 @@ def test_every_preset_that_a_file_may_have_gives_the_rules_of_its_options(
 ) -> None:
     other = data.draw(any_rules())
     options = {
-        key: value for key, value in other.written().items() if key in catalogue.RULE_OPTIONS
+        key: value for key, value in other.to_dict().items() if key in catalogue.RULE_OPTIONS
     }
     table = {
         "options": list(catalogue.RULE_OPTIONS),
-        "rules": rules.written(),
+        "rules": rules.to_dict(),
         "presets": {"other": options},
     }
     try:
-        expected = rules.changed(options)
+        expected = rules.replace(options)
     except RulesError:
         with pytest.raises(RuleFileError, match=r"presets\.other"):
             catalogue.make_rulebook(table, b"", "mygame", "mygame.toml")

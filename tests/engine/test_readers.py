@@ -11,11 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower import Game, Table, catalogue
-from number_tower.catalogue import CatalogueError, Rulebook, find_rulebook, load, parse_toml
-from number_tower.position import Refusal
-from number_tower.table import Unplaceable
-from number_tower.voice import (
+from number_tower import Game, Table
+from number_tower.engine.catalogue import (
+    CatalogueError,
+    Rulebook,
+    find_rulebook,
+    load,
+    load_all,
+    parse_toml,
+)
+from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.words import voice
+from number_tower.words.voice import (
     BOTH,
     SPECTATOR,
     MatchMoment,
@@ -40,7 +47,7 @@ CHEER = re.compile(r"congrat|\byou (have )?w[io]n|well done|!", re.IGNORECASE)
 
 
 def books() -> list[Rulebook]:
-    return [*catalogue.load_all(), find_rulebook("mine", load("race").rules)]
+    return [*load_all(), find_rulebook("mine", load("race").rules)]
 
 
 def seated(game: Game, book: Rulebook) -> Table:
@@ -169,7 +176,8 @@ def test_a_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
 def test_only_the_turn_of_another_player_stands_for_its_variants(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        '[rules]\n[voice]\nturn = "Go, {player}!"\n[voice.you]\nturn = "Go!"\n[voice.opponent]\nturn = "Wait."\n'
+        '[rules]\n[voice]\nturn = "Go, {player}!"\n[voice.you]\nturn = "Go!"\n'
+        '[voice.opponent]\nturn = "Wait."\n'
     )
     book = load(path)
     table = Table(Game(book.rules), book=book, names=NAMES, hidden=True)
@@ -201,9 +209,7 @@ def test_a_wrong_text_for_a_reader_is_named(text: str, wrong: str, tmp_path: Pat
 
 
 def test_the_plain_voice_misses_no_reader() -> None:
-    plain = parse_toml(
-        Path(catalogue.__file__).parent.with_name("plain.toml").read_bytes(), "plain.toml"
-    )
+    plain = parse_toml((Path(voice.__file__).with_name("plain.toml")).read_bytes(), "plain.toml")
     moments = {key for key, text in plain.items() if isinstance(text, str)} - {"noun"}
     told = {moment for moment in moments if moment.partition("_")[0] not in FOR_ALL} - {
         "turn_stuck"

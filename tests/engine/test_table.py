@@ -1,4 +1,4 @@
-"""People at a game: names, what is hidden, what they declare, and a version that every change raises."""
+"""People at a game: names, hidden blocks, declarations, and a version that every change raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from number_tower import Game, IllegalMoveError, Outcome, Table, TableError, catalogue, rules
+from number_tower import Game, IllegalMoveError, Outcome, Table, TableError, rules
+from number_tower.engine import catalogue
 
 
 @pytest.fixture
@@ -99,7 +100,8 @@ def test_a_declared_result_ends_the_game(
 def test_only_what_can_be_declared_is(table: Table) -> None:
     for reason, player in (("exact", 0), ("resigned", 2)):
         with pytest.raises(TableError, match="expected one of resigned, forfeit, abandoned"):
-            table.declare(reason, player)  # type: ignore[arg-type]  # that it is refused is the point
+            # That it is refused is the point.
+            table.declare(reason, player)  # type: ignore[arg-type]
 
 
 def test_a_derived_result_needs_no_declaration(table: Table) -> None:

@@ -1,4 +1,4 @@
-"""`examples/alphazero.py`: it learns a small game to the last position, and what it says of its regret is exact."""
+"""`examples/alphazero.py` learns a small game to the last position, and its regret is exact."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from number_tower import Position, Rules
 from number_tower.envs import observation
 from number_tower.envs.observation import ObservationEncoder
-from support.examples import load_example
+from support.command import load_example
 
 SMALL = Rules(blocks=range(1, 6), towers="own", fit="descending", target=8, stuck="skips")
 """A game in which the same player can move twice."""
@@ -26,7 +26,7 @@ NOTHING_TO_LOSE = '[rules]\nblocks = "1-2"\nsupply = "shared"\n'
 
 @pytest.fixture(scope="module")
 def alphazero() -> Iterator[ModuleType]:
-    """Return the example, whose functions are compiled with few optimizations: that takes longer than to run them."""
+    """Return the example, compiled with few optimizations: compiling takes longer than running."""
     module = load_example("alphazero")
     module.jax.config.update("jax_disable_most_optimizations", val=True)
     yield module
@@ -41,7 +41,10 @@ def settings(alphazero: ModuleType) -> Any:
 
 
 def list_positions(rules: Rules) -> list[Position]:
-    """Return all positions that are not over; of those that look the same to the player to move, only one."""
+    """Return all positions that are not over.
+
+    Of those that look the same to the player to move, it returns only one.
+    """
     encoder, known, ahead = ObservationEncoder(rules), {}, [Position.start(rules)]
     while ahead:
         position = ahead.pop()
@@ -108,7 +111,10 @@ def run(alphazero: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str)
         ([], "The goal is reached."),
         (
             ["--until=-1", "--minutes=0"],
-            "The time is over before the goal is reached: the right first move and a mean regret of at most -1.",
+            (
+                "The time is over before the goal is reached: the right first move and a "
+                "mean regret of at most -1."
+            ),
         ),
     ],
 )

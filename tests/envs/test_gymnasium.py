@@ -18,11 +18,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import number_tower.envs
-from number_tower import OptionError, Position, Rules, catalogue, rules, solve
+from number_tower import OptionError, Position, Rules, rules, solve
+from number_tower.engine import catalogue
+from number_tower.engine.record import from_line
 from number_tower.envs import SeatOrder
 from number_tower.envs.gymnasium import NumberTowerEnv
 from number_tower.players import LEVELS, Computer, UnknownPlayerError, make_player
-from number_tower.record import from_line
 from support.command import ROOT
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 
@@ -183,7 +184,8 @@ def test_a_game_that_is_over_before_it_begins_ends_with_any_action(
 
 
 def test_an_opponent_who_wins_before_the_agent_moves_has_won() -> None:
-    env = NumberTowerEnv("climb", seat=1, opponent=lambda game: 30)  # noqa: ARG005 - whatever was played
+    # The answer is the same, whatever was played.
+    env = NumberTowerEnv("climb", seat=1, opponent=lambda game: 30)  # noqa: ARG005
     _, info = env.reset()
     assert info["outcome"] == "stuck"
     assert env.step(3)[1:4] == (-1.0, True, False)
@@ -199,7 +201,7 @@ def test_a_result_is_given_once() -> None:
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (9, "it chose 9, which was already used"),
+        (9, "it chose 9, which has been used already"),
         (10, "it chose 10, which is not a block of this game"),
         (None, "it chose None, which is not a block of this game"),
         ("nine", "it chose 'nine', which is not a block of this game"),
@@ -207,7 +209,8 @@ def test_a_result_is_given_once() -> None:
     ],
 )
 def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why: str) -> None:
-    env = NumberTowerEnv("draft", opponent=lambda game: chosen)  # noqa: ARG005 - whatever was played
+    # The answer is the same, whatever was played.
+    env = NumberTowerEnv("draft", opponent=lambda game: chosen)  # noqa: ARG005
     env.reset()
     with pytest.warns(UserWarning, match=f"the opponent forfeits: {why}"):
         *_, reward, over, _, info = env.step(8)
@@ -342,7 +345,11 @@ def test_a_copy_plays_on_from_where_it_was_made() -> None:
     env.reset(seed=3)
     env.step(8)
     env.render()
-    copies: list[NumberTowerEnv] = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]  # noqa: S301 - our own
+    # The data is our own.
+    copies: list[NumberTowerEnv] = [
+        pickle.loads(pickle.dumps(env)),  # noqa: S301
+        copy.deepcopy(env),
+    ]
     seen = [each.step(0) for each in (env, *copies)]
     assert data_equivalence(seen[0], seen[1], exact=True)
     assert data_equivalence(seen[0], seen[2], exact=True)
@@ -368,7 +375,7 @@ def test_every_game_has_an_id_and_any_game_can_be_made() -> None:
 
 def test_rules_of_ones_own_can_go_into_a_spec_as_json() -> None:
     played = Rules(blocks=(1, 2, 3, 8), fit="related", opening=(2, 3))
-    spec = gymnasium.make("NumberTower-v0", game=played.written(), seat=1).spec
+    spec = gymnasium.make("NumberTower-v0", game=played.to_dict(), seat=1).spec
     assert spec is not None
     again = gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()).make()
     assert again.get_wrapper_attr("rules") == played

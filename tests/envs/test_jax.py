@@ -1,4 +1,7 @@
-"""The environment for JAX plays the engine's games, has pgx's interface, and knows exact values on the device."""
+"""The environment for JAX plays the engine's games and has pgx's interface.
+
+It knows exact values on the device.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from pgx._src import api_test as pgx_tests
 from pgx.experimental.wrappers import auto_reset
 
 from number_tower import Position, Rules, RulesError
-from number_tower.catalogue import CatalogueError
+from number_tower.engine.catalogue import CatalogueError
 from number_tower.envs import observation
-from number_tower.envs.array_rules import MOST_BLOCKS, MOST_HEIGHT
+from number_tower.envs.array_rules import MAX_BLOCKS, MAX_HEIGHT
 from number_tower.envs.jax import JaxEnv, State, make
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.value_table import ValueTable
@@ -42,13 +45,11 @@ MORE = {
         blocks=(*range(1, 70), 5000), supply="own", target=5600, towers="own"
     ),
     "256 blocks": Rules(
-        blocks=range(1, MOST_BLOCKS + 1), supply="own", towers="own", fit="ascending", step=40
+        blocks=range(1, MAX_BLOCKS + 1), supply="own", towers="own", fit="ascending", step=40
     ),
-    "high towers": Rules(
-        blocks=(MOST_HEIGHT // 4, 5, 7), supply="own", towers="own", stuck="skips"
-    ),
+    "high towers": Rules(blocks=(MAX_HEIGHT // 4, 5, 7), supply="own", towers="own", stuck="skips"),
     "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
-    "nobody can open, and nobody loses": NO_OPENING.changed({"stuck": "skips"}),
+    "nobody can open, and nobody loses": NO_OPENING.replace({"stuck": "skips"}),
 }
 
 
@@ -81,8 +82,12 @@ def check_views(
 
 
 def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
-    """Play the same actions in arrays and, game by game, by the engine; games that are over stay so."""
-    rng, encoder, env = Random(seed), ObservationEncoder(rules), make(rules)  # noqa: S311 - play, not secrets
+    """Play the same actions in arrays and, game by game, by the engine.
+
+    Games that are over stay so.
+    """
+    # Chance is for play here, not for secrets.
+    rng, encoder, env = Random(seed), ObservationEncoder(rules), make(rules)  # noqa: S311
     state = start_many(env, number)
     positions = [Position.start(rules, row % 2) for row in range(number)]
     over, refused, counts = [False] * number, [False] * number, [0] * number
@@ -127,14 +132,14 @@ def test_games_by_any_rules_are_the_engines(rules: Rules, seed: int) -> None:
     compare(rules, number=4, steps=10, seed=seed)
 
 
-# The interface of pgx -----------------------------------------------------------------------------------------------
+# The interface of pgx -----------------------------------------------------------------------------
 
 
 def check_with_pgx(env: JaxEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run pgx's own test.
 
-    The ids that it accepts are a closed list, so this one is added. How it chooses an action in a single game is an
-    error in today's JAX, for its own games as well, so that is replaced.
+    The ids that it accepts are a closed list, so this one is added. How it chooses an action in a
+    single game is an error in today's JAX, for its own games as well, so that is replaced.
     """
     monkeypatch.setattr(pgx_tests, "EnvId", Literal[(*get_args(pgx.core.EnvId), env.id)])
     monkeypatch.setattr(
@@ -263,8 +268,9 @@ def test_mctx_searches_and_finds_the_move_that_wins() -> None:
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=start)
     search = jax.jit(
         lambda root: mctx.muzero_policy(
-            None, KEY, root, expand, num_simulations=200, invalid_actions=~root.embedding.legal_action_mask,
-            dirichlet_fraction=0.0, temperature=0.0,
+            None, KEY, root, expand, num_simulations=200,
+            invalid_actions=~root.embedding.legal_action_mask, dirichlet_fraction=0.0,
+            temperature=0.0,
         )
     )  # fmt: skip
     action = search(root).action
@@ -301,7 +307,7 @@ def test_random_actions_are_legal_and_uniform() -> None:
     assert (np.abs(counts[legal] - expected) < 6 * np.sqrt(expected)).all()
 
 
-# Drawings -----------------------------------------------------------------------------------------------------------
+# Drawings -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FIVE)
@@ -341,7 +347,7 @@ def test_many_games_are_drawn_side_by_side_and_the_winner_is_named(tmp_path: Pat
     assert env.init(jax.random.split(KEY, 0)).to_svg().startswith("<svg")
 
 
-# Exact values -------------------------------------------------------------------------------------------------------
+# Exact values -------------------------------------------------------------------------------------
 
 
 def check_values(rules: Rules, seed: int) -> None:
@@ -408,7 +414,7 @@ def test_too_many_positions_for_a_table_are_refused_in_words() -> None:
     with pytest.raises(
         NotSolvedError, match=r"expected rules with at most 100 positions .* these have more"
     ):
-        ValueTable(make("draft").arrays, most_positions=100)
+        ValueTable(make("draft").arrays, max_positions=100)
     with pytest.raises(
         NotSolvedError, match=r"at most 1,000,000 positions to list them all; these have more"
     ):
@@ -417,7 +423,7 @@ def test_too_many_positions_for_a_table_are_refused_in_words() -> None:
         _ = make("draft").init(KEY).value
 
 
-# What is wrong ------------------------------------------------------------------------------------------------------
+# What is wrong ------------------------------------------------------------------------------------
 
 
 def test_illegal_actions_lose_and_after_the_end_nothing_happens() -> None:
@@ -444,7 +450,7 @@ def test_a_truncated_game_stays_as_it_is() -> None:
 def test_a_game_that_nobody_can_open_ends_with_the_first_step() -> None:
     for rules, expected in (
         (NO_OPENING, [-1, 1]),
-        (NO_OPENING.changed({"stuck": "skips"}), [0, 0]),
+        (NO_OPENING.replace({"stuck": "skips"}), [0, 0]),
     ):
         env = make(rules, first=0, values=True)
         state = env.init(KEY)
@@ -517,7 +523,10 @@ def test_a_number_of_64_bits_is_not_cut_to_a_legal_action() -> None:
 def test_a_state_of_other_rules_is_refused() -> None:
     state = make("race").init(KEY)
     other = make("race", target=20)
-    expected = "expected a state of number_tower-race by the rules of this environment; got one of number_tower-race by"
+    expected = (
+        "expected a state of number_tower-race by the rules of this environment; "
+        "got one of number_tower-race by"
+    )
     with pytest.raises(ValueError, match=expected):
         other.step(state, jnp.int32(3))
     with pytest.raises(ValueError, match=expected):

@@ -42,7 +42,7 @@ def test_what_is_seen_says_all_that_play_depends_on(game: Game, player: int) -> 
         if rules.towers == "own" or not suffix:
             assert [0, *rules.blocks][seen[f"top{suffix}"].index(1)] == position.tops[side]
             assert math.isclose(
-                seen[f"height{suffix}"][0] * rules.most_height, position.heights[side], abs_tol=1e-3
+                seen[f"height{suffix}"][0] * rules.max_height, position.heights[side], abs_tol=1e-3
             )
     assert ("left" in seen) == (rules.supply != "endless")
 
@@ -70,15 +70,15 @@ def test_no_game_takes_more_blocks_or_grows_higher_than_its_rules_say(
     rules: Rules, seed: int
 ) -> None:
     game = random_game(rules, seed)
-    assert len(game.moves) <= rules.most_plies
-    assert max(game.heights) <= rules.most_height
+    assert len(game.moves) <= rules.max_plies
+    assert max(game.heights) <= rules.max_height
 
 
 @pytest.mark.parametrize(
     ("name", "longest"), [("climb", 30), ("draft", 9), ("factor", 9), ("race", 10), ("summit", 8)]
 )
 def test_the_bound_on_a_games_length_is_close(name: str, longest: int) -> None:
-    assert FIVE[name].most_plies == longest
+    assert FIVE[name].max_plies == longest
 
 
 @given(any_game())

@@ -1,4 +1,7 @@
-"""The games in OpenSpiel: the engine's own moves and results, any rules by parameters, and its solvers and agents."""
+"""The games in OpenSpiel: the engine's own moves and results, and any rules by parameters.
+
+OpenSpiel's solvers and agents play them.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ from open_spiel.python.algorithms import cfr, exploitability, mcts, minimax, tab
 from open_spiel.python.algorithms.minimax_solver import MinimaxSolver
 from open_spiel.python.observation import make_observation
 
-from number_tower import Rules, catalogue, solve
+from number_tower import Rules, solve
+from number_tower.engine import catalogue
+from number_tower.engine.position import IllegalMoveError, NotABlockError, Position
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.openspiel import TowerGame, TowerState, game
-from number_tower.position import IllegalMoveError, NotABlockError, Position
 from support.command import GOLDEN
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 from support.sizes import examples
@@ -38,7 +42,7 @@ def line(name: str) -> str:
 
 
 def by(**chosen: object) -> Rules:
-    return Rules.read(chosen)
+    return Rules.from_dict(chosen)
 
 
 def action(rules: Rules, block: int) -> int:
@@ -53,7 +57,10 @@ def after(played: TowerGame, *blocks: int) -> TowerState:
 
 
 def every_state(played: TowerGame) -> dict[str, list[TowerState]]:
-    """All states of a small game by their names, those of one name together; from each name only one goes on."""
+    """Return all states of a small game by their names, those of one name together.
+
+    From each name only one goes on.
+    """
     found: dict[str, list[TowerState]] = {}
     waiting = [played.new_initial_state()]
     while waiting:
@@ -66,13 +73,14 @@ def every_state(played: TowerGame) -> dict[str, list[TowerState]]:
 
 
 def recorded(name: str) -> str:
-    from open_spiel.python.algorithms.generate_playthrough import playthrough  # noqa: PLC0415 - it loads all of SciPy
+    # This loads all of SciPy.
+    from open_spiel.python.algorithms.generate_playthrough import playthrough  # noqa: PLC0415
 
     moves = random_game(FIVE[name], 1).moves
     return str(playthrough(line(name), [action(FIVE[name], block) for block in moves]))
 
 
-# The same game ---------------------------------------------------------------------------------------------------
+# The same game ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", ALL, ids=NAMES)
@@ -118,7 +126,7 @@ def test_a_game_tells_openspiel_how_long_and_how_large_it_is() -> None:
     for rules in ALL:
         played = game(rules)
         assert played.num_distinct_actions() == len(rules.blocks)
-        assert played.max_game_length() == rules.most_plies
+        assert played.max_game_length() == rules.max_plies
         assert played.observation_tensor_shape() == [ObservationEncoder(rules).size]
         assert (played.min_utility(), played.max_utility(), played.utility_sum()) == (-1, 1, 0)
 
@@ -233,7 +241,7 @@ def test_a_game_recorded_by_openspiel_stays_the_same(name: str) -> None:
     assert recorded(name) == (PLAYTHROUGHS / f"{name}.txt").read_text(encoding="utf-8")
 
 
-# Any rules by parameters -----------------------------------------------------------------------------------------
+# Any rules by parameters --------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(60))
@@ -303,7 +311,8 @@ def test_a_rule_files_game_goes_where_the_file_does_not(tmp_path: Path) -> None:
         == pyspiel.load_game("number_tower", {"game": str(path)})
     )
     path.unlink()
-    assert pickle.loads(pickle.dumps(played)).rules == by(blocks="1-5", fit="related")  # noqa: S301 - our own
+    # The data is our own.
+    assert pickle.loads(pickle.dumps(played)).rules == by(blocks="1-5", fit="related")  # noqa: S301
 
 
 def test_a_game_of_the_catalogue_keeps_its_name() -> None:
@@ -312,7 +321,7 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
         assert game(name).rules == rules
         assert str(game(name)) == line(name)
     assert game("race", target=21) == pyspiel.load_game("number_tower(game=race,target=21)")
-    for race in (FIVE["race"], FIVE["race"].written()):
+    for race in (FIVE["race"], FIVE["race"].to_dict()):
         assert game(race, target=21).rules == game("race", target=21).rules
 
 
@@ -356,7 +365,7 @@ def test_what_openspiel_itself_cannot_read_is_its_own_error(parameters: str, pro
         pyspiel.load_game(f"number_tower({parameters})")
 
 
-# Its solvers, its agents, and the truth --------------------------------------------------------------------------
+# Its solvers, its agents, and the truth -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())

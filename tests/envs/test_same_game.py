@@ -1,4 +1,4 @@
-"""The same random games through every environment: whose turn it is, what may be placed, and the result are equal."""
+"""The same random games through every environment: the same turns, legal moves and results."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from number_tower import Game, Rules, RulesError
-from number_tower.blocks import parse_blocks
-from number_tower.envs.array_rules import MOST_HEIGHT
+from number_tower.engine.blocks import parse_blocks
+from number_tower.envs.array_rules import MAX_HEIGHT
 from number_tower.envs.games import Games
 from number_tower.envs.gymnasium import NumberTowerEnv
 from number_tower.envs.jax import JaxEnv
@@ -24,7 +24,7 @@ from support.rulesets import FIVE, RULESETS, random_game
 
 
 class Moment(NamedTuple):
-    """Whose turn it is (None: it is over), which actions may be taken, and what whoever is to move sees."""
+    """Whose turn it is (None: it is over), which actions are legal, and what the mover sees."""
 
     to_move: int | None
     legal: tuple[int, ...]
@@ -166,7 +166,7 @@ THROUGH: dict[str, Callable[[Game], Trace]] = {
     "rules", [*FIVE.values(), *RULESETS], ids=[*FIVE, *map(str, range(len(RULESETS)))]
 )
 def test_the_same_game_goes_the_same_way_everywhere(rules: Rules, through: str) -> None:
-    if through == "jax" and rules.most_height > MOST_HEIGHT:
+    if through == "jax" and rules.max_height > MAX_HEIGHT:
         with pytest.raises(RulesError, match="with JAX"):
             JaxEnv(rules)
         return

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 import textarena as ta
 
-from number_tower import Game, OptionError, Rules, RulesError, UnknownGameError, catalogue
+from number_tower import Game, OptionError, Rules, RulesError, UnknownGameError
+from number_tower.engine import catalogue
+from number_tower.engine.table import Table
 from number_tower.envs import textarena as module
 from number_tower.envs.textarena import NumberTowerTextEnv
-from number_tower.prompt import check_answer, read_answer
-from number_tower.table import Table
+from number_tower.words.prompt import check_answer, read_answer
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 
 ALL = [*FIVE.values(), *RULESETS]

@@ -1,4 +1,4 @@
-"""`examples/train.py`: a table that plays itself learns to win what can be won, and the exact truth says so."""
+"""`examples/train.py`: a table that plays itself learns to win all that can be won."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pytest
 from number_tower import Position, Rules
 from number_tower.envs import observation, pettingzoo, register
 from number_tower.envs.observation import ObservationEncoder
-from support.command import ROOT, plain_environment
-from support.examples import EXAMPLES, load_example
+from support.command import EXAMPLES, ROOT, load_example, plain_environment
 
 SCRIPT = EXAMPLES / "train.py"
 PAGE = (ROOT / "docs/how-to/environments.md").read_text()

@@ -1,4 +1,7 @@
-"""The games over the Model Context Protocol: the official client plays them, and errors say what would be right."""
+"""The games over the Model Context Protocol: the official client plays them.
+
+Errors say what would be right.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,22 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from mcp import Client, StdioServerParameters
-from number_tower import Game, Rules, catalogue, record, solve
-from number_tower.cli.main import main
+from number_tower import Game, Rules, solve
 from number_tower.coach import analysis
-from number_tower.installation import format_install_command
+from number_tower.engine import catalogue, record
+from number_tower.engine.rules import MAX_SERVED_TARGET
 from number_tower.mcp import server
 from number_tower.mcp.server import TowerServer, make_server
 from number_tower.players import LEVELS, Computer
-from number_tower.rules import MAX_SERVED_TARGET
+from number_tower.support.installation import format_install_command
+from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.rulesets import FIVE, NO_OPENING, RULESETS
 
 TOOLS = [
-    "list_games", "read_rules", "start_game", "see_game", "move", "take_back", "open_games", "resign",
-    "hint", "analyse",
+    "list_games", "read_rules", "start_game", "see_game", "move", "take_back", "open_games",
+    "resign", "hint", "analyse",
 ]  # fmt: skip
 SERVED = [rules for rules in RULESETS if (rules.target or 0) <= MAX_SERVED_TARGET]
 HARD = {"blocks": "1-60", "towers": "own", "fit": "descending", "target": 400, "stuck": "skips"}
@@ -142,7 +146,7 @@ def test_presets_are_listed_and_played_and_options_count_before_them() -> None:
                 )
                 other = book.apply_options({**preset.options, "blocks": "1-20"})
                 rules = await ask("read_rules", game=book.name, preset=name, blocks="1-20")
-                assert rules["rules"] == other.written()
+                assert rules["rules"] == other.to_dict()
         assert "draft has no preset 'depe'" in await ask.refused(
             "start_game", game="draft", preset="depe"
         )
@@ -161,7 +165,7 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once() -> No
         for number, rules in enumerate([*FIVE.values(), *SERVED]):
             game = Game(rules, number % 2)
             given = (
-                {"game": list(FIVE)[number]} if number < len(FIVE) else {"rules": rules.written()}
+                {"game": list(FIVE)[number]} if number < len(FIVE) else {"rules": rules.to_dict()}
             )
             state = await ask("start_game", **given, first=game.first + 1)
             same(state, game)
@@ -258,7 +262,8 @@ def test_analysis_and_hints_tell_the_truth() -> None:
 
 
 @pytest.mark.parametrize("lists", [True, False])
-def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> None:  # noqa: FBT001 - a case
+# The argument is a case.
+def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> None:  # noqa: FBT001
     async def play(ask: Player) -> None:
         for ending in ("by a move", "by word"):
             which = (await ask("start_game", game="race", target=9))["id"]
@@ -423,7 +428,7 @@ def test_hidden_blocks_stay_hidden_until_the_game_is_over() -> None:
 
 def test_a_game_that_is_over_before_it_begins_says_so() -> None:
     async def play(ask: Player) -> None:
-        state = await ask("start_game", rules=NO_OPENING.written(), opponent="perfect", seat=2)
+        state = await ask("start_game", rules=NO_OPENING.to_dict(), opponent="perfect", seat=2)
         assert state["result"] == {"winner": 2, "reason": "stuck"}
         assert "is over" in await ask.refused("move", id="game-1", block=5)
 
@@ -745,7 +750,8 @@ def test_the_command_bears_nonsense_and_ends_at_once_with_ctrl_c() -> None:
     }
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
     with subprocess.Popen(
-        [TOWER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [TOWER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
         env=plain_environment(),
     ) as process:  # fmt: skip
         assert process.stdin is not None
@@ -776,8 +782,8 @@ def test_without_the_extra_there_is_advice(
 def test_no_rules_are_too_odd_to_be_told() -> None:
     async def play(ask: Player) -> None:
         for rules in [*SERVED, Rules(blocks=range(1, 1001), fit="related")]:
-            told = await ask("read_rules", rules=rules.written())
-            assert Rules.read(told["rules"]) == rules
+            told = await ask("read_rules", rules=rules.to_dict())
+            assert Rules.from_dict(told["rules"]) == rules
         assert "exactly 21" in await ask.text("read_rules", game="draft", target=21)
 
     playing(play)

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from number_tower import Game, Rules, catalogue, rules
-from number_tower.cli.main import create_parser
+from number_tower import Game, Rules, rules
+from number_tower.engine import catalogue
 from number_tower.players import ForfeitError
 from number_tower.players.program import Program, format_question
+from number_tower.terminal.cli.main import create_parser
 from support.clocks import SLOW
-from support.command import ROOT
-from support.examples import EXAMPLES, load_example
+from support.command import EXAMPLES, ROOT, load_example
 from support.strategies import any_game
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs play on Linux and macOS")
@@ -115,7 +115,7 @@ def test_the_python_bot_takes_a_win() -> None:
     program.close()
 
 
-# The language model --------------------------------------------------------------------------------------------
+# The language model -------------------------------------------------------------------------------
 
 KEY = "sk-very-secret"
 

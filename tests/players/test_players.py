@@ -1,4 +1,7 @@
-"""Opponents: each level does what it says, the same seed gives the same game, and the perfect one never errs."""
+"""Opponents: each level does what it says, and the same seed gives the same game.
+
+The perfect one never errs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Position, Rules
-from number_tower.arena import arena
 from number_tower.players import LEVELS, UnknownPlayerError, is_command, make_player
 from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
 from number_tower.players.levels import (
@@ -26,7 +28,8 @@ from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Solver
-from support.plain_solver import PlainSolver
+from number_tower.studies.arena import arena
+from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_game, any_rules
 
@@ -53,7 +56,7 @@ def positions(draw: st.DrawFn, method: str) -> Game:
     """Some position by random rules that are solved by a method, with either player to move."""
     rules = draw(any_rules(most_blocks=6))
     changes = METHODS[method][1]
-    rules = rules.changed(
+    rules = rules.replace(
         {"step": None, **changes} if changes.get("fit", "ascending") != "ascending" else changes
     )
     game = Game(rules, draw(st.integers(0, 1)))
@@ -227,7 +230,7 @@ def test_a_slash_or_a_space_makes_a_command() -> None:
     assert not any(map(is_command, [*LEVELS, "random", "bot", " perfect "]))
 
 
-# The order of the levels -------------------------------------------------------------------------------------------
+# The order of the levels --------------------------------------------------------------------------
 
 SMALL = ("race", "draft", "summit", "factor")
 LARGER = (
@@ -235,12 +238,12 @@ LARGER = (
     "climb(blocks=1-60,opening=1-5)",
     "factor(blocks=1-24,opening=1,22)",
 )
-"""Larger games that the second player can win, so that whoever moves first has to hope for a slip."""
+"""Larger games that the second player can win, so the first has to hope for a slip."""
 
 
 @pytest.mark.parametrize("line", LARGER)
 def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -> None:
-    from number_tower import record  # noqa: PLC0415 - for this one statement
+    from number_tower.engine import record  # noqa: PLC0415 - for this one statement
 
     assert nt.solve(record.from_line(f"{line}:").game).value == "loss"
 
@@ -284,4 +287,5 @@ def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None
 
 def test_of_moves_that_look_the_same_those_that_lead_further_are_promising() -> None:
     rules = Rules(blocks=range(1, 31), supply="own", towers="own", fit="descending", stuck="skips")
-    assert min(select_promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311 - play, not secrets
+    # Chance is for play here, not for secrets.
+    assert min(select_promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311

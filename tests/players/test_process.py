@@ -45,7 +45,7 @@ def is_gone(group: int) -> bool:
 def test_no_bot_outlives_an_arena_that_is_stopped(
     way: str, how: signal.Signals, tmp_path: Path
 ) -> None:
-    """A command that is killed closes the input of its bots and can do no more: this bot takes notice."""
+    """A killed command closes the input of its bots and can do no more: this bot takes notice."""
     bot = tmp_path / "bot.py"
     bot.write_text(BOT)
     players = f"random,{shlex.join([sys.executable, '-IS', str(bot), way])}"

@@ -1,11 +1,13 @@
-"""Programs as players: each wrong that one can do is a forfeit with its reason, and nothing of it stays behind."""
+"""Programs as players: each error is a forfeit with its reason, and nothing of it stays behind."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -13,17 +15,18 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules
-from number_tower.blocks import parse_blocks
+from number_tower.engine.blocks import parse_blocks
+from number_tower.engine.table import check_player_names
 from number_tower.players import ForfeitError
 from number_tower.players.process import MAX_ANSWER_BYTES
 from number_tower.players.program import PROTOCOL, Program, format_question, shorten_command
-from number_tower.table import check_player_names
 from support.clocks import SLOW, wait_until
 from support.strategies import any_game
 
@@ -38,7 +41,10 @@ Bot = Callable[[str], str]
 
 
 def carrying(mark: str) -> list[str]:
-    """The processes that have a mark in their environment; the dead that wait to be buried have none."""
+    """The processes that have a mark in their environment.
+
+    The dead that wait to be buried have none.
+    """
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -60,12 +66,13 @@ def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """After every test: no process of a bot, not even a dead one, no open file, no thread."""
     mark = f"test-{os.urandom(8).hex()}"
     monkeypatch.setenv(MARK_VARIABLE, mark)
+    gc.collect()  # or files of an earlier test are closed in the middle of this one
     before = children()
-    files, threads = sorted(os.listdir("/dev/fd")), threading.active_count()
+    files, threads = len(os.listdir("/dev/fd")), threading.active_count()
     yield mark
     wait_until(lambda: not carrying(mark))
     assert children() == before
-    assert sorted(os.listdir("/dev/fd")) == files
+    wait_until(lambda: len(os.listdir("/dev/fd")) <= files)
     wait_until(lambda: threading.active_count() <= threads)
 
 
@@ -107,13 +114,14 @@ def reason(command: str, game: Game = GAME, patience: float = SLOW) -> str:
     return text
 
 
-# One that behaves ----------------------------------------------------------------------------------------------
+# One that behaves ---------------------------------------------------------------------------------
 
 
 def test_a_program_plays_a_whole_game_in_one_run(shell: Bot, tmp_path: Path) -> None:
     program = Program(
         shell(
-            'echo run >>runs; while read -r line; do echo "$line" >>asked; echo $((9 - n)); n=$((n + 1)); done'
+            'echo run >>runs; while read -r line; do echo "$line" >>asked; '
+            "echo $((9 - n)); n=$((n + 1)); done"
         )
     )
     game = Game(Rules(supply="own"))
@@ -154,7 +162,8 @@ def test_space_around_a_number_does_no_harm(shell: Bot, answer: str) -> None:
 def test_complaints_between_and_before_answers_do_no_harm(shell: Bot) -> None:
     program = Program(
         shell(
-            "while read -r line; do yes no | head -c 300000 >&2; echo 5; yes no | head -c 300000 >&2; done"
+            "while read -r line; do yes no | head -c 300000 >&2; echo 5; "
+            "yes no | head -c 300000 >&2; done"
         )
     )
     assert [program.choose(GAME), program.choose(GAME), program.choose(GAME)] == [5, 5, 5]
@@ -196,7 +205,7 @@ def test_two_programs_do_not_touch_each_other(shell: Bot) -> None:
     other.close()
 
 
-# Wrong answers -------------------------------------------------------------------------------------------------
+# Wrong answers ------------------------------------------------------------------------------------
 
 NO_NUMBER = [
     ("nonsense", "'nonsense'"),
@@ -233,10 +242,13 @@ def test_an_empty_line_forfeits(shell: Bot, answer: str) -> None:
 @pytest.mark.parametrize(
     ("game", "answer", "told"),
     [
-        (GAME, 0, "0, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
-        (GAME, 10, "10, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
+        (GAME, 0,
+         "0, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
+        (GAME, 10,
+         "10, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
         (GAME, 8, "8, which has been used already; it could have placed 1-7"),
-        (GAME, 9, "9, which does not fit on 8, where a block must be at most 8; it could have placed 1-7"),
+        (GAME, 9,
+         "9, which does not fit on 8, where a block must be at most 8; it could have placed 1-7"),
         (
             Game(Rules(towers="own", target=15), moves=(9, 1)),
             8,
@@ -274,7 +286,7 @@ def test_a_number_of_many_digits_is_no_block(python: Bot) -> None:
     assert "..., which is not a block of this game" in told
 
 
-# Too much ------------------------------------------------------------------------------------------------------
+# Too much -----------------------------------------------------------------------------------------
 
 
 def test_a_number_of_a_million_digits_forfeits(python: Bot) -> None:
@@ -331,7 +343,7 @@ def test_no_flood_fills_the_memory(python: Bot) -> None:
         tracemalloc.stop()
 
 
-# Too late ------------------------------------------------------------------------------------------------------
+# Too late -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -411,7 +423,7 @@ def test_a_huge_question_can_be_answered(python: Bot) -> None:
     program.close()
 
 
-# Gone ----------------------------------------------------------------------------------------------------------
+# Gone ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -423,9 +435,12 @@ def test_a_huge_question_can_be_answered(python: Bot) -> None:
         ("read -r line; kill -9 $$", "it ended (signal 9, SIGKILL) instead of answering"),
         ("read -r line; kill -TERM $$", "it ended (signal 15, SIGTERM) instead of answering"),
         ("read -r line; printf 5; exit 0", "it ended (exit code 0) instead of answering"),
-        ("read -r line; echo a >&2; echo b >&2; echo >&2; exit 1", "it ended (exit code 1) instead of answering: b"),
-        ("read -r line; printf '\\033[2J' >&2; exit 1", "it ended (exit code 1) instead of answering: \\x1b[2J"),
-        ("read -r line; printf '\\377' >&2; exit 1", "it ended (exit code 1) instead of answering: \ufffd"),
+        ("read -r line; echo a >&2; echo b >&2; echo >&2; exit 1",
+         "it ended (exit code 1) instead of answering: b"),
+        ("read -r line; printf '\\033[2J' >&2; exit 1",
+         "it ended (exit code 1) instead of answering: \\x1b[2J"),
+        ("read -r line; printf '\\377' >&2; exit 1",
+         "it ended (exit code 1) instead of answering: \ufffd"),
     ],
 )  # fmt: skip
 def test_death_forfeits_with_its_last_words(shell: Bot, body: str, told: str) -> None:
@@ -455,18 +470,23 @@ def test_one_answer_is_not_enough(shell: Bot) -> None:
 def test_a_program_that_closes_its_output_forfeits(python: Bot) -> None:
     told = reason(
         python(
-            "input(); print('cannot go on', file=sys.stderr, flush=True); os.close(1); time.sleep(60)"
+            "input(); print('cannot go on', file=sys.stderr, flush=True); os.close(1); "
+            "time.sleep(60)"
         )
     )
     assert told == "it closed its output instead of answering: cannot go on"
 
 
-# What it leaves behind -----------------------------------------------------------------------------------------
+# What it leaves behind ----------------------------------------------------------------------------
 
 SLEEPERS = {
     "in its group": "sh -c 'echo $$ >child; exec sleep 600' &",
-    "that ignores signals": "sh -c 'trap \"\" TERM INT HUP; echo $$ >child; while :; do sleep 600; done' &",
-    "whose parent is gone": "(sh -c 'echo $$ >child; exec sleep 600' </dev/null >/dev/null 2>&1 &);",
+    "that ignores signals": (
+        "sh -c 'trap \"\" TERM INT HUP; echo $$ >child; while :; do sleep 600; done' &"
+    ),
+    "whose parent is gone": (
+        "(sh -c 'echo $$ >child; exec sleep 600' </dev/null >/dev/null 2>&1 &);"
+    ),
     "that has children itself": "sh -c 'sleep 601 & echo $$ >child; sleep 602' &",
 }
 WAIT = "while ! [ -s child ]; do sleep 0.01; done"
@@ -519,7 +539,7 @@ def test_a_program_that_does_not_leave_is_ended(shell: Bot, nothing_stays: str, 
         shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW
     )
     assert program.choose(GAME) == 5
-    program.end(grace=0.1)
+    program.close(grace=0.1)
     wait_until(lambda: not carrying(nothing_stays))
 
 
@@ -539,12 +559,34 @@ def test_a_game_that_is_interrupted_leaves_nothing(shell: Bot, nothing_stays: st
     program.close()
 
 
+def test_a_program_does_not_outlive_a_signal_that_comes_while_it_is_started(
+    shell: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    popen = subprocess.Popen
+
+    def start(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = popen(*args, **options)
+        os.kill(os.getpid(), signal.SIGALRM)
+        time.sleep(IMPATIENT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    program = Program(shell("sleep 600"), patience=SLOW)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            program.choose(GAME)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    program.close()
+
+
 def _interrupt_once_it_runs(mark: str) -> None:
     wait_until(lambda: carrying(mark))
     os.kill(os.getpid(), signal.SIGALRM)
 
 
-# What cannot be started ----------------------------------------------------------------------------------------
+# What cannot be started ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -559,7 +601,8 @@ def _interrupt_once_it_runs(mark: str) -> None:
         ("./folder", "./folder is a directory"),
         ("./there/bot", "there is no file ./there/bot"),
         ("./badly", "the first line of ./badly names a program that does not exist"),
-        ("./bare", "the first line of ./bare must say which program runs it, such as #!/usr/bin/env python3"),
+        ("./bare",
+         "the first line of ./bare must say which program runs it, such as #!/usr/bin/env python3"),
         ("./bot 'x", "a quotation mark is missing in ./bot 'x"),
         (" ", "the command is empty"),
         ("/bin/sh \0", "its command has a character that no command can have"),
@@ -600,7 +643,7 @@ def test_patience_is_a_number_of_seconds(patience: float) -> None:
         Program("./bot", patience=patience)
 
 
-# The question and the name -------------------------------------------------------------------------------------
+# The question and the name ------------------------------------------------------------------------
 
 
 @given(any_game(), st.sampled_from([0.5, 10.0]))
@@ -611,8 +654,8 @@ def test_the_question_tells_all_there_is_to_know(game: Game, seconds: float) -> 
     assert len(line.splitlines()) == 1
     asked = json.loads(line)
     assert (asked["number_tower"], asked["seconds"]) == (PROTOCOL, seconds)
-    assert Rules.read(asked["rules"]) == game.rules
-    assert Game(Rules.read(asked["rules"]), asked["first"] - 1, tuple(asked["moves"])) == game
+    assert Rules.from_dict(asked["rules"]) == game.rules
+    assert Game(Rules.from_dict(asked["rules"]), asked["first"] - 1, tuple(asked["moves"])) == game
     assert asked["seat"] == game.to_move + 1
     assert tuple(map(tuple, asked["towers"])) == game.towers
     assert tuple(asked["heights"]) == game.heights

@@ -1,9 +1,11 @@
-"""The public names: those on the pages of docs/reference/python. What lacks a docstring or an example, and what fails.
+"""The public names: those on the pages of docs/reference/python.
 
-A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.lab` all names in the `__all__` of
-that module. A heading `### number_tower.rules` does the same for a function that has the name of a module. A method or
-property of a public class is shown if an example uses it: its own, or that of the class. Run as a program, this prints
-the problems of the names that its arguments make public.
+It also finds those without a docstring or an example, and examples that fail.
+
+A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.studies.lab`
+all names in the `__all__` of that module. A method or property of a public class is shown if an
+example uses it: its own, or that of the class. Run as a program, this prints the problems of the
+names that its arguments make public.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import number_tower
 
 PAGES = Path(__file__).parent.parent.parent / "docs/reference/python"
 
-_ENTRY = re.compile(r"^(?::::|###) (number_tower\S*)$", re.MULTILINE)
+_ENTRY = re.compile(r"^::: (number_tower\S*)$", re.MULTILINE)
 _MEMBERS = (property, cached_property, classmethod, staticmethod)
 
 
@@ -70,7 +72,10 @@ def resolve(entry: str) -> list[PublicName]:
 
 
 def list_docstrings(public: PublicName) -> Iterator[tuple[str, str]]:
-    """Give the docstrings of a public name and of its public members, each with its path; "" where there is none."""
+    """Give the docstrings of a public name and its public members, each with its path.
+
+    A missing docstring is "".
+    """
     if not (
         inspect.ismodule(public.value)
         or inspect.isclass(public.value)
@@ -111,7 +116,7 @@ def find_problems(entry: str) -> list[str]:
 
 
 def check_name(public: PublicName) -> Iterator[str]:
-    """Give what is wrong with the docstrings of a public name and of its members, and their examples that fail."""
+    """Give what is wrong with the docstrings and examples of a public name and its members."""
     for path, docstring in list_docstrings(public):
         if not docstring:
             yield f"{path} has no docstring"
@@ -121,7 +126,10 @@ def check_name(public: PublicName) -> Iterator[str]:
 
 
 def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
-    """Return whether a name has an example; a member may be used in that of its class or of a base of it instead."""
+    """Return whether a name has an example.
+
+    A member may be used in the example of its class or of a base of it instead.
+    """
     if path == public.path:
         return ">>>" in docstring
     assert inspect.isclass(public.value)
@@ -141,7 +149,7 @@ def uses_name(docstring: str, name: str) -> bool:
 
 
 def run_examples(path: str, docstring: str, names: dict[str, object]) -> list[str]:
-    """Run the examples of a docstring, in a folder of their own, and return a report if one fails."""
+    """Run the examples of a docstring, in a folder of their own, and report if one fails."""
     examples = doctest.DocTestParser().get_doctest(
         inspect.cleandoc(docstring), dict(names), path, None, None
     )

@@ -1,20 +1,17 @@
-"""The public Python API: documented by examples that run, on the pages of the reference, and typed for its users."""
+"""The public Python API: documented by examples that run, on the reference pages, and typed."""
 
 from __future__ import annotations
 
-import inspect
 import pydoc
 import re
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
 import number_tower
-from support import public_names
-from support.command import ROOT
-from support.public_names import (
+from project import public_names
+from project.public_names import (
     PublicName,
     check_name,
     find_problems,
@@ -23,8 +20,9 @@ from support.public_names import (
     run_examples,
     uses_name,
 )
+from support.command import ROOT
 
-ALONE = {"number_tower.envs.jax", "number_tower.batch.cluster"}
+ALONE = {"number_tower.envs.jax", "number_tower.studies.batch.cluster"}
 """They start threads, beside which other tests of this process must not fork."""
 
 
@@ -45,27 +43,6 @@ def test_every_name_of_the_package_is_on_a_page() -> None:
 
 def test_no_name_is_on_two_pages() -> None:
     assert len(list_entries()) == len(set(list_entries()))
-
-
-def test_the_section_of_a_function_that_has_the_name_of_a_module_is_its_docstring() -> None:
-    text, _, examples = inspect.cleandoc(number_tower.rules.__doc__ or "").partition(
-        "\n\nExamples:\n"
-    )
-    _, _, page = (
-        (public_names.PAGES / "games.md").read_text().partition("\n### number_tower.rules\n")
-    )
-    section, _, _ = page.partition("\n::: ")
-    code = f"```pycon\n>>> import number_tower as nt\n{textwrap.dedent(examples)}\n\n```"
-    assert section.strip() == "\n\n".join(
-        [f"`number_tower.rules{_make_plain_signature()}`", text, code]
-    )
-
-
-def _make_plain_signature() -> inspect.Signature:
-    """Return the signature of `rules` without types."""
-    signature = inspect.signature(number_tower.rules)
-    parameters = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    return signature.replace(parameters=parameters, return_annotation=signature.empty)
 
 
 IMPORT = re.compile(
@@ -155,7 +132,7 @@ def test_a_member_without_an_example_is_found() -> None:
     assert list(problems) == [f"{path}.missing has no example", f"{path}.bare has no docstring"]
 
 
-# help() ---------------------------------------------------------------------------------------------------------------
+# help() -------------------------------------------------------------------------------------------
 
 
 def test_help_teaches_before_it_lists() -> None:

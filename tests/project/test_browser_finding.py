@@ -1,4 +1,7 @@
-"""Which browser the tests use: the one named, the system's, Playwright's, Debian's; and what is said without any."""
+"""Which browser the tests use: the one named, the system's, Playwright's, Debian's.
+
+Without any, the tests say what to do.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import count_lines
 
 
 def project(folder: Path) -> Path:
-    """Write a small project: three lines of product, a test, a script, and two files that a browser loads."""
+    """Write a small project: three lines of product, a test, a script, two files for a browser."""
     files = {
         "src/number_tower/a.py": '"""Docs."""\n\n# Why.\nx = 1\ny = [\n    2]\n',
         "src/number_tower/web/static/vendor/big.js": "f()\n" * 10,

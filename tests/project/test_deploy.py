@@ -1,4 +1,4 @@
-"""What a server is set up with is true: the unit, the containers, the proxies and the page about them."""
+"""What a server is set up with is true: the unit, the containers, the proxies and their page."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from sqlalchemy import make_url
 
 import lock
 import reference
-from number_tower.cli.main import create_parser
-from number_tower.web import connections, quota, rates, server, settings
-from number_tower.web.middleware import streams
-from number_tower.web.middleware.body_limit import BODY_TIME, MAX_BODY
+from number_tower.terminal.cli.main import create_parser
+from number_tower.web import server, settings
+from number_tower.web.http import connections, rates, streams
+from number_tower.web.http.middleware.body_limit import BODY_TIME, MAX_BODY
+from number_tower.web.live import quota
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 
@@ -49,7 +50,11 @@ def options_of(command: str) -> set[str]:
         for action in create_parser()._actions  # noqa: SLF001 - argparse has no public way
         if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - likewise
     ]
-    return {name for action in sub.choices[command]._actions for name in action.option_strings}  # noqa: SLF001 - likewise
+    return {
+        name
+        for action in sub.choices[command]._actions  # noqa: SLF001
+        for name in action.option_strings
+    }
 
 
 def directives(unit: str) -> list[tuple[str, str]]:
@@ -132,7 +137,12 @@ def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
     entry = re.findall(r'"([^"]+)"', steps["ENTRYPOINT"])
     asked = create_parser().parse_args(entry[1:])
     assert entry[0] in PROJECT["scripts"]
-    assert (asked.command, asked.host, str(asked.port)) == ("serve", "0.0.0.0", steps["EXPOSE"])  # noqa: S104 - inside a container
+    # The server is inside a container.
+    assert (asked.command, asked.host, str(asked.port)) == (
+        "serve",
+        "0.0.0.0",  # noqa: S104
+        steps["EXPOSE"],
+    )
     assert steps["USER"] == "tower"
     assert f"NUMBER_TOWER_DB={steps['VOLUME']}/games.db" in CONTAINER
     assert f"--home-dir {steps['VOLUME']} --create-home {steps['USER']}" in CONTAINER
@@ -185,7 +195,10 @@ def test_one_service_builds_the_image_of_all() -> None:
 
 @pytest.mark.parametrize("engine", ["podman", "docker"])
 def test_one_command_builds_and_runs_the_container(tmp_path: Path, engine: str) -> None:
-    """With an engine of our own, which writes down how it is called. podman is taken by itself where there are both."""
+    """Use an engine of our own, which records how it is called.
+
+    podman is preferred where there are both.
+    """
     program = tmp_path / engine
     program.write_text(f'#!/bin/sh\necho "{engine} $BUILDAH_FORMAT $*"\n')
     program.chmod(0o755)
@@ -311,11 +324,17 @@ def test_the_limits_are_those_of_the_page() -> None:
     assert reference.insert_limits(PAGE) == PAGE, "make docs writes it anew"
     for promise in (
         f"a bucket of {rates.BURST:,} tokens, into which {rates.RATE} fall",
-        f"{quota.MAX_ROOMS_PER_DAY:,} games a day and keep {streams.MAX_STREAMS_PER_ADDRESS:,} pages",
+        (
+            f"{quota.MAX_ROOMS_PER_DAY:,} games a day and keep "
+            f"{streams.MAX_STREAMS_PER_ADDRESS:,} pages"
+        ),
         f"{streams.MAX_STREAMS:,}. A question",
         f"| 64 KiB, {connections.WAIT_TIME:.0f} s |",
         f"| {MAX_BODY // 1024} KiB, {BODY_TIME:.0f} s; then 413 or 408 |",
-        f"| {connections.MAX_PER_ADDRESS:,} (a trusted proxy: any number); {connections.MAX_CONNECTIONS:,}.",
+        (
+            f"| {connections.MAX_PER_ADDRESS:,} (a trusted proxy: any number); "
+            f"{connections.MAX_CONNECTIONS:,}."
+        ),
         f"requests get {server.WORK_TIME} s to end",
     ):
         assert promise in " ".join(PAGE.split())
@@ -323,6 +342,6 @@ def test_the_limits_are_those_of_the_page() -> None:
 
 def test_every_promise_names_tests_that_there_are() -> None:
     promised = PAGE.partition("## What is promised")[2]
-    named = set(re.findall(r"`(\w+/test_\w+\.py)`", promised))
+    named = set(re.findall(r"`([\w/]+/test_\w+\.py)`", promised))
     assert len(named) > 10
     assert {name for name in named if not (ROOT / "tests" / name).is_file()} == set()

@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run, its numbers are counted, and nothing is undocumented."""
+"""The documentation is true: its examples run, its numbers are counted, nothing is undocumented."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import Rules, __version__, catalogue, record, solve, voice
-from number_tower.catalogue import load
-from number_tower.cli.main import create_parser
-from number_tower.voice import Voice
+from number_tower import Rules, __version__, solve
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import load
+from number_tower.terminal.cli.main import create_parser
+from number_tower.words import voice
+from number_tower.words.voice import Voice
 from reference import PAGE, insert_presets, page
 from support.command import ROOT, TOWER, plain_environment
 
@@ -141,7 +143,10 @@ def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
         f"| games in all | {known['games']:,} |",
         f"| won by the first player, by the second, drawn | {won} |",
         f"| shortest and longest game | {known['shortest']} and {known['longest']} plies |",
-        f"| ways to play 1, 2, 3 and 4 plies | {', '.join(f'{count:,}' for count in known['lines'])} |",
+        (
+            "| ways to play 1, 2, 3 and 4 plies | "
+            f"{', '.join(f'{count:,}' for count in known['lines'])} |"
+        ),
     ):
         assert row in text
     for option in load(name).options:
@@ -188,11 +193,21 @@ def test_every_preset_is_on_the_page_of_its_game(name: str) -> None:
 
 
 def test_every_moment_and_field_of_a_voice_is_documented() -> None:
-    plain = tomllib.loads((ROOT / "src/number_tower/plain.toml").read_text())
+    plain = tomllib.loads((ROOT / "src/number_tower/words/plain.toml").read_text())
     moments = {*plain, *voice._FALLBACKS}  # noqa: SLF001 - the closed list of moments
-    fields = {*voice._FIELDS, *voice._TARGET_FIELDS}.union(*voice._MOMENT_FIELDS.values())  # noqa: SLF001 - likewise
-    assert {moment for moment in moments - {*voice._VIEWS} if f"`{moment}`" not in HOW_TO} == set()  # noqa: SLF001 - the tables
-    assert {view for view in voice._VIEWS if f"`[voice.{view}]`" not in HOW_TO} == set()  # noqa: SLF001 - likewise
+    fields = {*voice._FIELDS, *voice._TARGET_FIELDS}.union(  # noqa: SLF001
+        *voice._MOMENT_FIELDS.values()  # noqa: SLF001
+    )
+    assert {
+        moment
+        for moment in moments - {*voice._VIEWS}  # noqa: SLF001
+        if f"`{moment}`" not in HOW_TO
+    } == set()
+    assert {
+        view
+        for view in voice._VIEWS  # noqa: SLF001
+        if f"`[voice.{view}]`" not in HOW_TO
+    } == set()
     assert {field for field in fields if f"`{{{field}}}`" not in HOW_TO} == set()
 
 

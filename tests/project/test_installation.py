@@ -1,4 +1,4 @@
-"""What the program tells people to install can be installed as told, from a clone and from a package."""
+"""What the program tells people to install can be installed so, from a clone and from a package."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.installation import format_install_command
+from number_tower.support.installation import format_install_command
 from support.command import ROOT
 
 BIN = Path(sys.prefix) / "bin"
 
 
 def say_elsewhere(site: Path, *, cwd: Path, path: str = "/usr/bin", url: str | None = None) -> str:
-    """Return the command that the program names if it is installed in a folder of packages, perhaps from a URL."""
+    """Return the install command that the program names.
+
+    It is installed in a folder of packages, perhaps from a URL.
+    """
     shutil.copytree(
         ROOT / "src" / "number_tower",
         site / "number_tower",
@@ -29,7 +32,8 @@ def say_elsewhere(site: Path, *, cwd: Path, path: str = "/usr/bin", url: str | N
     if url is not None:
         (about / "direct_url.json").write_text(f'{{"dir_info": {{}}, "url": "{url}"}}')
     script = (
-        "from number_tower.installation import format_install_command as say; print(say('web'))"
+        "from number_tower.support.installation import format_install_command as say; "
+        "print(say('web'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(site), "PATH": path}
     done = subprocess.run(

@@ -8,9 +8,39 @@ from pathlib import Path
 
 import pytest
 
-from support.loading import NEVER_AT_FIRST, loaded
+from support.clocks import SLOW
+from support.command import plain_environment
+
+NEVER_AT_FIRST = {
+    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio",
+    "ssl", "http", "numpy", "numba", "rich", "textual", "argcomplete", "multiprocessing",
+    "concurrent", "importlib.metadata", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp",
+    "PIL", "distributed", "dask", "matplotlib",
+}  # fmt: skip
 
 DATABASE = {"sqlite3", "sqlalchemy", "alembic"}
+
+
+def loaded(*arguments: str, database: str = "none") -> set[str]:
+    """Run the command in its own interpreter up to its first prompt, and list what it imported."""
+    script = (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import number_tower.terminal.cli.terminal as screen\n"
+        "def prompt(self, text):\n"
+        "    print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+        "    raise SystemExit\n"
+        "screen.Terminal.ask = prompt\n"
+        "from number_tower.terminal.cli.main import main\n"
+        f"main({list(arguments)!r})\n"
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env=plain_environment(NUMBER_TOWER_DB=database), timeout=SLOW, check=False,
+    )  # fmt: skip
+    return set(done.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -19,6 +49,7 @@ DATABASE = {"sqlite3", "sqlalchemy", "alembic"}
         ("--version",),
         ("play", "draft"),
         ("play", "climb", "--first", "2"),
+        ("match", "draft"),
         (),
         ("solve", "draft"),
         ("solve", "factor"),
@@ -26,13 +57,18 @@ DATABASE = {"sqlite3", "sqlalchemy", "alembic"}
 )
 def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
-    assert "number_tower.rules" in modules
+    assert "number_tower.engine.rules" in modules
     assert not modules & NEVER_AT_FIRST
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("play", "draft", "--vs", "perfect", "--seat", "2"), ("learn", "draft"), ("games",)],
+    [
+        ("play", "draft", "--vs", "perfect", "--seat", "2"),
+        ("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2"),
+        ("learn", "draft"),
+        ("games",),
+    ],
 )
 def test_an_opponent_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
@@ -43,8 +79,8 @@ def test_an_opponent_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("play", "draft"), ("play", "draft", "--vs", "gentle"), ("match", "draft"), ("resume", "draft:9,8"), (),
-        ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
+        ("play", "draft"), ("play", "draft", "--vs", "gentle"), ("match", "draft"),
+        ("resume", "draft:9,8"), (), ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
     ],
 )  # fmt: skip
 def test_no_database_is_loaded_or_opened_before_the_first_prompt(
@@ -112,3 +148,20 @@ def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: 
         "sqlalchemy",
     }
     assert heavy & set(done.stdout.split()) <= ENVIRONMENTS[module]
+
+
+def test_what_is_about_requests_loads_nothing_of_games() -> None:
+    script = (
+        "import pkgutil, sys; from importlib import import_module; "
+        "import number_tower.web.http as http\n"
+        "for module in pkgutil.walk_packages(http.__path__, f'{http.__name__}.'):\n"
+        "    import_module(module.name)\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
+    )
+    parts = {name.removeprefix("number_tower.") for name in done.stdout.split()}
+    assert "web.http.middleware.known_host" in parts
+    games = ("rooms", "store", "web.limits", "web.pages", "web.classes", "web.live", "web.api")
+    assert not [name for name in parts if name.startswith(games)]

@@ -1,4 +1,4 @@
-"""The versions in requirements/ are those that pyproject.toml asks for, with hashes, for every machine."""
+"""The versions in requirements/ are those of pyproject.toml, with hashes, for every machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class Pin(NamedTuple):
 
 @cache
 def read_pins(name: str) -> dict[str, list[Pin]]:
-    """Return what a lock file pins. A package has several lines where its version depends on the Python."""
+    """Return what a lock file pins.
+
+    A package has several lines where its version depends on the Python.
+    """
     pins: dict[str, list[Pin]] = {}
     for entry in lock.list_entries(name):
         line = re.sub(r"\\\n\s*", "", entry).strip()
@@ -55,8 +58,8 @@ def applies(marker: Marker | None, python: str, system: str) -> bool:
     os_name, platform = SYSTEMS[system]
     environment = {
         "implementation_name": "cpython", "os_name": os_name, "platform_machine": "x86_64",
-        "platform_python_implementation": "CPython", "platform_system": platform, "python_full_version": f"{python}.1",
-        "python_version": python, "sys_platform": system,
+        "platform_python_implementation": "CPython", "platform_system": platform,
+        "python_full_version": f"{python}.1", "python_version": python, "sys_platform": system,
     }  # fmt: skip
     return marker is None or marker.evaluate(environment)
 

@@ -1,4 +1,7 @@
-"""`make play` as somebody uses it who presses Ctrl-C: the terminal tells make, the shell and the program at once."""
+"""`make play` as somebody uses it who presses Ctrl-C.
+
+The terminal tells make, the shell and the program at once.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ def test_ctrl_c_leaves_no_error_of_make(clone: Path, typed: list[str]) -> None:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(clone)
-        os.execvpe("make", ["make", "play"], plain_environment(LC_ALL="C", TERM="dumb"))  # noqa: S606 - make itself
+        # This process becomes make.
+        os.execvpe(  # noqa: S606
+            "make", ["make", "play"], plain_environment(LC_ALL="C", TERM="dumb")
+        )
     seen = read_until(terminal, "Which game? ")
     for answer in typed:
         os.write(terminal, f"{answer}\n".encode())
@@ -95,9 +101,10 @@ def test_every_environment_is_installed_from_a_lock_with_hashes(clone: Path, tar
 
 
 def read_until(terminal: int, text: str | None) -> str:
-    """Read what a terminal shows, until a text appears or, without one, until Ctrl-C has ended its program.
+    """Read what a terminal shows until a text appears, or until Ctrl-C has ended its program.
 
-    Where that takes long it is pressed again: Python overlooks one between showing a prompt and reading.
+    Where that takes long it is pressed again: Python overlooks one between showing a prompt and
+    reading.
     """
     seen, deadline = "", time.monotonic() + SLOW
     while text is None or text not in seen:

@@ -1,4 +1,4 @@
-"""What `make package` and `make release-check` try: every extra and every Python that the package names."""
+"""What `make package` and `make release-check` try: every extra and every Python that is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The documentation site: it builds without a fault, every fault would be found, and its search needs no network."""
+"""The documentation site: it builds without a fault, and every fault would be found.
+
+Its search needs no network.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from number_tower.store.schema import metadata
 from serving import PATIENCE
 from site_build import ROOT, build_site, rewrite_links
@@ -123,9 +126,10 @@ def test_a_page_that_nothing_leads_to_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_links_lead_to_pages_of_the_site_or_to_copies_of_files() -> None:
-    text = "[a](../bench/RESULTS.md#how) [b](games/draft.md) [c](decisions/) [d](../src/number_tower/rules.py) `[e](x)`"
+    text = "[a](../bench/RESULTS.md#how) [b](games/draft.md) [c](decisions/) "
+    text += "[d](../src/number_tower/engine/rules.py) `[e](x)`"
     assert rewrite_links("theory.md", text) == (
         "[a](project/measurements.md#how) [b](games/draft.md) [c](decisions/all.md) "
-        "[d](files/src/number_tower/rules.py.txt) `[e](x)`"
+        "[d](files/src/number_tower/engine/rules.py.txt) `[e](x)`"
     )
     assert rewrite_links("project/contributing.md", "[a](docs/design.md)") == "[a](../design.md)"

@@ -1,4 +1,4 @@
-"""The types of the package as its users see them: a project outside of the repository is checked by strict mypy."""
+"""The types of the package for its users: strict mypy checks a project outside of this one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Finding = tuple[str, int, str]
 
 @cache
 def check_types() -> tuple[str, frozenset[Finding]]:
-    """Check a copy of the project with the installed package; return what mypy says, and the errors in it."""
+    """Check a copy of the project with the installed package.
+
+    Return what mypy says, and the errors in it.
+    """
     environment = {
         key: value for key, value in os.environ.items() if key not in {"MYPYPATH", "PYTHONPATH"}
     }

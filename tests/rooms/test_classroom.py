@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from number_tower import catalogue
-from number_tower.class_actions import (
+from number_tower.engine import catalogue
+from number_tower.rooms.actions import (
     ACTIONS,
     RIGHTS,
     Action,
@@ -36,15 +36,15 @@ from number_tower.class_actions import (
     apply_action,
     explain_no_round,
 )
-from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing
-from number_tower.pairing import Encounter, compute_standings
+from number_tower.rooms.classroom import Classroom, ClassroomError, ClassSettings, Pairing
+from number_tower.rooms.pairing import Encounter, compute_standings
 from support.sizes import examples, size
 
 DRAFT, RACE = (catalogue.choose(name) for name in ("draft", "race"))
 SETTINGS = ClassSettings((DRAFT,))
 EXAMPLES: dict[str, tuple[object, ...]] = {
-    "join": ("Zoë",), "leave": (1,), "return": (1,), "rename": (1, "Zoë"), "remove": (1,), "start": (2,),
-    "pair-two": (5, 6), "draw": (1,), "forfeit": (1, 1), "cancel": (1,),
+    "join": ("Zoë",), "leave": (1,), "return": (1,), "rename": (1, "Zoë"), "remove": (1,),
+    "start": (2,), "pair-two": (5, 6), "draw": (1,), "forfeit": (1, 1), "cancel": (1,),
 }  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def act(classroom: Classroom, action: Action, role: Role = "teacher", seed: int 
 def set_results(
     classroom: Classroom, results: Mapping[int, tuple[tuple[int | None, ...], bool]]
 ) -> Classroom:
-    """Return the class with the winners of some pairings' games, and whether that decides each of them."""
+    """Return the class with the winners of some pairings, and whether that decides each of them."""
     for number, (winners, decided) in results.items():
         classroom = classroom.change_pairings([number], winners=winners, decided=decided)
     return classroom
@@ -92,7 +92,7 @@ def get_reason(classroom: Classroom, action: Action, role: Role = "teacher") -> 
     return refused.value.reason
 
 
-# Rights ---------------------------------------------------------------------------------------------------------------
+# Rights -------------------------------------------------------------------------------------------
 
 
 def test_every_action_has_a_right() -> None:
@@ -120,7 +120,7 @@ def test_an_action_is_refused_to_those_without_a_right_to_it(name: str, role: Ro
         assert get_reason(classroom, action, role) == expected
 
 
-# Pupils ---------------------------------------------------------------------------------------------------------------
+# Pupils -------------------------------------------------------------------------------------------
 
 
 def test_pupils_are_numbered_as_they_join() -> None:
@@ -172,11 +172,11 @@ def test_who_has_left_is_not_paired_until_they_return() -> None:
 
 
 def test_a_class_can_be_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("number_tower.class_actions.MOST_PUPILS", 2)
+    monkeypatch.setattr("number_tower.rooms.actions.MAX_PUPILS", 2)
     assert get_reason(make_class(2), Join("Zoë"), "stranger") == "full"
 
 
-# Rounds ---------------------------------------------------------------------------------------------------------------
+# Rounds -------------------------------------------------------------------------------------------
 
 
 def test_a_round_is_started_once_however_often_it_is_asked_for() -> None:
@@ -217,7 +217,7 @@ def test_rounds_take_the_games_in_turn() -> None:
     classroom = start(2, games=(DRAFT, RACE))
     classroom = act(finish(classroom), StartRound(2))
     classroom = act(finish(classroom), StartRound(3))
-    assert [classroom.get_game(each).book.name for each in classroom.pairings] == [
+    assert [classroom.get_game(each.round).book.name for each in classroom.pairings] == [
         "draft",
         "race",
         "draft",
@@ -282,7 +282,7 @@ def test_who_sits_out_can_be_paired_by_hand() -> None:
     assert after.pairings[-1].points is None
 
 
-# Games ----------------------------------------------------------------------------------------------------------------
+# Games --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_the_rooms_of_a_class_have_its_settings() -> None:
     assert not start(2).make_room(classroom.pairings[0]).hints_allowed
 
 
-# Whatever happens -----------------------------------------------------------------------------------------------------
+# Whatever happens ---------------------------------------------------------------------------------
 
 
 class Lesson(RuleBasedStateMachine):

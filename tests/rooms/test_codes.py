@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.short_codes import (
+from number_tower.rooms.codes import (
     ALPHABET,
     LENGTH,
     RUDE_PARTS,
@@ -79,12 +80,12 @@ def test_any_text_is_a_code_or_refused(text: str) -> None:
 def test_what_reads_as_a_rude_word_could_be_drawn_and_is_not() -> None:
     assert all(set(part) <= set(ALPHABET) and part == part.upper() for part in RUDE_PARTS)
 
-    class Stubborn:
+    class Stubborn(Random):
         """Draws every rude part first."""
 
         drawn = iter([*(f"{part:C<5}"[:5] for part in RUDE_PARTS if len(part) <= 5), "CDFGH"])
 
-        def choices(self, *_: object, **__: object) -> list[str]:
+        def choices(self, *_: object, **__: object) -> list[Any]:
             return list(next(self.drawn))
 
     assert make_code(Stubborn()) == "CDFGH"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower.pairing import Encounter, Pair, compute_standings, pair_freely, pair_swiss
+from number_tower.rooms.pairing import Encounter, Pair, compute_standings, pair_freely, pair_swiss
 from support.sizes import examples, size
 
 Pairer = Callable[[Sequence[int], Sequence[Encounter], Random], tuple[Pair, ...]]
@@ -160,7 +160,7 @@ def test_nobody_can_be_paired_without_players() -> None:
     assert pair_freely([9], [], Random(0)) == ((9, None),)  # noqa: S311 - likewise
 
 
-# Standings ------------------------------------------------------------------------------------------------------------
+# Standings ----------------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(200), deadline=None)

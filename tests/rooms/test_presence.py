@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from number_tower.presence import (
+from number_tower.rooms.presence import (
     AWAY_AFTER,
     GONE_AFTER,
     Presence,
@@ -18,9 +18,9 @@ NOW = 1_000_000.0
 @pytest.mark.parametrize(
     ("ago", "hidden", "presence"),
     [
-        (-20, False, "here"), (0, False, "here"), (AWAY_AFTER - 0.1, False, "here"), (AWAY_AFTER, False, "away"),
-        (0, True, "away"), (GONE_AFTER - 0.1, True, "away"), (GONE_AFTER - 0.1, False, "away"),
-        (GONE_AFTER, False, "gone"), (GONE_AFTER, True, "gone"),
+        (-20, False, "here"), (0, False, "here"), (AWAY_AFTER - 0.1, False, "here"),
+        (AWAY_AFTER, False, "away"), (0, True, "away"), (GONE_AFTER - 0.1, True, "away"),
+        (GONE_AFTER - 0.1, False, "away"), (GONE_AFTER, False, "gone"), (GONE_AFTER, True, "gone"),
     ],
 )  # fmt: skip
 def test_a_player_is_here_then_away_then_gone(

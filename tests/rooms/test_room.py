@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower import Game, IllegalMoveError, Table, catalogue
-from number_tower.room import (
+from number_tower import Game, IllegalMoveError, Table
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Change, StaleError, TableError
+from number_tower.rooms.room import (
     CLAIM_AFTER,
-    MOST_GAMES,
+    MAX_GAMES,
     Accept,
     Action,
     Claim,
@@ -29,8 +32,6 @@ from number_tower.room import (
     TakeHint,
     Undo,
 )
-from number_tower.rules import Rules
-from number_tower.table import Change, StaleError, TableError
 from support.strategies import any_rules
 
 ANN, BEN, BOTH, NOBODY = {0}, {1}, {0, 1}, frozenset[int]()
@@ -61,7 +62,7 @@ def over(start: Room) -> Room:
     return start
 
 
-# Moves ----------------------------------------------------------------------------------------------------------------
+# Moves --------------------------------------------------------------------------------------------
 
 
 def test_whoever_holds_no_seat_can_do_nothing() -> None:
@@ -132,7 +133,7 @@ def test_a_game_that_is_over_takes_no_move() -> None:
     assert refused.value.reason == "over"
 
 
-# Taking back ----------------------------------------------------------------------------------------------------------
+# Taking back --------------------------------------------------------------------------------------
 
 
 def test_at_one_table_a_move_is_taken_back_at_once() -> None:
@@ -236,7 +237,7 @@ def test_an_offer_made_twice_is_made_once() -> None:
     assert offered.apply(ANN, MakeOffer("rematch")) is offered
 
 
-# Endings and what follows ---------------------------------------------------------------------------------------------
+# Endings and what follows -------------------------------------------------------------------------
 
 
 def test_over_a_link_everybody_resigns_for_themselves() -> None:
@@ -284,7 +285,7 @@ def test_the_score_is_counted_over_all_games_in_the_room() -> None:
 
 def test_there_are_no_games_for_ever_in_one_room() -> None:
     """On the code as it was, a room could fill the database with rematches alone."""
-    last = replace(over(room()), number=MOST_GAMES)
+    last = replace(over(room()), number=MAX_GAMES)
     for held, action in ((BOTH, Rematch()), (ANN, MakeOffer("rematch"))):
         with pytest.raises(
             RoomError, match="500 games were played here, which is the limit; open a new room"
@@ -292,14 +293,14 @@ def test_there_are_no_games_for_ever_in_one_room() -> None:
             last.apply(held, action)
     assert not last.may_rematch(BOTH)
     assert not last.may_offer(ANN, "rematch")
-    before = replace(last, number=MOST_GAMES - 1)
+    before = replace(last, number=MAX_GAMES - 1)
     assert before.may_offer(ANN, "rematch")
-    assert before.apply(ANN, MakeOffer("rematch")).apply(BEN, Accept()).number == MOST_GAMES
-    assert before.apply(BOTH, Rematch()).number == MOST_GAMES
+    assert before.apply(ANN, MakeOffer("rematch")).apply(BEN, Accept()).number == MAX_GAMES
+    assert before.apply(BOTH, Rematch()).number == MAX_GAMES
 
 
 def test_a_match_is_finished_however_many_games_were_played_before() -> None:
-    first = replace(room(best_of=3), number=MOST_GAMES + 1).apply(ANN, Resign())
+    first = replace(room(best_of=3), number=MAX_GAMES + 1).apply(ANN, Resign())
     assert first.may_rematch(ANN)
     decided = first.apply(ANN, Rematch()).apply(ANN, Resign())
     assert decided.series_over
@@ -320,7 +321,7 @@ def test_a_match_goes_on_without_asking_until_it_is_decided() -> None:
     assert (again.number, again.score, again.winners) == (3, (0, 0), ())
 
 
-# Seats ----------------------------------------------------------------------------------------------------------------
+# Seats --------------------------------------------------------------------------------------------
 
 
 def test_the_free_seat_is_taken_once() -> None:
@@ -355,9 +356,9 @@ def test_nobody_is_helped_in_a_match_or_where_blocks_are_hidden_or_help_is_off()
     assert not replace(room(), table=replace(room().table, hidden=True)).may_hint(ANN)
 
 
-# Whatever is done -----------------------------------------------------------------------------------------------------
+# Whatever is done ---------------------------------------------------------------------------------
 
-# Hints and claims -----------------------------------------------------------------------------------------------------
+# Hints and claims ---------------------------------------------------------------------------------
 
 
 def test_a_hint_against_another_person_is_seen_once_and_ends_with_the_game() -> None:
@@ -499,7 +500,7 @@ def _allowed(start: Room, held: frozenset[int], action: Action, gone_for: float)
     return allowed
 
 
-# In a class -----------------------------------------------------------------------------------------------------------
+# In a class ---------------------------------------------------------------------------------------
 
 
 def in_class(state: Any = "open", *, best_of: int | None = None, **changed: Any) -> Room:

@@ -1,7 +1,9 @@
-"""Hold every connection of a server from a few addresses, in every way, and see whether others get in and a stop ends.
+"""Hold every connection of a server from a few addresses, in every way.
 
-`make soak` does it at full size: `python tests/soak/connections.py [CONNECTIONS]`. The limits are those that the server
-promises, so the number should not be below its 6,000.
+It checks whether others get in and a stop ends.
+
+`make soak` does it at full size: `python tests/soak/connections.py [CONNECTIONS]`. The limits are
+those that the server promises, so the number should not be below its 6,000.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until
 from support.command import TOWER
-from support.small_server import NEIGHBOUR, connect, get, post, read_until, running, wait_for
+from support.small_server import NEIGHBOUR, connect, get, post, read_until, running
 
 STOP = 15.0
 """Seconds within which a server is gone, whatever its clients do."""
@@ -83,7 +85,7 @@ def attack(process: subprocess.Popen[str], port: int, name: str, number: int) ->
     """Hold the connections of a server in one way, use it, and stop it."""
     with ExitStack() as opened:
         before = memory(process)
-        wait_for(lambda: ask(port))
+        wait_until(lambda: ask(port))
         lines = hold(port, HELD[name], number, opened)
         waits = [ask(port) for _ in range(50)]
         more = memory(process) - before
@@ -93,7 +95,8 @@ def attack(process: subprocess.Popen[str], port: int, name: str, number: int) ->
         code = process.wait(SLOW)
         stop = time.perf_counter() - begun
     print(
-        f"{name:17} {kept:5} held; others wait {median(waits) * 1000:.0f} ms, at most {max(waits) * 1000:.0f}; "
+        f"{name:17} {kept:5} held; others wait {median(waits) * 1000:.0f} ms, "
+        f"at most {max(waits) * 1000:.0f}; "
         f"{more:.0f} MB more; stopped in {stop:.1f} s with code {code}",
         flush=True,
     )

@@ -1,12 +1,15 @@
-"""Let every database call fail once, in turn, while two servers play at one database, and see that nothing is lost.
+"""Let every database call fail once, in turn, while two servers play at one database.
 
-A scenario uses everything that a room offers, at two servers by turns. It is run once to count its database calls, and
-then once for each of them, with that call failing. Clients do as ours do: what was refused because of the database is
-looked at and, if it was not done, tried again. Afterwards all that was announced has to be there, both servers have to
-show it without being started again, and the computer has to have moved.
+Nothing may be lost.
 
-`make test` tries a sample, `make soak` all of them: `python tests/soak/faults.py [STEP] [SEED]` tries each STEP-th
-call.
+A scenario uses everything that a room offers, at two servers by turns. It is run once to count its
+database calls, and then once for each of them, with that call failing. Clients do as ours do: what
+was refused because of the database is looked at and, if it was not done, tried again. Afterwards
+all that was announced has to be there, both servers have to show it without being started again,
+and the computer has to have moved.
+
+`make test` tries a sample, `make soak` all of them: `python tests/soak/faults.py [STEP] [SEED]`
+tries each STEP-th call.
 """
 
 from __future__ import annotations
@@ -22,16 +25,26 @@ from secrets import token_hex
 from typing import TypeVar
 from unittest.mock import patch
 
-from number_tower import Game, Table, catalogue
-from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.table import Change, StaleError
+from number_tower.rooms.room import (
+    Accept,
+    Decline,
+    MakeOffer,
+    Move,
+    Rematch,
+    Resign,
+    RoomError,
+    Undo,
+)
 from number_tower.store import StoreError, rooms
 from number_tower.store.rooms import StoredRoom
-from number_tower.table import Change, StaleError
-from number_tower.web.live import Wakeup
-from number_tower.web.new_room import NewRoom
+from number_tower.web.live.events import Wakeup
+from number_tower.web.live.new_room import NewRoom
 from support.clocks import SLOW
 from support.faults import Faults, Kind
-from support.nodes import Node, node
+from support.lobbies import Node, node
 from support.postgres import one_of_each_kind
 
 T = TypeVar("T")
@@ -42,7 +55,7 @@ START = Table(Game(BOOK.rules), BOOK.name)
 
 @dataclass
 class Watched:
-    """A room, and all that anybody was told of it: by an answer, or by a stream at one of the servers."""
+    """A room, and all that anybody was told of it by an answer or by a stream of a server."""
 
     address: str
     told: dict[int, tuple[Change, ...]] = field(default_factory=dict)
@@ -118,7 +131,7 @@ class Scenario:
         await self._move(room, 1, token, 5)
         await self._until(room, lambda known: len(known.room.table.game.moves) == 2)
 
-    # Requests -----------------------------------------------------------------------------------------------------
+    # Requests -------------------------------------------------------------------------------------
 
     async def _repeat(self, do: Callable[[], Awaitable[T]]) -> T:
         """Try something until the database does not fail, and no longer than a client would."""
@@ -144,7 +157,10 @@ class Scenario:
             room.stream(number, known)
 
     async def _opened(self, room: Watched, number: int) -> AsyncIterator[tuple[StoredRoom, Wakeup]]:
-        """Open a stream as the server does: a room that cannot be read is refused before the stream begins."""
+        """Open a stream as the server does.
+
+        A room that cannot be read is refused before the stream begins.
+        """
         lobby = self.nodes[number].lobby
         return lobby.follow(await lobby.find_room(room.address))
 
@@ -166,7 +182,10 @@ class Scenario:
         action: object,
         happened: Callable[[StoredRoom], bool],
     ) -> None:
-        """Do something; if the database fails meanwhile, look whether it was done, and if not, do it again."""
+        """Do something.
+
+        If the database fails meanwhile, look whether it was done, and if not, do it again.
+        """
         lobby = self.nodes[number].lobby
         for _ in range(4):
             try:
@@ -195,7 +214,10 @@ class Scenario:
         )
 
     async def _sit(self, room: Watched) -> str:
-        """Take the free seat; a seat that was taken for a client whose answer was lost could never be used."""
+        """Take the free seat.
+
+        A seat that was taken for a client whose answer was lost could never be used.
+        """
         known, token = await self._repeat(lambda: self.nodes[1].lobby.join(room.address, "Ben"))
         room.hear(known)
         return token
@@ -210,10 +232,10 @@ class Scenario:
         room.hear(known)
         return moved
 
-    # Checks -------------------------------------------------------------------------------------------------------
+    # Checks ---------------------------------------------------------------------------------------
 
     async def check(self) -> None:
-        """See that all that was told is in the database, and that both servers and all streams come to show it."""
+        """Check that what was told is in the database and shown by both servers and all streams."""
         for room in self.rooms:
             kept = await self._stored(room)
             log = kept.room.table.log
@@ -231,7 +253,7 @@ class Scenario:
         return await asyncio.to_thread(read)
 
     async def _shows(self, room: Watched, number: int, server: Node) -> None:
-        """Wait until a server shows a room as it is stored, to those who ask and to those who follow."""
+        """Wait until a server shows a room as stored, to those who ask and those who follow."""
         while True:
             stored = (await self._stored(room)).revision
             if (
@@ -281,8 +303,11 @@ class Injection:
 
 @asynccontextmanager
 async def injection(database: str) -> AsyncIterator[Injection]:
-    """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
-    with patch("number_tower.web.questions._STORE_RETRY", 0.01):
+    """Have two servers at a database, whose calls can fail.
+
+    A computer whose move failed tries again at once.
+    """
+    with patch("number_tower.web.thinking.computers._STORE_RETRY", 0.01):
         async with (
             node(database, patience=SLOW) as first,
             node(database, patience=SLOW) as second,
@@ -293,7 +318,10 @@ async def injection(database: str) -> AsyncIterator[Injection]:
 async def inject(
     database: str, seed: str, *, step: int = 1, most: int | None = None
 ) -> Counter[Kind]:
-    """Let each step-th call of the scenario fail, or so many spread over all; return what failed, by kind."""
+    """Let each step-th call of the scenario fail, or so many spread over all.
+
+    Return what failed, by kind.
+    """
     async with injection(database) as injecting:
         calls = await injecting.run()
         step = step if most is None else max(1, calls // most)

@@ -1,14 +1,20 @@
-"""Many play at two servers while these are killed, paused and locked out of their database; then check the history.
+"""Many play at two servers while these are killed, paused and locked out of their database.
 
-Several clients move in each game at once and ask both servers by turns, naming the newest state that they have seen.
-All that they ask for and all that they are answered is recorded, and checked as `history.py` describes.
+The history is checked afterwards.
 
-`make test` does it for some seconds, `make soak` longer: `python tests/soak/history.py [SECONDS] [SEED]`.
+Several clients move in each game at once and ask both servers by turns, naming the newest state
+that they have seen. All that they ask for and all that they are answered is recorded, and checked
+as `history_checker.py` describes.
+
+`make test` does it for some seconds, `make soak` longer: `python tests/soak/history.py [SECONDS]
+[SEED]`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sqlite3
 import sys
 from collections import Counter
@@ -21,8 +27,9 @@ import psycopg
 
 from number_tower.store import rooms
 from number_tower.store.database import Store
+from serving import Server
+from soak.history_checker import Append, End, History, find_violations
 from support.clocks import SLOW
-from support.history import Append, End, History, find_violations
 from support.postgres import on_server, one_of_each_kind, place_of
 from support.servers import (
     LONG,
@@ -30,7 +37,6 @@ from support.servers import (
     Client,
     RefusedError,
     Seats,
-    Server,
     events,
     game_at_one_table,
     game_between,
@@ -38,7 +44,10 @@ from support.servers import (
 )
 
 CLIENTS = 3
-"""Clients that move in each game; at one table they all have both seats, so they move at the same time."""
+"""Clients that move in each game.
+
+At one table they all have both seats, so they move at the same time.
+"""
 
 BLOCKS = 30
 assert LONG["blocks"] == f"1-{BLOCKS}"
@@ -118,7 +127,7 @@ class Player:
             answer = await client.post(
                 f"{path}/actions", token, {"do": "move", "block": block, "version": ply}
             )
-        assert answer.status in {200, 409, 503}, answer
+        assert answer.status in {200, 409, 422, 503}, answer
         if answer.status != 503:
             self._see(answer.content if answer.status == 200 else answer.content["state"])
         self._history.complete(operation, *_told(answer))
@@ -135,7 +144,10 @@ async def _all(doings: Iterable[Awaitable[None]]) -> None:
 
 
 def _told(answer: Answer) -> tuple[End, list[int] | None]:
-    """Return what an answer means: nobody knows whether something was done that the database did not confirm."""
+    """Return what an answer means.
+
+    Nobody knows whether something was done that the database did not confirm.
+    """
     if answer.status == 503:
         return "unknown", None
     return (
@@ -146,7 +158,7 @@ def _told(answer: Answer) -> tuple[End, list[int] | None]:
 
 
 class Follower:
-    """A client that follows a game at one server after the other, and names the last state that it got."""
+    """A client that follows a game at one server after another, and names the last state it got."""
 
     def __init__(
         self, name: str, game: Played, servers: list[Server], history: History, seed: str
@@ -206,15 +218,14 @@ class Trouble:
     async def _kill(self, server: Server) -> None:
         server.kill()
         await asyncio.sleep(self._while())
-        server.start()
-        await asyncio.to_thread(server.ready)
+        await asyncio.to_thread(server.start)
 
     async def _pause(self, server: Server) -> None:
-        server.pause()
+        os.killpg(server.process.pid, signal.SIGSTOP)
         try:
             await asyncio.sleep(self._while())
         finally:
-            server.resume()
+            os.killpg(server.process.pid, signal.SIGCONT)
 
     async def _lock(self, _: Server) -> None:
         """Lock a table, or a whole file, against everybody."""
@@ -239,8 +250,9 @@ class Trouble:
             self._database, autocommit=True
         ) as connection:
             await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND pid <> pg_backend_pid() AND application_name LIKE 'number-tower%%' AND random() < %s",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                "datname = current_database() AND pid <> pg_backend_pid() AND "
+                "application_name LIKE 'number-tower%%' AND random() < %s",
                 (self._chance.random(),),
             )
 
@@ -257,7 +269,10 @@ class Soak:
         self._games: list[Played] = []
 
     def run(self, seconds: float) -> None:
-        """Play for so long; then check that the servers agree with the database, and the history with both."""
+        """Play for so long.
+
+        Then check that the servers agree with the database, and the history with both.
+        """
         with serving(self.database, 2) as servers:
             asyncio.run(self._play(servers, seconds))
             finals = asyncio.run(asyncio.wait_for(self._agree(servers), SLOW))
@@ -306,7 +321,10 @@ class Soak:
         self.happened = trouble.happened
 
     async def _agree(self, servers: list[Server]) -> dict[str, list[int]]:
-        """Wait until both servers show every game as it is stored, without being started again; return all games."""
+        """Wait until both servers show every game as it is stored, without being started again.
+
+        Return all games.
+        """
         finals: dict[str, list[int]] = {}
         for server in servers:
             client = Client(server.port)

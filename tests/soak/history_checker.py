@@ -1,16 +1,21 @@
-"""A checker for histories: what several clients asked several servers for, what they were answered, and in which order.
+"""A checker for histories: what several clients asked several servers, and the answers, in order.
 
-A game in which nothing is taken back is a list that only grows: the move of ply n is appended by exactly one client,
-and only after the move of ply n - 1. A history is a list of operations on such lists. An operation is invoked at one
-time and completed at a later one; times are numbers of one counter, so no clock is needed. It ends
+A game in which nothing is taken back is a list that only grows: the move of ply n is appended by
+exactly one client, and only after the move of ply n - 1. A history is a list of operations on such
+lists. An operation is invoked at one time and completed at a later one; times are numbers of one
+counter, so no clock is needed. It ends
 
 - `ok`: the server acknowledged it, and said how the game stands;
-- `fail`: the server refused it, so it was not and will not be done; the answer may still say how the game stands;
-- `unknown`: no answer came, or one that does not say whether it was done. It may have been done, or be done later.
+- `fail`: the server refused it, so it was not and will not be done; the answer may still say how
+  the game stands;
+- `unknown`: no answer came, or one that does not say whether it was done. It may have been done,
+  or be done later.
 
-`find_violations` takes a history and how the games stand at the end, and returns everything that may not be:
+`find_violations` takes a history and how the games stand at the end, and returns everything that
+may not be:
 
-1. two answers, or an answer and the end, that hold different moves for one ply (which covers moves that are lost);
+1. two answers, or an answer and the end, that hold different moves for one ply (which
+   covers moves that are lost);
 2. a move that was acknowledged, and is not at its ply in its own answer or in the end;
 3. two different moves that were acknowledged for one ply;
 4. a move in the end, or in an answer, that nobody had sent for that ply before it was seen;
@@ -18,8 +23,9 @@ time and completed at a later one; times are numbers of one counter, so no clock
 6. an answer that is behind the state that its client named (`seen`);
 7. a client whose answers go back, if it always names the newest state that it has seen.
 
-This is weaker than linearizability in one point, on purpose: a read that names no state may be late. All appends are
-linearizable if 1 to 5 hold, since the position in the list is their order and 4 binds it to the order in time.
+This is weaker than linearizability in one point, on purpose: a read that names no state may be
+late. All appends are linearizable if 1 to 5 hold, since the position in the list is their order and
+4 binds it to the order in time.
 """
 
 from __future__ import annotations
@@ -63,7 +69,10 @@ class Operation:
             else f"places {self.append.block} at ply {self.append.ply}"
         )
         times = f"{self.invoked}-{self.completed}"
-        return f"{self.client} {what} (seen {self.seen}) in {self.game} at {times}: {self.end} {self.moves}"
+        return (
+            f"{self.client} {what} (seen {self.seen}) in {self.game} at {times}: "
+            f"{self.end} {self.moves}"
+        )
 
 
 @dataclass
@@ -76,7 +85,10 @@ class History:
     def invoke(
         self, client: str, game: str, append: Append | None = None, seen: int = 0
     ) -> Operation:
-        """Note that a client asks for something; until it is answered, it is not known whether it is done."""
+        """Note that a client asks for something.
+
+        Until it is answered, it is not known whether it is done.
+        """
         operation = Operation(client, game, next(self._time), append, seen)
         self.operations.append(operation)
         return operation
@@ -149,7 +161,10 @@ def _check_sent(
 
 
 def _check_sessions(answers: list[Operation]) -> Iterator[str]:
-    """Check that no answer is behind what its client named, and that none goes back for a client that names it all."""
+    """Check that no answer is behind what its client named.
+
+    None goes back for a client that names every state.
+    """
     newest: dict[str, tuple[int, int]] = {}
     for each in sorted(answers, key=lambda answer: answer.completed or 0):
         length = len(each.moves or ())

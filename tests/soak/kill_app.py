@@ -1,6 +1,7 @@
-"""End games in the full-screen app by random signals, and see whether a move that was shown is lost.
+"""End games in the full-screen app by random signals, and see whether a shown move is lost.
 
-`make test` does it a few times, `make soak` 200 times: `python tests/soak/kill_app.py [KILLS] [SEED]`.
+`make test` does it a few times, `make soak` 200 times: `python tests/soak/kill_app.py [KILLS]
+[SEED]`.
 """
 
 from __future__ import annotations
@@ -14,21 +15,28 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from number_tower import catalogue, store
+from number_tower import store
+from number_tower.engine import catalogue
+from number_tower.engine.table import Table
 from number_tower.store.games import GameFilter, list_games
 from number_tower.store.rows import StoredGame
-from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.words.voice import get_voice
 from support.terminal import Window
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close", "vanish")
-"""What ends a session; "close" and "vanish" are a terminal that is closed, and the command is told so or not."""
+"""What ends a session.
+
+"close" and "vanish" close the terminal; the command is told of the first only.
+"""
 SIZES = ((40, 16), (80, 24), (132, 43))
 _ESCAPES = re.compile(r"\x1b(\[[0-9;:?<>=$]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
 
 
 class AppKiller:
-    """Plays games of two people in the app; every session of it is ended by a signal at a random moment."""
+    """Plays games of two people in the app.
+
+    A signal ends every session at a random moment.
+    """
 
     def __init__(self, file: Path, seed: str) -> None:
         self._file = file
@@ -49,7 +57,10 @@ class AppKiller:
             self.moments[f"{name} after {len(shown)}"] += 1
 
     def _play(self, call: tuple[str, ...], table: Table, name: str) -> list[tuple[str, int]]:
-        """Play a session until a signal ends it; return the moves that it showed, with their players."""
+        """Play a session until a signal ends it.
+
+        Return the moves that it showed, with their players.
+        """
         terminal = Window(self._rng.choice(SIZES), *call, "--app", NUMBER_TOWER_DB=str(self._file))
         terminal.until("turn")
         for _ in range(self._rng.randrange(4)):
@@ -114,7 +125,8 @@ def main(kills: int = 200, seed: str = "app") -> None:
             killer.kill(1)
             print(f"\r{done + 1} of {kills}", end="", flush=True)
     print(
-        f"\nNothing that was shown is lost: {kills} sessions ended; {dict(sorted(killer.moments.items()))}"
+        f"\nNothing that was shown is lost: {kills} sessions ended; "
+        f"{dict(sorted(killer.moments.items()))}"
     )
 
 

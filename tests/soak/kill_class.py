@@ -1,6 +1,9 @@
-"""A class by real requests and real pages, whose server is killed in between: nothing is lost, and nobody is refused.
+"""A class by real requests and real pages, whose server is killed in between.
 
-`make test` holds a small class, `make soak` one of thirty: `python tests/soak/kill_class.py [PUPILS] [SEED]`.
+Nothing is lost, and nobody is refused.
+
+`make test` holds a small class, `make soak` one of thirty: `python tests/soak/kill_class.py
+[PUPILS] [SEED]`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import httpx2
 from playwright.sync_api import Error, Page, sync_playwright
 
 import browser as browsers
-from number_tower import record
+from number_tower.engine import record
 from serving import Server, person
 from support.clocks import SLOW
 
@@ -103,7 +106,8 @@ class PagePupil:
     def find_game(self) -> None:
         """Wait until the page has led to a game, or says that there is none this round."""
         self._page.wait_for_function(
-            "() => document.querySelector('#status:not(.over)') || document.body.innerText.includes('sit out')"
+            "() => document.querySelector('#status:not(.over)') || "
+            "document.body.innerText.includes('sit out')"
         )
 
 
@@ -121,7 +125,10 @@ class Lesson:
         self.code = self.path.rsplit("/", 1)[1]
 
     def hold(self, pupils: int, pages: list[Page], rounds: int, kills: int) -> None:
-        """Let pupils join and play rounds; the server is killed so many times, at random moments."""
+        """Let pupils join and play rounds.
+
+        The server is killed so many times, at random moments.
+        """
         windows = [PagePupil(self, f"Page {number}", page) for number, page in enumerate(pages)]
         others = [Pupil(self, f"Pupil {number}") for number in range(pupils - len(pages))]
         everybody: list[Pupil | PagePupil] = [*windows, *others]
@@ -151,7 +158,7 @@ class Lesson:
     def revive(self) -> None:
         """Start the server again, if it was killed."""
         time.sleep(0.05)
-        if self.server.process is not None and self.server.process.poll() is not None:
+        if self.server.process.poll() is not None:
             self.server.start()
 
     def note_move(self, room: str, version: int, block: int) -> None:
@@ -159,7 +166,7 @@ class Lesson:
         self._told[room][version] = block
 
     def check(self) -> int:
-        """See that every granted move is in the records, and that the standings follow from them; count the games."""
+        """Check that every granted move is recorded and the standings follow; count the games."""
         results = list(
             csv.DictReader(self._teacher.ask(f"{self.path}/results.csv").text.splitlines())
         )
@@ -205,7 +212,7 @@ def main(pupils: int, seed: str) -> None:
     """Hold one class, with six real pages, three rounds and two kills."""
     print(f"a class of {pupils}, seed {seed}", flush=True)
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder))
+        server = Server(Path(folder, "games.db"), ())
         server.start()
         browser = playwright.chromium.launch(executable_path=browsers.get(), args=[*browsers.FLAGS])
         try:
@@ -222,7 +229,8 @@ def main(pupils: int, seed: str) -> None:
                 browser.close()
             server.stop()
     print(
-        f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, the standings are right"
+        f"{games} games, {lesson.kills} kills: nothing is lost, nobody was refused, "
+        "the standings are right"
     )
 
 

@@ -1,6 +1,7 @@
 """Kill -9 at random moments of scripted games, and see whether anything that was announced is lost.
 
-`make test` does it a few times, `make soak` 200 times: `python tests/soak/kill_games.py [KILLS] [SEED]`.
+`make test` does it a few times, `make soak` 200 times: `python tests/soak/kill_games.py [KILLS]
+[SEED]`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from tempfile import TemporaryDirectory
 import psycopg
 from sqlalchemy import select as chosen
 
-from number_tower import Game, Table, catalogue
-from number_tower.catalogue import Rulebook
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.table import Change
 from number_tower.store.database import Store
 from number_tower.store.games import load_game
 from number_tower.store.rows import StoredGame
 from number_tower.store.schema import games
-from number_tower.table import Change
-from number_tower.voice import Voice
+from number_tower.words.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
@@ -48,12 +50,15 @@ OPTIONS: dict[str, dict[str, tuple[str | int, ...]]] = {
 
 
 class Terminal:
-    """The command with pipes for its keyboard and screen; used as a person does, by looking and typing."""
+    """The command with pipes for its keyboard and screen.
+
+    It is used as a person does, by looking and typing.
+    """
 
     def __init__(self, *arguments: str, database: str) -> None:
         self.process: Forked[bytes] = Forked(
-            [TOWER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=ROOT, env=plain_environment(NUMBER_TOWER_DB=database),
+            [TOWER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=ROOT, env=plain_environment(NUMBER_TOWER_DB=database),
         )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -71,7 +76,10 @@ class Terminal:
             os.write(self._keyboard.fileno(), "".join(f"{answer}\n" for answer in answers).encode())
 
     def look(self, prompt: str) -> bool:
-        """Look until a prompt waits that was not there before; say whether it does, or all has ended."""
+        """Look until a prompt waits that was not there before.
+
+        Say whether it does, or all has ended.
+        """
         before, deadline = len(self._seen), time.monotonic() + SLOW
         while len(self._seen) == before or not self._seen.endswith(prompt.encode()):
             ready, _, _ = select.select([self._screen], [], [], max(deadline - time.monotonic(), 0))
@@ -87,7 +95,10 @@ class Terminal:
         self.process.kill()
 
     def end(self) -> tuple[int, str]:
-        """Type no more, and look until it has ended; return the exit code and what it complained of."""
+        """Type no more, and look until it has ended.
+
+        Return the exit code and what it complained of.
+        """
         rest, complaints = self.process.communicate(timeout=SLOW)
         self._seen += rest
         return self.process.returncode, complaints.decode()
@@ -95,7 +106,7 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Scene:
-    """A game that a session begins with, at its start or as it was left, and the call that begins the session."""
+    """A game that a session begins with, new or as it was left, and the call that begins it."""
 
     call: tuple[str, ...]
     table: Table
@@ -115,7 +126,7 @@ class Scene:
         return Voice(self.book).format_prompt(self.table)
 
     def heard(self, seen: str) -> tuple[Change, ...]:
-        """Return the changes that a session has shown since it began: what stands after each prompt."""
+        """Return the changes that a session has shown since it began, after each prompt."""
         answers = [after.partition("\n") for after in seen.split(self.prompt)[1:]]
         return self.changes(
             [answer for answer, ended, _ in answers[len(self.table.game.moves) :] if ended]
@@ -130,7 +141,10 @@ class Scene:
         return table
 
     def told(self, changes: Sequence[Change], *, asked: bool = True) -> str:
-        """Return all that a session shows in which these changes are made, and the next question if it is asked."""
+        """Return all that a session shows in which these changes are made.
+
+        The next question is included if it is asked.
+        """
         voice, shown = Voice(self.book), ""
         earlier = self.table
         for game in self.table.game.history():
@@ -201,7 +215,10 @@ class Session:
 
 
 class Killer:
-    """Plays games on one database and kills them; every random choice follows from the seed, but no moment does."""
+    """Plays games on one database and kills them.
+
+    Every random choice follows from the seed, but no moment does.
+    """
 
     def __init__(self, database: str, seed: str) -> None:
         self.database = database
@@ -213,7 +230,10 @@ class Killer:
         self._logs: dict[int, tuple[Change, ...]] = {}
 
     def kill(self, times: int) -> None:
-        """Kill so many sessions, checking after each that all is well; go on with some of the games, and end some."""
+        """Kill so many sessions, checking after each that all is well.
+
+        Go on with some of the games, and end some.
+        """
         scene = some_game(self._chance)
         while self.moments.total() < times:
             kept = self._check(self._session(scene))
@@ -227,7 +247,7 @@ class Killer:
             scene = some_game(self._chance)
 
     def _session(self, scene: Scene, *, to_the_end: bool = False) -> Session:
-        """Play a while, as a person does, and be killed at some moment after an answer, or before the first."""
+        """Play a while, and be killed at some moment after an answer, or before the first."""
         terminal, typed = Terminal(*scene.call, database=self.database), list[str]()
         early = not to_the_end and self._chance.random() < 0.1
         count = sys.maxsize if to_the_end else self._chance.randrange(5)
@@ -256,7 +276,10 @@ class Killer:
         return Session(scene, tuple(typed), terminal.seen, killed=code != 0)
 
     def _check(self, session: Session) -> Scene | None:
-        """See that what was announced is kept, with at most one change more; return the game to go on with, if any."""
+        """Check that what was announced is kept, with at most one change more.
+
+        Returns the game to go on with, if any.
+        """
         scene, seen = session.scene, session.seen
         settle(self.database)
         sound(self.database)
@@ -302,7 +325,8 @@ class Killer:
 
     def _resumed(self, scene: Scene) -> Scene:
         """See that a game can be gone on with: it is told so far, and it waits."""
-        # Not a fork of this process: another of its threads may hold a lock of SQLite at that moment.
+        # Not a fork of this process: another of its threads may hold a lock of SQLite at that
+        # moment.
         with Forked(
             [TOWER, *scene.call],
             stdin=subprocess.PIPE,
@@ -355,10 +379,13 @@ def games_in(database: str) -> dict[int, StoredGame]:
 
 
 def settle(database: str) -> None:
-    """Wait until a server has noticed who is dead: it may still be doing what they asked for last."""
+    """Wait until a server has noticed who is dead: it may still do what they asked last."""
     if not on_server(database):
         return
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    others = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid "
+        "<> pg_backend_pid()"
+    )
     deadline = time.monotonic() + SLOW
     with psycopg.connect(database, autocommit=True) as connection:
         while connection.execute(others).fetchone() != (0,):

@@ -1,6 +1,9 @@
-"""Kill -9 a server at random moments while many play there, and see whether anything that was announced is lost.
+"""Kill -9 a server at random moments while many play there.
 
-`make test` does it a few times, `make soak` more often: `python tests/soak/kill_servers.py [KILLS] [SEED]`.
+Nothing that was announced may be lost.
+
+`make test` does it a few times, `make soak` more often: `python tests/soak/kill_servers.py [KILLS]
+[SEED]`.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from serving import Server
 from soak.kill_games import games_in, settle, sound
 from support.clocks import SLOW
 from support.postgres import brought_up_to_date, fresh, running
-from support.servers import Client, Seats, Server, events, game_between, serving
+from support.servers import Client, Seats, events, game_between, serving
 
 MOST = 300
 """Moves after whose announcement a server is killed at the latest."""
@@ -28,7 +32,7 @@ MOST = 300
 
 @dataclass
 class Played:
-    """A game as all who play it know it: what was sent for which version, and the most that anybody was told."""
+    """A game as its players know it: what was sent for which version, and the most they learned."""
 
     seats: Seats
     sent: dict[int, int] = field(default_factory=dict)
@@ -56,7 +60,7 @@ class Players:
         return sum(len(game.told) for game in self.games)
 
     def doomed(self, moves: int, doom: Callable[[], object]) -> None:
-        """Let something happen at the very moment at which so many more moves have been announced."""
+        """Let something happen at the moment at which so many more moves have been announced."""
         self._doom = self.told + moves, doom
 
     def _hear(self, game: Played, moves: list[int]) -> None:
@@ -73,7 +77,7 @@ class Players:
         client.close()
 
     async def check(self) -> Counter[str]:
-        """See that all that was told is there, at its place, and at most the one move more that was on its way."""
+        """Check that all that was told is in its place, with at most one more move on its way."""
         client = Client(self._port)
         moments = Counter[str]()
         for game in self.games:
@@ -105,7 +109,10 @@ class Players:
             self._hear(game, state["moves"])
 
     async def _move(self, game: Played, seat: int) -> None:
-        """Move whenever it is this player's turn, as they find out by asking; what was lost is sent again."""
+        """Move whenever it is this player's turn, as they find out by asking.
+
+        What was lost is sent again.
+        """
         client = Client(self._port)
         try:
             _, state = await client.ask("GET", game.seats.path)
@@ -149,7 +156,10 @@ class Massacre:
         self._games = games
 
     def kill(self, times: int) -> None:
-        """Kill a server so many times, and see each time that nothing is lost; games go on where they were."""
+        """Kill a server so many times, and check each time that nothing is lost.
+
+        Games go on where they were.
+        """
         with serving(self.database) as (server,):
             players = Players(server.port, self._chance)
             asyncio.run(asyncio.wait_for(players.open(self._games), SLOW))
@@ -158,7 +168,6 @@ class Massacre:
                 settle(self.database)
                 sound(self.database)
                 server.start()
-                server.ready()
                 self.moments += asyncio.run(asyncio.wait_for(players.check(), SLOW))
                 self.kills += 1
             self.moves = players.told
@@ -168,7 +177,8 @@ class Massacre:
         """Kill the server just when a move is announced, or some milliseconds later."""
         delay = self._chance.choice([0.0, self._chance.uniform(0, 0.03)])
         loop = asyncio.get_running_loop()
-        doom = server.strike if not delay else lambda: loop.call_later(delay, server.strike)
+        strike = server.process.kill
+        doom = strike if not delay else lambda: loop.call_later(delay, strike)
         players.doomed(self._chance.randint(1, MOST), doom)
         await players.play()
         server.kill()

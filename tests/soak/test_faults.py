@@ -1,4 +1,7 @@
-"""Whichever database call fails, nothing announced is lost and no server keeps an old state; `make soak` tries all."""
+"""Whichever database call fails, nothing announced is lost and no server keeps an old state.
+
+`make soak` tries all.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,12 @@ from threading import current_thread
 
 import pytest
 
-from number_tower.room import Move
+from number_tower.rooms.room import Move
 from number_tower.store import StoreError
 from soak.faults import inject
 from support.clocks import SLOW
 from support.faults import Faults, Kind
-from support.lobbies import LINK, sat
-from support.nodes import Node, node
+from support.lobbies import LINK, Node, node, sat
 
 pytest_plugins = ["support.postgres"]
 

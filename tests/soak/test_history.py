@@ -1,4 +1,4 @@
-"""Two servers that are killed, paused and locked out of their database: nothing is lost, and nothing goes back."""
+"""Two servers are killed, paused and locked out of their database: nothing is lost or goes back."""
 
 from __future__ import annotations
 

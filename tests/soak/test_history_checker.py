@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.history import Append, End, History, find_violations
+from soak.history_checker import Append, End, History, find_violations
 
 
 class Story:
-    """A history of one game that is told operation by operation, each completed before the next is invoked."""
+    """A history of one game, told operation by operation, each completed before the next."""
 
     def __init__(self) -> None:
         self.history = History()
@@ -151,7 +151,10 @@ def test_games_are_checked_apart() -> None:
 def test_whatever_one_correct_server_answers_is_accepted(
     doings: list[tuple[str, int, str]],
 ) -> None:
-    """One list is changed in the order in which clients ask; some answers are lost, and some moves come too late."""
+    """One list is changed in the order in which clients ask.
+
+    Some answers are lost, and some moves come too late.
+    """
     story, moves = Story(), list[int]()
     seen: dict[str, int] = {}
     for client, block, doing in doings:

@@ -1,4 +1,7 @@
-"""A class goes on after its server was killed, and its standings follow from its games; `make soak` has thirty."""
+"""A class goes on after its server was killed, and its standings follow from its games.
+
+`make soak` has thirty.
+"""
 
 from __future__ import annotations
 

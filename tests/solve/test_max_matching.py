@@ -1,4 +1,4 @@
-"""Whom to answer with: the blocks that some maximum matching misses, and everyone else's partner."""
+"""Whom to answer with: blocks that some maximum matching misses, and everyone else's partner."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from number_tower import Rules
-from number_tower.position import Position
-from number_tower.rules import Fit
+from number_tower.engine.position import Position
+from number_tower.engine.rules import Fit
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import (
@@ -33,7 +33,7 @@ far_sets = st.sets(
 ).map(sorted)
 
 
-# By definition -------------------------------------------------------------------------------------------
+# By definition ------------------------------------------------------------------------------------
 
 
 def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
@@ -48,7 +48,7 @@ def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
 
 
 def definition(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
-    """Give the size of a maximum matching, and of each vertex whether as many pairs remain without it."""
+    """Give the size of a maximum matching, and which vertices some maximum matching misses."""
     beside = [0] * size
     for one, other in edges:
         beside[one] |= 1 << other
@@ -84,7 +84,7 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
     assert count_pairs(found) == len(pairs)
 
 
-# The blocks of a game ------------------------------------------------------------------------------------
+# The blocks of a game -----------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(400))
@@ -132,7 +132,7 @@ def test_no_blocks_are_no_problem() -> None:
         assert count_pairs(decompose_blocks([], fit, SearchLimits())) == 0
 
 
-# Any graph -----------------------------------------------------------------------------------------------
+# Any graph ----------------------------------------------------------------------------------------
 
 
 def graph_of(size: int, edges: Iterable[Edge]) -> list[list[int]]:
@@ -170,7 +170,7 @@ def circle(size: int) -> list[Edge]:
 
 @st.composite
 def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
-    """Any edges at all, or odd circles that touch each other or are a step apart, with a few edges more."""
+    """Any edges at all, or odd circles that touch or are a step apart, with a few edges more."""
     size = draw(st.integers(2, 12))
     edge = st.sampled_from(list(combinations(range(size), 2)))
     if draw(st.booleans()):
@@ -257,7 +257,10 @@ def test_circles_within_circles_open_again() -> None:
     "blocks", [range(1, 401), range(40, 400), range(1, 900, 7), [*range(1, 99), *range(700, 999)]]
 )
 def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
-    """Claude Berge: the groups of missed blocks, less the blocks that they fit on, are exposed in every matching."""
+    """Claude Berge's formula: missed blocks' groups, less the blocks they fit on, are exposed.
+
+    This holds in every matching.
+    """
     edges = fitting(blocks, fit)
     found = decompose_blocks(blocks, fit, SearchLimits())
     check_matching(found, len(blocks), edges)
@@ -281,7 +284,7 @@ def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence
     assert len(blocks) - 2 * count_pairs(found) == groups - len(beside)
 
 
-# Time and room -------------------------------------------------------------------------------------------
+# Time and room ------------------------------------------------------------------------------------
 
 
 def test_whoever_waits_can_give_up() -> None:

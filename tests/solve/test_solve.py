@@ -1,4 +1,4 @@
-"""What positions are worth: every method against the plain search, and against the numbers kept as data."""
+"""What positions are worth: every method against the plain search and the numbers kept as data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolvedError, Position, Progress, Rules, Worth, catalogue
+from number_tower import Game, NotSolvedError, Position, Progress, Rules, Worth
+from number_tower.engine import catalogue
 from number_tower.solve import deep, jit, limits
 from number_tower.solve.deep import DeepSolver, Search
 from number_tower.solve.limits import MIB, SearchLimits
@@ -27,7 +28,7 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
-from support.plain_solver import PlainSolver
+from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
 
@@ -71,7 +72,7 @@ def check(solver: Solver, positions: list[Position]) -> None:
 
 thorough = settings(max_examples=size(30, 800))
 
-# Every method is right ------------------------------------------------------------------------------------------------
+# Every method is right ----------------------------------------------------------------------------
 
 
 @given(small_games())
@@ -112,9 +113,11 @@ OUT_OF_THE_WAY = [
     Rules(range(1, 7), supply="shared", towers="shared", fit="related", stuck="skips"),
     Rules(range(1, 6), supply="own", towers="shared", fit="any", target=14, stuck="skips"),
     Rules(range(1, 6), supply="own", towers="shared", fit="descending", opening=(3, 4)),
-    Rules(range(1, 7), supply="own", towers="shared", fit="ascending", step=2, target=17, opening=(1, 3)),
+    Rules(range(1, 7), supply="own", towers="shared", fit="ascending", step=2, target=17,
+        opening=(1, 3)),
     Rules(range(2, 12, 2), supply="own", towers="shared", fit="any", target=24, opening=(4,)),
-    Rules(range(1, 8), supply="shared", towers="own", fit="descending", target=11, stuck="skips", opening=(5, 6)),
+    Rules(range(1, 8), supply="shared", towers="own", fit="descending", target=11, stuck="skips",
+        opening=(5, 6)),
     Rules(range(1, 7), supply="shared", towers="shared", fit="any", target=12),
     Rules((1, 2, 3, 10**8, 10**9), supply="shared", towers="own", fit="any", stuck="skips"),
     Rules((3, 10**8, 2 * 10**8, 10**9), supply="own", towers="shared", fit="any", target=10**9),
@@ -149,7 +152,8 @@ def test_the_length_of_a_draw_survives_many_skips_in_a_row(
 
 def test_the_length_of_a_draw_after_a_long_game() -> None:
     rules = Rules(
-        [1, 7, 8, 12, 24, 28, 49, 56, 84, 343, 372, 1176, 5208], supply="own", fit="related", stuck="skips"
+        [1, 7, 8, 12, 24, 28, 49, 56, 84, 343, 372, 1176, 5208], supply="own", fit="related",
+        stuck="skips"
     )  # fmt: skip
     moves = (343, 1, 49, 1176, 1, 8, 1176, 24, 12, 372, 5208, 28, 7, 56, 28, 5208, 84, 84, 12)
     position = Game(rules, moves=moves).position
@@ -186,11 +190,14 @@ def test_known_plies_come_before_unknown_ones() -> None:
     assert sorted(worths, key=lambda worth: worth.rank) == worths
 
 
-# The five games -------------------------------------------------------------------------------------------------------
+# The five games -----------------------------------------------------------------------------------
 
 
 def reachable(start: Position) -> Iterator[Position]:
-    """Every position from here on; of those that differ only in blocks nobody can use again, one."""
+    """Give every position from here on.
+
+    Of those that differ only in blocks nobody can use again, it gives one.
+    """
     seen = set()
     left = [start]
     while left:
@@ -262,7 +269,7 @@ def test_the_method_follows_from_the_structure_of_the_rules(name: str, method: s
     assert nt.solve(Game(nt.rules(name))).method == method
 
 
-# The interface --------------------------------------------------------------------------------------------------------
+# The interface ------------------------------------------------------------------------------------
 
 
 def test_a_solution_says_what_it_knows() -> None:
@@ -276,7 +283,10 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.worth import Worth; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = (
+        "from number_tower.solve.worth import Worth; import number_tower as nt; "
+        "print(nt.solve(nt.Game()))"
+    )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
     )
@@ -335,7 +345,7 @@ def test_a_best_line_lasts_as_long_as_was_said(positions: list[Position]) -> Non
     assert value == ("draw" if winner is None else "win" if winner == mover else "loss")
 
 
-# Pairs ----------------------------------------------------------------------------------------------------------------
+# Pairs --------------------------------------------------------------------------------------------
 
 
 @given(
@@ -379,7 +389,7 @@ def test_plies_that_take_too_long_to_search_are_not_known() -> None:
     assert nt.solve(Game(nt.rules("factor", blocks="1-30"))).plies == 3
 
 
-# Large games ----------------------------------------------------------------------------------------------------------
+# Large games --------------------------------------------------------------------------------------
 
 
 def test_a_climb_of_a_million_blocks() -> None:
@@ -420,8 +430,9 @@ def test_endless_blocks_and_a_target_far_away() -> None:
 @pytest.mark.parametrize(
     ("name", "blocks", "target", "value"),
     [
-        ("summit", "1-20", 80, "win"), ("summit", "1-20", 120, "loss"), ("summit", "1-20", 155, "win"),
-        ("draft", "1-30", 200, "win"), ("draft", "1-20", 100, "win"),
+        ("summit", "1-20", 80, "win"), ("summit", "1-20", 120, "loss"),
+        ("summit", "1-20", 155, "win"), ("draft", "1-30", 200, "win"),
+        ("draft", "1-20", 100, "win"),
     ],
 )  # fmt: skip
 def test_games_far_beyond_the_rulebooks_sizes(
@@ -445,11 +456,13 @@ HUGE = 10**9
 @pytest.mark.parametrize(
     "rules",
     [
-        Rules([5, 6, 11, 24, *(HUGE - n for n in (87, 86, 66, 49, 46, 43, 39, 37, 28, 27))], fit="ascending",
+        Rules([5, 6, 11, 24, *(HUGE - n for n in (87, 86, 66, 49, 46, 43, 39, 37, 28, 27))],
+            fit="ascending",
               target=HUGE - 4, stuck="skips"),
         Rules((1, 5, 10**8), supply="own", towers="own", target=10**8 + 6),
         Rules((1, 2, 10**8), supply="own", towers="own", fit="ascending", target=10**8 + 3),
-        Rules((7, 10**8, 3 * 10**8 + 1), supply="endless", towers="own", fit="unrelated", target=4 * 10**8),
+        Rules((7, 10**8, 3 * 10**8 + 1), supply="endless", towers="own", fit="unrelated",
+            target=4 * 10**8),
     ],
     ids=["sums", "own", "rising", "endless"],
 )  # fmt: skip
@@ -492,7 +505,7 @@ def test_without_the_compiler_the_same_is_found(monkeypatch: pytest.MonkeyPatch)
     assert interpreted.positions > 30_000
 
 
-# Limits ---------------------------------------------------------------------------------------------------------------
+# Limits -------------------------------------------------------------------------------------------
 
 LONG = Game(nt.rules("summit", blocks="1-24", target=235))
 
@@ -548,7 +561,7 @@ def test_a_full_table_forgets_and_the_result_stays_exact(
     start = Position.start(nt.rules("factor", blocks="1-24"))
     roomy = Search(start, SearchLimits(), plies=True, compiled=compiled)
     score = roomy.score(start)
-    monkeypatch.setattr(deep, "_LARGEST_TABLE", roomy.slots // 4)
+    monkeypatch.setattr(deep, "_MAX_SLOTS", roomy.slots // 4)
     tight = Search(start, SearchLimits(), plies=True, compiled=compiled)
     assert tight.score(start) == score
     assert 0.9 * tight.slots < tight.stored < roomy.stored
@@ -576,7 +589,8 @@ def test_a_compiled_table_stays_within_its_memory_too() -> None:
     start = Position.start(Rules(range(1, 16), fit="unrelated", stuck="skips"))
     search = Search(start, SearchLimits(memory=1), plies=True, compiled=True)
     search.score(start)
-    held = search._table.nbytes + search._stacks[0].frames.nbytes  # noqa: SLF001 - what it really holds
+    # Look at what it really holds.
+    held = search._table.nbytes + search._stacks[0].frames.nbytes  # noqa: SLF001
     assert MIB // 2 < held < MIB
     assert search.positions > search.slots
 

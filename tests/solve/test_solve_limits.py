@@ -1,4 +1,4 @@
-"""A limit of positions is exact: what is found within it is the same on every machine, compiled or not."""
+"""A limit of positions is exact: the same is found within it on every machine, compiled or not."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from support.strategies import any_rules
 EAGER: dict[str, int] = {
     "_FIRST_TURN_POSITIONS": 60,
     "_TURN_POSITIONS": 25,
-    "_SMALLEST_TABLE": 16,
-    "_FEWEST_FRAMES": 4,
+    "_MIN_SLOTS": 16,
+    "_MIN_FRAMES": 4,
     "_MAX_LIST_FRAMES": 8,
 }
 """Turns and tables so small that small games have many turns, and tables and stacks that grow."""
 
 
 class Way(NamedTuple):
-    """One way to run a search: what is compiled, after how many positions, in which slices, and who looks on."""
+    """One way to run a search: what is compiled and when, in which slices, and who looks on."""
 
     compiled: bool
     after: int
@@ -70,7 +70,7 @@ def run_in(way: Way, **constants: int) -> Iterator[None]:
 
 
 class Found(NamedTuple):
-    """What a search has found of a position and of its moves, and how many positions it has looked at each time."""
+    """What a search has found of a position and its moves, and the positions it has looked at."""
 
     answers: list[str]
     searched: list[int]
@@ -167,7 +167,7 @@ def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert jit.is_available.__wrapped__() == jit.is_available()
 
 
-# Levels --------------------------------------------------------------------------------------------------------------
+# Levels -------------------------------------------------------------------------------------------
 
 BOTH = ("interpreted", "compiled")
 SIZES = [
@@ -195,9 +195,7 @@ def forgetful() -> Iterator[None]:
     get_knowledge.cache_clear()
 
 
-def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> (
-    None
-):
+def test_the_compiler_changes_nothing_known_of_a_game_close_to_the_limit_of_the_levels() -> None:
     start = Position.start(nt.rules("summit", blocks="1-14", target=112))
     found = []
     for name in BOTH:
@@ -281,7 +279,8 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
         with pytest.raises(KeyboardInterrupt):
             interrupted.find_best_moves(start, interrupt)
         assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
-        again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
+        # Look at what is counted.
+        again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001
         assert again is not None
         assert once is not None
         assert again._searched == once._searched  # noqa: SLF001 - likewise

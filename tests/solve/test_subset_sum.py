@@ -1,4 +1,4 @@
-"""Numbers of any size: the fewest that add up to a total, and races that are solved to their end."""
+"""Numbers of any size: the fewest that add up to a total, and races solved to their end."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Position, Rules
-from number_tower.solve import subset_sum
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.subset_sum import SubsetSum, _find_by_sum
-from support.plain_solver import PlainSolver
+from support.plain import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
-
-METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
-"""How many numbers may be needed for a sum for each count of them to be kept."""
 
 
 def try_all(numbers: list[int], total: int) -> int | None:
@@ -44,26 +40,18 @@ def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[i
     return chosen, total
 
 
-@pytest.mark.parametrize("few", METHODS.values(), ids=METHODS)
-def test_both_methods_find_the_fewest_numbers_with_a_total(
-    few: int, monkeypatch: pytest.MonkeyPatch
+@settings(max_examples=examples(300))
+@given(
+    sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)),
+    st.sampled_from([1, 7, 10**9]),
+)
+def test_the_fewest_numbers_with_a_total_are_found(
+    case: tuple[list[int], int], factor: int
 ) -> None:
-    monkeypatch.setattr(subset_sum, "_MAX_BY_COUNT", few)
-
-    @settings(max_examples=examples(300))
-    @given(
-        sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)),
-        st.sampled_from([1, 7, 10**9]),
-    )
-    def holds(case: tuple[list[int], int], factor: int) -> None:
-        numbers, total = case
-        found = SubsetSum([factor * number for number in numbers], factor * total)
-        assert found.find_fewest(SearchLimits()) == try_all(numbers, total)
-        assert found.most == sum(
-            sum(numbers[: count + 1]) <= total for count in range(len(numbers))
-        )
-
-    holds()
+    numbers, total = case
+    sums = SubsetSum([factor * number for number in numbers], factor * total)
+    assert sums.find_fewest(SearchLimits()) == try_all(numbers, total)
+    assert sums.most == sum(sum(numbers[: count + 1]) <= total for count in range(len(numbers)))
 
 
 @settings(max_examples=examples(300))
@@ -77,7 +65,7 @@ def test_a_choice_that_is_easily_seen_is_as_small_as_any(case: tuple[list[int], 
     )
 
 
-# Races with large numbers ------------------------------------------------------------------------------------------
+# Races with large numbers -------------------------------------------------------------------------
 
 
 def test_every_move_of_a_race_with_large_numbers_is_solved() -> None:
@@ -104,7 +92,7 @@ ENLARGED: dict[str, Callable[[int], int]] = {
 def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
     enlarge: Callable[[int], int], rules: Rules, data: st.DataObject
 ) -> None:
-    """Every position along a random line is worth what its equivalent with small numbers is worth."""
+    """Every position along a random line is worth as much as its equivalent with small numbers."""
     large = Rules(
         blocks=[enlarge(block) for block in rules.blocks],
         supply=rules.supply,
@@ -148,7 +136,7 @@ def test_races_in_large_steps_are_solved_to_their_end(
 ) -> None:
     blocks = range(first, first + step * number, step)
     some = data.draw(st.lists(st.sampled_from(blocks), min_size=1, max_size=4, unique=True))
-    rules = Rules.read(
+    rules = Rules.from_dict(
         {
             "blocks": list(blocks),
             "supply": supply,

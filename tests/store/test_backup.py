@@ -16,7 +16,8 @@ from threading import Event
 import psycopg
 import pytest
 
-from number_tower import Game, Table, catalogue
+from number_tower import Game, Table
+from number_tower.engine import catalogue
 from number_tower.store import Location, StoreError
 from number_tower.store.backup import create_backup, restore_backup
 from number_tower.store.database import Store
@@ -63,7 +64,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# Backups --------------------------------------------------------------------------------------------------------------
+# Backups ------------------------------------------------------------------------------------------
 
 
 def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> 
     assert names(tmp_path) == set()
 
 
-# Checks ---------------------------------------------------------------------------------------------------------------
+# Checks -------------------------------------------------------------------------------------------
 
 
 def test_a_whole_database_is_fine(play: Command, tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_a_server_is_checked_too(play: Command, database: str) -> None:
     )
 
 
-# Restoring ------------------------------------------------------------------------------------------------------------
+# Restoring ----------------------------------------------------------------------------------------
 
 
 def test_a_restored_database_holds_what_the_backup_held_and_the_old_one_is_kept(
@@ -351,7 +352,7 @@ def test_a_backup_with_a_damaged_game_is_restored_only_by_force(
     assert play("db", "restore", "b.db", "--force", "--db", "games.db").code == 0
 
 
-# Refused onto a database in use ---------------------------------------------------------------------------------------
+# Refused onto a database in use -------------------------------------------------------------------
 
 
 @contextmanager
@@ -384,14 +385,17 @@ def test_a_restore_is_refused_while_a_program_has_the_database_open(
     with user(tmp_path / "games.db"):  # type: ignore[operator]  # one of the two
         before = names(tmp_path)
         refused = play("db", "restore", "b.db", "--db", "games.db")
-        said = "the database games.db is in use; stop the server or the game that uses it, then try again"
+        said = (
+            "the database games.db is in use; stop the server or the game that uses it, "
+            "then try again"
+        )
         assert refused == (1, "", f"tower: {said}\n")
         assert names(tmp_path) == before
     assert play("db", "restore", "b.db", "--db", "games.db").code == 0
     assert games_in(tmp_path / "games.db") == 3
 
 
-# Servers --------------------------------------------------------------------------------------------------------------
+# Servers ------------------------------------------------------------------------------------------
 
 
 def test_a_database_on_a_server_is_backed_up_with_its_own_programs(

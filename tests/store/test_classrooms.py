@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from number_tower import catalogue
-from number_tower.class_actions import (
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.rooms.actions import (
     Action,
     Cancel,
     EndAsDraw,
@@ -28,9 +29,8 @@ from number_tower.class_actions import (
     StartRound,
     apply_action,
 )
-from number_tower.classroom import ClassroomError, ClassSettings, Pairing
-from number_tower.room import Move, Room, RoomError
-from number_tower.rules import Rules
+from number_tower.rooms.classroom import ClassroomError, ClassSettings, Pairing
+from number_tower.rooms.room import Move, Room, RoomError
 from number_tower.store import classrooms, maintenance, rooms, seats
 from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, StoredClassroom
 from number_tower.store.database import Store
@@ -76,7 +76,8 @@ def act(
         return classrooms.change_classroom(
             connection,
             known.id,
-            lambda now: apply_action(now.classroom, role, action, Random(1)),  # noqa: S311 - play, not secrets
+            # Chance is for play here, not for secrets.
+            lambda now: apply_action(now.classroom, role, action, Random(1)),  # noqa: S311
             browser,
         )
 
@@ -96,13 +97,13 @@ def find_room(kept: Store, known: StoredClassroom, pairing: Pairing) -> StoredRo
 
 
 def play(kept: Store, known: StoredClassroom, pairing: Pairing, *blocks: int) -> StoredRoom:
-    room = find_room(kept, known, pairing)
+    stored = find_room(kept, known, pairing)
     for block in blocks:
         with kept.write() as connection:
-            mover = room.room.table.game.to_move
-            move = Move(room.room.table.version, block)
-            room = rooms.change_room(connection, room.address, make_decision({mover}, move))
-    return room
+            mover = stored.room.table.game.to_move
+            move = Move(stored.room.table.version, block)
+            stored = rooms.change_room(connection, stored.address, make_decision({mover}, move))
+    return stored
 
 
 def make_decision(held: set[int], action: Move) -> Callable[[StoredRoom], Room]:
@@ -169,12 +170,12 @@ def test_the_teachers_link_makes_other_browsers_the_teachers(kept: Store) -> Non
 def test_pairings_are_rooms_whose_seats_the_pupils_hold(kept: Store) -> None:
     known = start(kept)
     for pairing in known.classroom.pairings:
-        room = find_room(kept, known, pairing)
-        assert room.class_link == (known.id, known.code, pairing.number, (False, False), None)
-        assert room.find_seats(get_browser(known, pairing.first)) == {0}
-        assert room.find_seats(get_browser(known, pairing.second)) == {1}
-        assert room.find_seats(TEACHER) == set()
-        assert room.room.table.names == known.classroom.get_names(pairing)
+        stored = find_room(kept, known, pairing)
+        assert stored.class_link == (known.id, known.code, pairing.number, (False, False), None)
+        assert stored.find_seats(get_browser(known, pairing.first)) == {0}
+        assert stored.find_seats(get_browser(known, pairing.second)) == {1}
+        assert stored.find_seats(TEACHER) == set()
+        assert stored.room.table.names == known.classroom.get_names(pairing)
 
 
 def test_the_results_of_a_class_are_those_of_its_games(kept: Store) -> None:
@@ -192,9 +193,9 @@ def test_the_results_of_a_class_are_those_of_its_games(kept: Store) -> None:
 def test_a_match_counts_when_it_is_decided(kept: Store) -> None:
     known = start(kept, 2, best_of=3)
     (pairing,) = known.classroom.pairings
-    room = play(kept, known, pairing, 9, 8, 6)
+    stored = play(kept, known, pairing, 9, 8, 6)
     assert not find(kept, known).classroom.pairings[0].over
-    assert room.room.may_rematch({0})
+    assert stored.room.may_rematch({0})
 
 
 def test_a_round_waits_for_the_games_of_the_last(kept: Store) -> None:
@@ -231,11 +232,11 @@ def test_what_the_teacher_rules_ends_the_game(
     play(kept, known, pairing, 9)
     before = find_room(kept, known, pairing)
     change = act(kept, known, make(pairing))
-    room = find_room(kept, known, pairing)
-    assert room.room.table.outcome == (winner, reason)
-    assert room.room.class_state == "closed"
-    assert room.revision > before.revision
-    assert change.rooms == {room.id}
+    stored = find_room(kept, known, pairing)
+    assert stored.room.table.outcome == (winner, reason)
+    assert stored.room.class_state == "closed"
+    assert stored.revision > before.revision
+    assert change.rooms == {stored.id}
     assert find(kept, known).classroom.pairings[0].over
 
 
@@ -264,9 +265,9 @@ def test_a_pupil_is_renamed_in_the_game_as_well(kept: Store) -> None:
     (pairing,) = known.classroom.pairings
     play(kept, known, pairing, 9)
     act(kept, known, Rename(pairing.first, "Zoë"))
-    room = find_room(kept, known, pairing)
-    assert room.room.seats[0].name == "Zoë"
-    assert room.room.table.game.moves == (9,)
+    stored = find_room(kept, known, pairing)
+    assert stored.room.seats[0].name == "Zoë"
+    assert stored.room.table.game.moves == (9,)
 
 
 def test_a_pupil_continues_on_another_device(kept: Store) -> None:
@@ -315,7 +316,7 @@ def test_the_classes_of_a_browser_are_listed(kept: Store) -> None:
         assert classrooms.list_classrooms(connection, ["nobody's"], 9) == []
 
 
-# Deleting -------------------------------------------------------------------------------------------------------------
+# Deleting -----------------------------------------------------------------------------------------
 
 
 def set_back(connection: Connection, days: int) -> None:

@@ -1,4 +1,4 @@
-"""Many at one database: whoever is first counts, nobody is lost, and nobody disturbs anybody else."""
+"""Many at one database: the first counts, nobody is lost, and nobody disturbs anybody else."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from typing import TypeVar
 
 import pytest
 
-from number_tower import Game, Table, catalogue
-from number_tower.catalogue import GameChoice
-from number_tower.match import Match, Series
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Match, Series
+from number_tower.engine.table import Change, StaleError
 from number_tower.store import GameNotFoundError, StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, load_game, load_matching_games
@@ -30,8 +32,7 @@ from number_tower.store.matches import StoredMatch
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
 from number_tower.store.transfer import import_games
-from number_tower.table import Change, StaleError
-from number_tower.voice import Voice
+from number_tower.words.voice import Voice
 from soak.kill_games import Terminal, games_in, some_answers, some_game, sound
 from support.clocks import SLOW
 from support.command import plain_environment
@@ -47,9 +48,11 @@ Result = TypeVar("Result")
 
 CROWD = """
 import json, os, sys
-import alembic.command, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.cli.play, number_tower.cli.db, number_tower.store.games
-from number_tower.cli.main import main
+import alembic.command, psycopg
+import sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
+import number_tower.terminal.cli.commands.play, number_tower.terminal.cli.commands.db
+import number_tower.store.games
+from number_tower.terminal.cli.main import main
 
 crowd, (closed, gate) = json.load(sys.stdin), os.pipe()
 children = {}
@@ -74,14 +77,18 @@ for _ in crowd:
     with open(f"{children[child]}.code", "w") as stream:
         stream.write(str(os.waitstatus_to_exitcode(status)))
 """
-"""Runs many calls of the command, each in a process of its own. They are forked from one that has loaded all that they
-need, and wait at a gate until all are there, so they really are many at once."""
+"""Runs many calls of the command, each in a process of its own. They are forked from one that has
+loaded all that they need, and wait at a gate until all are there, so they really are many at
+once."""
 
 
 def crowd(
     folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequence[str]]]
 ) -> list[tuple[str, ...]]:
-    """Make many calls at once, with answers to each; return what each shows and complains of, and its exit code."""
+    """Make many calls at once, with answers to each.
+
+    Return what each shows and complains of, and its exit code.
+    """
     folder.mkdir()
     typed = json.dumps(
         [(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls]
@@ -339,7 +346,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
     for terminal in (one, other):
         assert terminal.end() == (1, "tower: Game saved. Resume it with: tower resume 1\n")
     kept = games_in(database)[1].table
-    assert [change.written() for change in kept.log] == ["1", "2", "4", "undo 1", "6", "7"]
+    assert [change.to_text() for change in kept.log] == ["1", "2", "4", "undo 1", "6", "7"]
 
 
 def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Damaged database files: every byte may be wrong, and the only thing that is ever raised is a StoreError."""
+"""Damaged database files: every byte may be wrong, and only a StoreError is ever raised."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from number_tower import Game, Table, catalogue, record
-from number_tower.catalogue import GameChoice
-from number_tower.match import Match, MatchError, Series
-from number_tower.position import MoveError
-from number_tower.room import Move, Room, RoomError, Seat
+from number_tower import Game, Table
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Match, MatchError, Series
+from number_tower.engine.position import MoveError
+from number_tower.engine.table import Change, StaleError, TableError
+from number_tower.rooms.room import Move, Room, RoomError, Seat
 from number_tower.store import (
     GameNotFoundError,
     StoreError,
@@ -38,7 +40,6 @@ from number_tower.store.games import GameFilter, GameInMatchError
 from number_tower.store.matches import StoredMatch
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
-from number_tower.table import Change, StaleError, TableError
 from support.sizes import size
 from support.stores import Command, by_hand, own_book, store_in
 
@@ -56,18 +57,18 @@ ANSWERS = (
     RoomError,
     MoveError,
 )
-"""What the store may say of a game: that it is damaged, or gone, or stands otherwise than was thought."""
+"""What the store may say of a game: damaged, gone, or different from what was thought."""
 
 EACH = size(1, 300)
 """Mutations of each kind."""
 
 
-# A database with something in every table -----------------------------------------------------------------------------
+# A database with something in every table ---------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small database with rows in every table, one text that takes several pages, and everything in one file."""
+    """A small database in one file: rows in every table, and a text that takes several pages."""
     file = tmp_path_factory.mktemp("whole") / "games.db"
     with closing(store_in(file)) as store:
         for line in LINES:
@@ -110,15 +111,18 @@ def add_match(store: Store) -> None:
 
 FIXED = """
 PRAGMA journal_mode = DELETE;
-UPDATE games SET key = printf('%032x', id), started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
+UPDATE games SET key = printf('%032x', id),
+  started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
 UPDATE changes SET at = '2027-01-01T10:01:00.000000Z';
-UPDATE matches SET key = printf('%032x', id), started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
+UPDATE matches SET key = printf('%032x', id),
+  started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
 UPDATE puzzles SET key = printf('%032x', id), at = '2027-01-01T10:01:00.000000Z';
-UPDATE rooms SET address = printf('address%d', id), watch = printf('wwatch%d', id), changed = '2027-01-01T10:00:00.000000Z', code = NULL;
+UPDATE rooms SET address = printf('address%d', id), watch = printf('wwatch%d', id),
+  changed = '2027-01-01T10:00:00.000000Z', code = NULL;
 UPDATE seats SET token = printf('%064x', 2 * room + seat);
 VACUUM;
-"""  # noqa: E501 - statements, a line each
-"""Puts the same keys and times into every database, so that the same seed always damages the same bytes."""
+"""
+"""Puts the same keys and times into every database, so a seed always damages the same bytes."""
 
 
 def add_room(store: Store, best_of: int | None) -> None:
@@ -129,7 +133,7 @@ def add_room(store: Store, best_of: int | None) -> None:
         seats_module.sit(connection, known, "Zoë")
 
 
-# What is asked of it --------------------------------------------------------------------------------------------------
+# What is asked of it ------------------------------------------------------------------------------
 
 
 def reading(ask: Callable[[Connection], Any]) -> Callable[[Store], Any]:
@@ -231,14 +235,17 @@ WRITES: dict[str, Callable[[Store], Any]] = {
 
 
 def use(file: Path) -> None:
-    """Open a database, and do all that can be done with it; every complaint has to be one that the store makes."""
+    """Open a database, and do all that can be done with it.
+
+    Every complaint has to be one that the store makes.
+    """
     with suppress(StoreError), closing(store_in(file, 0.2)) as store:
         for ask in (*READS.values(), *WRITES.values()):
             with suppress(*ANSWERS):
                 ask(store)
 
 
-# Ways to damage it ----------------------------------------------------------------------------------------------------
+# Ways to damage it --------------------------------------------------------------------------------
 
 
 def flip(content: bytearray, chance: random.Random, start: int = 0, end: int | None = None) -> None:
@@ -289,7 +296,7 @@ MUTATIONS: dict[str, Mutation] = {
 
 
 FOUND = {"flips": (60,), "overwritten": (37,), "swapped pages": (23, 29)}
-"""Seeds that once raised something else: bytes that are no text, and rows that an index lists but the table lacks."""
+"""Seeds that once raised something else: bytes that are no text, and rows in an index only."""
 
 
 def seeds() -> range:
@@ -316,7 +323,7 @@ def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(
             raise
 
 
-# Values of the wrong kind ---------------------------------------------------------------------------------------------
+# Values of the wrong kind -------------------------------------------------------------------------
 
 WRONG = (
     "NULL",
@@ -332,7 +339,7 @@ WRONG = (
     "'[[['",
     "'undo x'",
 )
-"""What SQLite keeps in a column of any type, once the file is changed by something else than the store."""
+"""What SQLite keeps in a column of any type, once something else changes the file."""
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +355,10 @@ def lax(tmp_path_factory: pytest.TempPathFactory, whole: Path) -> Path:
 
 
 def columns(file: Path) -> list[tuple[str, str]]:
-    listed = "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
+    listed = (
+        "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE "
+        "t.type = 'table'"
+    )
     return [
         (table, column)
         for table, column in by_hand(file, listed)
@@ -364,7 +374,8 @@ def test_whatever_a_column_holds_only_a_store_error_is_raised(tmp_path: Path, la
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             for table, column in columns(lax):
                 if table != "alembic_version" and chance.random() < 0.2:
-                    change = f'UPDATE {table} SET "{column}" = {chance.choice(WRONG)}'  # noqa: S608 - our own names
+                    # The names are our own.
+                    change = f'UPDATE {table} SET "{column}" = {chance.choice(WRONG)}'  # noqa: S608
                     with suppress(sqlite3.Error):
                         connection.execute(f"{change} WHERE rowid % 3 = {chance.randrange(3)}")
         try:
@@ -383,7 +394,10 @@ def test_a_version_that_is_none_is_a_store_error(tmp_path: Path, lax: Path, vers
 
 
 def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whole: Path) -> None:
-    """SQLite leaves out what does not fit its checksums; what is left is a database, if an older one."""
+    """SQLite leaves out what does not fit its checksums.
+
+    What is left is a database, perhaps an older one.
+    """
     file = tmp_path / "games.db"
     with closing(store_in(shutil.copy(whole, tmp_path / "live.db"))) as store:
         store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
@@ -400,11 +414,11 @@ def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whol
         use(file)
 
 
-# The command ----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------
 
 
 def break_schema(file: Path) -> None:
-    """Put bytes that are no UTF-8 into the stored schema, where they end in the middle of an error message."""
+    """Put bytes that are no UTF-8 into the stored schema, at the end of an error message."""
     content = file.read_bytes()
     assert b"CREATE TABLE games (" in content
     file.write_bytes(content.replace(b"CREATE TABLE games (", b"CREATE TABLE g\xe4mes \xff"))
@@ -419,9 +433,11 @@ def play(
 
 
 COMMANDS = [
-    ("history",), ("history", "--matches"), ("stats",), ("resume",), ("resume", "1"), ("review", "--replay", "1"),
+    ("history",), ("history", "--matches"), ("stats",), ("resume",), ("resume", "1"),
+    ("review", "--replay", "1"),
     ("review", "1"),
-    ("solve", "1"), ("export",), ("forget", "1"), ("db",), ("db", "check"), ("db", "backup", "b.db"), ("db", "upgrade"),
+    ("solve", "1"), ("export",), ("forget", "1"), ("db",), ("db", "check"),
+    ("db", "backup", "b.db"), ("db", "upgrade"),
 ]  # fmt: skip
 
 

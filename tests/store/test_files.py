@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import Game, Table, catalogue
+from number_tower import Game, Table
+from number_tower.engine import catalogue
 from number_tower.store import StoreError
 from number_tower.store.database import Store
 from support.stores import by_hand, store_in
@@ -27,7 +28,7 @@ def mode(file: Path) -> str:
     return f"{stat.S_IMODE(file.stat().st_mode):o}"
 
 
-# Permissions ----------------------------------------------------------------------------------------------------------
+# Permissions --------------------------------------------------------------------------------------
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="files that are open cannot be deleted there"

@@ -1,4 +1,4 @@
-"""What was played: listed by game, player, result and date, named by an id wherever a game can be, and forgotten."""
+"""What was played: listed by game, player, result and date, named by an id, and forgotten."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower import Game, Table, catalogue
-from number_tower.cli.main import main
+from number_tower import Game, Table
+from number_tower.engine import catalogue
 from number_tower.store import games
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
+from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 from support.sizes import examples
@@ -280,7 +281,7 @@ def fits(game: StoredGame, wanted: GameFilter) -> bool:
     )
 
 
-# By its id -----------------------------------------------------------------------------------------------------------
+# By its id ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["review", "solve", "resume"])
@@ -304,7 +305,8 @@ def test_an_id_that_is_none(database: str, command: str) -> None:
 def test_forgotten_games_are_told_and_gone(database: str) -> None:
     done = tower("forget", "1", "3", NUMBER_TOWER_DB=database)
     assert done.stdout == (
-        "Deleted game 1. It was draft(names=Ann,Ben):9,8,6\nDeleted game 3. It was summit(names=Ben,ANN):9,8,3\n"
+        "Deleted game 1. It was draft(names=Ann,Ben):9,8,6\nDeleted game 3. "
+        "It was summit(names=Ben,ANN):9,8,3\n"
     )
     assert ids(database) == [5, 4, 2]
     again = tower("forget", "1", NUMBER_TOWER_DB=database)
@@ -322,9 +324,9 @@ def test_only_ids_can_be_forgotten(database: str) -> None:
 
 def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     told = tower("db", NUMBER_TOWER_DB=database).stdout
-    assert (
-        told
-        == f"Games are saved in {database} (version {NEWEST}).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
+    assert told == (
+        f"Games are saved in {database} (version {NEWEST}).\n5 games (2 unfinished), "
+        "0 matches, 0 puzzles tried.\n"
     )
     absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
     assert absent == f"Games will be saved in {tmp_path}/new.db, from the first move on.\n"
@@ -357,6 +359,7 @@ def test_that_nothing_is_kept_is_an_answer_too() -> None:
 def test_a_reader_that_leaves_early_is_no_error(database: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{TOWER} export | head -n 1 | wc -l"],
-        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True, timeout=SLOW,
+        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True,
+        timeout=SLOW,
     )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("1", "")

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import Game, Table, catalogue
+from number_tower import Game, Table
 from number_tower import store as places
-from number_tower.cli.database import LazyStore
+from number_tower.engine import catalogue
 from number_tower.store import Location, LocationError
-from number_tower.store.engine import make_engine
+from number_tower.store.connection import make_engine
+from number_tower.terminal.cli.database import LazyStore
 from support.command import tower
 from support.stores import Command, by_hand, store_in
 
@@ -40,7 +41,7 @@ def found(given: str | None) -> Location:
     return place
 
 
-# What names a place ---------------------------------------------------------------------------------------------------
+# What names a place -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_an_url_without_a_file_is_refused() -> None:
         places.find_location("sqlite:///")
 
 
-# Which one is chosen --------------------------------------------------------------------------------------------------
+# Which one is chosen ------------------------------------------------------------------------------
 
 
 def test_the_word_goes_before_the_environment(
@@ -225,7 +226,7 @@ def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
     assert play("review", "--replay", "1", "--db", "none") == (2, "", said)
 
 
-# Passwords ------------------------------------------------------------------------------------------------------------
+# Passwords ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_nor_in_the_line_that_says_how_to_go_on() -> None:
     assert LazyStore(None).db_option == ""
 
 
-# Looking makes nothing ------------------------------------------------------------------------------------------------
+# Looking makes nothing ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Old rooms are deleted with all that belongs to them and nothing else, also while others play; sizes are measured."""
+"""Old rooms are deleted with all that belongs to them and nothing else, also while others play.
+
+Sizes are measured.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text, update
 
-from number_tower import Game, Table, catalogue
-from number_tower.catalogue import GameChoice
-from number_tower.match import Match, Series
-from number_tower.room import Action, MakeOffer, Move, Rematch, Resign, Room, Seat, Undo
-from number_tower.rules import Rules
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Match, Series
+from number_tower.engine.rules import Rules
+from number_tower.rooms.room import Action, MakeOffer, Move, Rematch, Resign, Room, Seat, Undo
 from number_tower.store import GameNotFoundError, maintenance, matches, rooms, schema
 from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
 from number_tower.store.games import load_game
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats, format_time
-from number_tower.web.lobby import Lobby
-from number_tower.web.workers import Workers
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.thinking.workers import Workers
 from support.clocks import SLOW
 from support.stores import by_hand, own_book, store_in
 
@@ -33,7 +37,9 @@ pytest_plugins = ["support.postgres"]
 
 DRAFT = catalogue.load_named("draft")
 ENDLESS = own_book(
-    Rules.read({"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900})
+    Rules.from_dict(
+        {"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900}
+    )
 )
 LONG_AGO = timedelta(days=100)
 
@@ -65,7 +71,10 @@ def act(store: Store, known: StoredRoom, token: str, *actions: Action) -> Stored
             known = rooms.change_room(
                 connection,
                 known.address,
-                lambda now, action=action: now.room.apply(now.find_seats(token), action),  # type: ignore[misc]  # bound at once
+                # The variable is bound at once.
+                lambda now, action=action: (  # type: ignore[misc]
+                    now.room.apply(now.find_seats(token), action)
+                ),
             )
     return known
 
@@ -142,7 +151,7 @@ def count_rows(store: Store) -> dict[str, int]:
         }
 
 
-# Which rooms ----------------------------------------------------------------------------------------------------------
+# Which rooms --------------------------------------------------------------------------------------
 
 
 def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
@@ -158,7 +167,7 @@ def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
 
 
 def test_a_room_with_one_move_is_swept_with_all_that_belongs_to_it(store: Store) -> None:
-    """On the code as it was, one move kept a room for ever, and a rule file stayed even without any game."""
+    """In an earlier version, one move kept a room for ever, and a rule file outlived its games."""
     empty = count_rows(store)
     unused, _ = open_room(store, "free", best_of=3)
     known, token = open_room(store, best_of=3, book=own_book(DRAFT.rules))
@@ -276,12 +285,13 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     assert matches.get_match(store, 1).series.match.number == 2
 
 
-# Rule files -----------------------------------------------------------------------------------------------------------
+# Rule files ---------------------------------------------------------------------------------------
 
 
 def books(count: int) -> list[catalogue.Rulebook]:
     return [
-        own_book(Rules.read({"blocks": f"1-{9 + number}", "target": 30})) for number in range(count)
+        own_book(Rules.from_dict({"blocks": f"1-{9 + number}", "target": 30}))
+        for number in range(count)
     ]
 
 
@@ -341,7 +351,7 @@ def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(
     other.close()
 
 
-# While others play ----------------------------------------------------------------------------------------------------
+# While others play --------------------------------------------------------------------------------
 
 
 def wait_for_lock(store: Store) -> None:
@@ -441,12 +451,12 @@ def test_many_rooms_are_deleted_in_portions(store: Store, monkeypatch: pytest.Mo
     assert is_there(store, kept)
 
 
-# Sizes ----------------------------------------------------------------------------------------------------------------
+# Sizes --------------------------------------------------------------------------------------------
 
 
 def test_the_size_of_a_database_grows_with_what_is_stored(store: Store) -> None:
     before = maintenance.measure_size(store)
-    rules = Rules.read({"blocks": "1-9", "target": 30})
+    rules = Rules.from_dict({"blocks": "1-9", "target": 30})
     fat = own_book(rules)
     for number in range(10):
         content = fat.content + b"\n# " + str(number).encode() * 60_000

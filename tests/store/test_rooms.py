@@ -1,4 +1,4 @@
-"""Rooms in a database: found as they were left, changed once by whoever is first, held by tokens nobody can read."""
+"""Rooms in a database: found as they were left, changed once, held by tokens nobody can read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from threading import Event
 import pytest
 from sqlalchemy import Connection
 
-from number_tower import Game, Table, catalogue
-from number_tower.classroom import ClassSettings
-from number_tower.room import (
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.rooms.classroom import ClassSettings
+from number_tower.rooms.codes import normalize_code
+from number_tower.rooms.room import (
     Accept,
     Action,
     Decline,
@@ -29,8 +32,6 @@ from number_tower.room import (
     Seat,
     TakeHint,
 )
-from number_tower.rules import Rules
-from number_tower.short_codes import normalize_code
 from number_tower.store import classrooms, matches, rooms
 from number_tower.store import seats as browsers
 from number_tower.store import seats as seats_module
@@ -58,7 +59,8 @@ def kept(database: str) -> Iterator[Store]:
 def open_room(
     kept: Store, second: str = "free", *, best_of: int | None = None, level: str | None = None
 ) -> tuple[StoredRoom, str]:
-    seats = Seat("person", "Ann"), Seat(second, "Ben")  # type: ignore[arg-type]  # one of the kinds, by whoever calls
+    # Callers give one of the kinds.
+    seats = Seat("person", "Ann"), Seat(second, "Ben")  # type: ignore[arg-type]
     players = Seats((None, level), 7 if level else None)
     table = Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben"), automatic=players.automatic)
     with kept.write() as connection:
@@ -253,7 +255,7 @@ def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> N
     assert kept.find_last(unfinished=True) is None
 
 
-# Browsers -------------------------------------------------------------------------------------------------------------
+# Browsers -----------------------------------------------------------------------------------------
 
 
 def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_well(
@@ -348,7 +350,7 @@ def test_a_room_is_built_again_only_if_it_has_changed(kept: Store) -> None:
         assert rooms.find_room(connection, known.address, cache).room.table.game.moves == (9,)
 
 
-# One hand that writes -------------------------------------------------------------------------------------------------
+# One hand that writes -----------------------------------------------------------------------------
 
 
 def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
@@ -356,7 +358,8 @@ def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
     opened = [open_room(kept, "person") for _ in range(40)]
     written = [
         scribe.submit(
-            lambda connection, address=known.address: rooms.change_room(  # type: ignore[misc]  # bound at once
+            # The variable is bound at once.
+            lambda connection, address=known.address: rooms.change_room(  # type: ignore[misc]
                 connection, address, lambda now: now.room.apply({0, 1}, Move(0, 9))
             )
         )

@@ -1,4 +1,7 @@
-"""Versions of a database: new ones get their tables, later versions are migrated to, and older ones are left alone."""
+"""Versions of a database: new ones get tables, and migrations lead to later ones.
+
+A database of a version older than the first of these is left as it is.
+"""
 
 from __future__ import annotations
 

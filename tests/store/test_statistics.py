@@ -19,18 +19,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from number_tower import Game, Table, catalogue, record
+from number_tower import Game, Table
 from number_tower import store as places
-from number_tower.cli import puzzle as puzzling
-from number_tower.cli import stats
-from number_tower.cli.errors import WRONG_CALL, CommandError, InputEndedError
-from number_tower.cli.main import create_parser
-from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.puzzles import find_puzzles as stream_of
 from number_tower.coach.review import Accuracy, GameReview, review
-from number_tower.match import Tally
-from number_tower.record import RecordError
+from number_tower.engine import catalogue, record
+from number_tower.engine.match import Tally
+from number_tower.engine.record import RecordError
+from number_tower.engine.table import Change, TableError
 from number_tower.store import games as keeping
 from number_tower.store import puzzles as practice
 from number_tower.store import statistics
@@ -39,8 +36,12 @@ from number_tower.store.puzzles import PuzzleAttempt
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import games
 from number_tower.store.statistics import Statistics, Streak
-from number_tower.table import Change, TableError
-from number_tower.text import count_cells
+from number_tower.support.text import count_cells
+from number_tower.terminal.cli.commands import puzzle as puzzling
+from number_tower.terminal.cli.commands import stats
+from number_tower.terminal.cli.errors import WRONG_CALL, CommandError, InputEndedError
+from number_tower.terminal.cli.main import create_parser
+from number_tower.terminal.cli.terminal import Terminal
 from support.clocks import SLOW
 from support.command import DATA, ROOT, plain_environment, tower
 from support.played_games import store_played_games
@@ -129,7 +130,7 @@ def asked(file: str, *words: str) -> Namespace:
     return create_parser().parse_args(["stats", "--db", file, *words])
 
 
-# What is counted ------------------------------------------------------------------------------------
+# What is counted ----------------------------------------------------------------------------------
 
 
 def test_the_figures_of_many_games_are_those_that_were_counted_before(
@@ -204,7 +205,8 @@ def test_a_computer_is_not_the_person_whose_name_it_has(store: Store) -> None:
     keep(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
     kinds = [(each.name, each.kind, each.tally.won) for each in counted(store).players]
     assert sorted(kinds) == [
-        ("Ann", "person", 1), ("Ben", "level", 1), ("Ben", "person", 0), ("Ben", "program", 1), ("Eve", "level", 0),
+        ("Ann", "person", 1), ("Ben", "level", 1), ("Ben", "person", 0), ("Ben", "program", 1),
+        ("Eve", "level", 0),
     ]  # fmt: skip
     everybody = counted(store)
     assert (everybody.finished, everybody.among_computers) == (2, 1)
@@ -226,7 +228,7 @@ def test_games_of_hidden_tables_and_abandoned_ones_count(store: Store) -> None:
     }
 
 
-# Games are judged once ------------------------------------------------------------------------------------------------
+# Games are judged once ----------------------------------------------------------------------------
 
 
 def known(store: Store) -> list[tuple[int | None, ...]]:
@@ -347,7 +349,7 @@ def test_a_database_that_cannot_be_written_to_shows_what_is_known(
     assert err.count("\n") == 1
 
 
-# What is shown --------------------------------------------------------------------------------------------------------
+# What is shown ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -408,7 +410,8 @@ RESULT = ("games", "won", "drawn", "lost")
 DECIDED = ("mattered", "kept", "fraction")
 DOCUMENT = {
     "", ".player", ".games",
-    *(f".games.{key}" for key in ("finished", "unfinished", "abandoned", "among_computers", "unjudged")),
+    *(f".games.{key}" for key in ("finished", "unfinished", "abandoned", "among_computers",
+        "unjudged")),
     ".players[]",
     *(f".players[].{key}" for key in ("name", "kind", "unfinished", *RESULT, "accuracy")),
     *(f".players[].accuracy.{key}" for key in ("judged", *DECIDED)),
@@ -543,10 +546,11 @@ def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: s
 def test_all_is_only_what_is_all_and_nothing_what_is_nothing(
     part: int, whole: int, percent: str
 ) -> None:
-    assert stats._format_percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
+    # Rounding is worth a look of its own.
+    assert stats._format_percent(part, whole) == percent  # noqa: SLF001
 
 
-# Puzzles --------------------------------------------------------------------------------------------------------------
+# Puzzles ------------------------------------------------------------------------------------------
 
 
 class Solver(Terminal):
@@ -659,20 +663,21 @@ def test_a_name_that_no_player_can_have_is_refused_at_once(name: str) -> None:
 def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) -> None:
     script = (
         "import sys\n"
-        "from number_tower.cli.terminal import Terminal\n"
+        "from number_tower.terminal.cli.terminal import Terminal\n"
         "def ask(self, text):\n"
         "    print(*sys.modules, file=sys.stderr)\n"
         "    raise SystemExit\n"
         "Terminal.ask = ask\n"
-        "from number_tower.cli.main import main\n"
+        "from number_tower.terminal.cli.main import main\n"
         "main(['puzzle', 'climb', '--seed', '1'])\n"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script],
-        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=SLOW, check=False,
+        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=SLOW,
+        check=False,
     )  # fmt: skip
     modules = set(done.stderr.split())
-    assert "number_tower.cli.puzzle" in modules
+    assert "number_tower.terminal.cli.commands.puzzle" in modules
     assert not modules & {
         "sqlalchemy",
         "sqlite3",
@@ -700,9 +705,9 @@ def test_an_attempt_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("key", "123"), ("key", None), ("name", ""), ("name", 7), ("name", "x" * 41), ("name", "a\x1bb"),
-        ("game", None), ("game", ""), ("position", "a\nb"), ("position", []), ("grade", 0), ("grade", 6),
-        ("grade", True), ("grade", "1"),
+        ("key", "123"), ("key", None), ("name", ""), ("name", 7), ("name", "x" * 41),
+        ("name", "a\x1bb"), ("game", None), ("game", ""), ("position", "a\nb"), ("position", []),
+        ("grade", 0), ("grade", 6), ("grade", True), ("grade", "1"),
         ("result", "left"), ("result", None), ("at", "yesterday"), ("at", None), ("more", 1),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Games in a database: what was kept is found as it was, each change counts once, and nothing read is believed."""
+"""Games in a database: found as kept, each change counts once, and nothing read is believed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
-from number_tower import Game, Table, catalogue, rules
-from number_tower.rules import Rules
+from number_tower import Game, Table, rules
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Change, StaleError, TableError
 from number_tower.store import GameNotFoundError, StoreError
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats, StoredGame, format_now
-from number_tower.table import Change, StaleError, TableError
-from number_tower.voice import Voice
+from number_tower.words.voice import Voice
 from support.command import DATA, tower
 from support.sizes import examples
 from support.stores import SEATS, any_play, by_hand, own_book, store_in
@@ -66,7 +67,7 @@ def drafted(*moves: int) -> Table:
     return Table(Game(DRAFT.rules, moves=moves), "draft")
 
 
-# What was kept is found as it was -------------------------------------------------------------------------------------
+# What was kept is found as it was -----------------------------------------------------------------
 
 
 def same(found: StoredGame, table: Table, seats: Seats) -> None:
@@ -214,7 +215,7 @@ def test_what_was_counted_from_a_game_is_void_after_another_change(
     assert rows(store, "SELECT mattered_1, kept_1, mattered_2, kept_2 FROM games") == [(None,) * 4]
 
 
-# Each change counts once ----------------------------------------------------------------------------------------------
+# Each change counts once --------------------------------------------------------------------------
 
 
 def test_one_who_put_the_same_counts_once_and_another_is_stale(
@@ -244,7 +245,7 @@ def test_what_both_have_in_common_does_not_make_the_rest_right(
 
 
 def test_takebacks_that_went_back_differently_far_are_not_the_same(store: Store) -> None:
-    """Against a computer an undo takes two moves back, and one between people who resumed the game elsewhere."""
+    """Against a computer an undo takes two moves back, and one between people who resumed it."""
     begun = store.begin(drafted(9, 8), DRAFT)
     between_people, against_computer = begun.table, replace(begun.table, automatic=(False, True))
     store.save(begun, against_computer.undo())
@@ -327,7 +328,7 @@ def test_all_of_a_change_is_written_or_nothing(store: Store, begun: StoredGame) 
     assert rows(store, "SELECT moves FROM games") == [("9",)]
 
 
-# Finding and forgetting -----------------------------------------------------------------------------------------------
+# Finding and forgetting ---------------------------------------------------------------------------
 
 
 def test_a_game_is_found_by_its_key(store: Store) -> None:
@@ -404,7 +405,7 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
     assert Voice(found.table.book).format_prompt(found.table) == "Höher? "
 
 
-# What somebody changed by hand ----------------------------------------------------------------------------------------
+# What somebody changed by hand --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -424,18 +425,22 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
         ("UPDATE changes SET change = 'won 1'", "expected a change such as 9"),
         ("UPDATE changes SET change = x'ff'", "one of its values is wrong"),
         ("UPDATE changes SET change = '77' WHERE version = 1", "move 2: 77 cannot be placed"),
-        ("UPDATE changes SET change = 'resigned 1' WHERE version = 0", "a change after the end of the game"),
+        ("UPDATE changes SET change = 'resigned 1' WHERE version = 0",
+         "a change after the end of the game"),
         ("UPDATE changes SET change = 'undo 3' WHERE version = 1", "more moves are undone"),
         ("UPDATE games SET rules = '{'", "Expecting property name"),
         ("UPDATE games SET rules = '[1]'", "1: unknown; expected"),
         ("UPDATE games SET rules = '{\"fit\": \"round\"}'", "fit: expected one of"),
-        ("UPDATE games SET rules = '{\"target\": 10, \"fit\": \"any\"}'", "move 2: 8 cannot be placed"),
-        ("UPDATE games SET rules = replace(hex(zeroblob(50000)), '0', '[')", "one of its values is wrong"),
+        ("UPDATE games SET rules = '{\"target\": 10, \"fit\": \"any\"}'",
+         "move 2: 8 cannot be placed"),
+        ("UPDATE games SET rules = replace(hex(zeroblob(50000)), '0', '[')",
+         "one of its values is wrong"),
         ("UPDATE games SET first = 3", "first: expected 0 or 1"),
         ("UPDATE games SET first = 'me'", "one of its values is wrong"),
         ("UPDATE games SET name_1 = 'Ann'", "expected two names"),
         ("UPDATE games SET name_1 = 'Ann', name_2 = 'ANN'", "expected two different names"),
-        ("UPDATE games SET name_1 = 'Ann', name_2 = char(27) || 'Ben'", "without control characters"),
+        ("UPDATE games SET name_1 = 'Ann', name_2 = char(27) || 'Ben'",
+         "without control characters"),
         ("UPDATE games SET seed = 'lucky'", "invalid literal"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Games on their way to another machine and back: nothing is lost, nothing counts twice, nothing is believed."""
+"""Games sent to another machine and back: nothing is lost, counts twice, or is believed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any, get_args
 import pytest
 from sqlalchemy import Connection
 
-from number_tower import Game, Table, catalogue, record
-from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.match import Match, Series
-from number_tower.rules import Fit, Rules, RulesError
+from number_tower import Game, Table
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.match import Match, Series
+from number_tower.engine.rules import Fit, Rules, RulesError
+from number_tower.engine.table import Declaration
 from number_tower.store import games, matches, puzzles
 from number_tower.store.database import DatabaseCounts, Store, count_contents
 from number_tower.store.games import DamagedEntry, GameFilter
@@ -28,7 +30,6 @@ from number_tower.store.transfer import (
     export_games,
     import_games,
 )
-from number_tower.table import Declaration
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 from support.sizes import size
@@ -42,7 +43,7 @@ def any_book(chance: random.Random) -> tuple[Rulebook, Rules]:
     if chance.random() < 0.6:
         book = chance.choice(catalogue.load_all())
         blocks = range(1, chance.randint(3, 12))
-        return book, book.rules.changed({"blocks": blocks}) if chance.random() < 0.3 else book.rules
+        return book, book.rules.replace({"blocks": blocks}) if chance.random() < 0.3 else book.rules
     while True:
         try:
             rules = Rules(

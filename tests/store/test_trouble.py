@@ -1,4 +1,4 @@
-"""What can go wrong with a database: one clear sentence, the game goes on in memory, and nothing of it is lost."""
+"""What can go wrong with a database: one clear sentence, and the game goes on in memory."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from number_tower import Game, Table, catalogue, record
-from number_tower.installation import format_install_command
-from number_tower.store import StoreError, database, engine
+from number_tower import Game, Table
+from number_tower.engine import catalogue, record
+from number_tower.store import StoreError, connection, database
 from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
+from number_tower.support.installation import format_install_command
 from support.clocks import SLOW
 from support.command import TOWER, limited, plain_environment, tower
 from support.forking import Forked
@@ -53,7 +54,7 @@ def play(
     return Command(monkeypatch, capsys)
 
 
-# Databases that cannot be used ----------------------------------------------------------------------------------------
+# Databases that cannot be used --------------------------------------------------------------------
 
 
 def full(_: Path) -> Trouble:
@@ -73,7 +74,10 @@ def of_a_newer_form(folder: Path) -> Trouble:
     file = folder / "games.db"
     store_in(file).close()
     by_hand(file, "UPDATE alembic_version SET version_num = '9999'")
-    newer = f"it has a newer version (9999) than this Number Tower knows ({NEWEST}); update Number Tower"
+    newer = (
+        f"it has a newer version (9999) than this Number Tower knows ({NEWEST}); "
+        "update Number Tower"
+    )
     return unusable(file, newer)
 
 
@@ -132,8 +136,8 @@ def without_psycopg(_: Path) -> Trouble:
 
 
 TROUBLES: list[Making] = [
-    read_only, of_a_newer_form, no_database, damaged, of_somebody_else, migrated_by_somebody_else, a_folder, in_a_file,
-    unreachable, without_psycopg,
+    read_only, of_a_newer_form, no_database, damaged, of_somebody_else, migrated_by_somebody_else,
+    a_folder, in_a_file, unreachable, without_psycopg,
 ]  # fmt: skip
 if os.path.exists("/dev/full"):
     TROUBLES.append(full)
@@ -360,7 +364,7 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
     assert by_hand(file, "SELECT moves FROM games") == [("9",)]
 
 
-# In the middle of a game ----------------------------------------------------------------------------------------------
+# In the middle of a game --------------------------------------------------------------------------
 
 
 def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(
@@ -376,9 +380,9 @@ def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
     said = unusable(file, "another program is using it").said
-    assert (
-        done.err
-        == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    assert done.err == (
+        f"tower: {said}. {IN_MEMORY}\ntower: the database works again, "
+        "and this game is saved there\n"
     )
     assert done.out.endswith(
         f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
@@ -497,9 +501,9 @@ def test_a_server_that_goes_away_and_comes_back(
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     said = unusable(file, "its server has gone away").said
-    assert (
-        done.err
-        == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    assert done.err == (
+        f"tower: {said}. {IN_MEMORY}\ntower: the database works again, "
+        "and this game is saved there\n"
     )
     assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
@@ -566,22 +570,31 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
     assert play("resume", "2", "--db", str(file), answers=["8", "quit"]).code == 0
 
 
-# What a server says ---------------------------------------------------------------------------------------------------
+# What a server says -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("message", "said"),
     [
         (
-            'connection failed: connection to server at "10.0.0.1", port 5432 failed: Connection refused\n\tIs the ...',
+            (
+                'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
+                "Connection refused\n\tIs the ..."
+            ),
             "its server cannot be reached (connection refused)",
         ),
         (
-            'connection failed: connection to server at "::1", port 5432 failed: FATAL:  no such user: "ann"\nMultiple',
+            (
+                'connection failed: connection to server at "::1", port 5432 failed: '
+                'FATAL:  no such user: "ann"\nMultiple'
+            ),
             'its server says: no such user: "ann"',
         ),
         (
-            'connection failed: connection to server at "::1", port 5432 failed: FATAL:  database "x" does not exist',
+            (
+                'connection failed: connection to server at "::1", port 5432 failed: '
+                'FATAL:  database "x" does not exist'
+            ),
             'its server says: database "x" does not exist',
         ),
         ("connection timeout expired", "connection timeout expired"),
@@ -603,6 +616,6 @@ def test_half_of_psycopg_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> 
     def no_wrapper(*_: object, **__: object) -> None:
         raise ImportError("no pq wrapper available")
 
-    monkeypatch.setattr(engine, "create_engine", no_wrapper)
+    monkeypatch.setattr(connection, "create_engine", no_wrapper)
     with pytest.raises(StoreError, match=r"cannot be used without psycopg: .*pip install "):
         store_in("postgresql://ann@host/games")

@@ -1,4 +1,4 @@
-"""The arena: a schedule that follows from its settings, games kept as they end, and what they add up to."""
+"""The arena: a schedule from its settings, games kept as they end, and what they add up to."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Rules, Table, catalogue
-from number_tower.arena import BatchError, arena, play_games, play_out
-from number_tower.arena import playout as logs
-from number_tower.arena.playout import ArenaJournal, GameResult
-from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
-from number_tower.arena.results import ArenaResults, Score, compute_results
-from number_tower.arena.schedule import Contest, arrange
-from number_tower.batch import WorkerError, journal
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
-from number_tower.cli import arena as contesting
-from number_tower.cli import console
-from number_tower.cli.main import create_parser, main
-from number_tower.cli.study import format_resume_call
+from number_tower import Game, Rules, Table
+from number_tower.engine import catalogue
+from number_tower.engine.record import from_line, to_line
 from number_tower.players import LEVELS, UnknownPlayerError
-from number_tower.record import from_line, to_line
-from support.arena_players import Stub
-from support.batch_jobs import FullDisk
+from number_tower.studies.arena import BatchError, arena, play_games, play_out
+from number_tower.studies.arena import playout as logs
+from number_tower.studies.arena.playout import ArenaJournal, GameResult
+from number_tower.studies.arena.ratings import Z_95, compute_interval, compute_ratings
+from number_tower.studies.arena.results import ArenaResults, Score, compute_results
+from number_tower.studies.arena.schedule import Contest, arrange
+from number_tower.studies.batch import WorkerError, journal
+from number_tower.studies.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.terminal.cli import console
+from number_tower.terminal.cli.commands import arena as contesting
+from number_tower.terminal.cli.main import create_parser, main
+from number_tower.terminal.cli.study import format_resume_call
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
+from support.jobs import FullDisk, Stub
 from support.strategies import any_rules
 
 LEAVING = "stops; --resume continues"
@@ -68,7 +68,7 @@ def file_of(contest: Contest, path: Path, *, jobs: int = 1, resume: bool = False
     return path.read_bytes()
 
 
-# The schedule ---------------------------------------------------------------------------------------------------------
+# The schedule -------------------------------------------------------------------------------------
 
 
 @given(
@@ -152,7 +152,8 @@ def test_a_game_is_called_as_records_call_it(
         (["draft", "draft(target=15)"], ["ann", "ben"], "games: 'draft' is named twice"),
         ([], ["ann", "ben"], "expected a game"),
         (["chess"], ["ann", "ben"], "'chess' cannot be played: there is no game called 'chess'"),
-        (["none.toml"], ["ann", "ben"], "'none.toml' cannot be played: none.toml: there is no such file"),
+        (["none.toml"], ["ann", "ben"],
+         "'none.toml' cannot be played: none.toml: there is no such file"),
         (["draft(step=2)"], ["ann", "ben"], "draft has no option step"),
         (["draft(first=2)"], ["ann", "ben"], "expected a game and its rules alone"),
         (["draft(names=A,B)"], ["ann", "ben"], "expected a game and its rules alone"),
@@ -177,7 +178,7 @@ def test_unknown_players_are_refused_before_anything_is_played() -> None:
         arena(["draft"], ["random", "nobody"])
 
 
-# One game -------------------------------------------------------------------------------------------------------------
+# One game -----------------------------------------------------------------------------------------
 
 
 @given(any_rules(), st.integers(0, 1))
@@ -200,7 +201,7 @@ def test_a_game_is_played_to_its_end_and_everybody_leaves(rules: Rules, first: i
     [
         ("quitter", "it has gone home", 1),
         ("cheat", "it chose 1000000000, which is not a block of this game", 1),
-        ("repeat", "which was already used", 1),
+        ("repeat", "which has been used already", 1),
     ],
 )
 def test_whoever_gives_no_move_that_can_be_placed_forfeits(
@@ -230,7 +231,7 @@ def test_a_game_that_is_over_before_it_begins() -> None:
     assert arena([rules], STUBS, number=2, jobs=1, make=Stub).by_game[0].mean_plies == 0
 
 
-# Many games -----------------------------------------------------------------------------------------------------------
+# Many games ---------------------------------------------------------------------------------------
 
 
 def test_an_arena_is_the_same_on_one_core_and_on_two(tmp_path: Path) -> None:
@@ -314,7 +315,7 @@ def test_workers_stop_when_nobody_wants_more_games() -> None:
     assert not active_children()
 
 
-# The file -------------------------------------------------------------------------------------------------------------
+# The file -----------------------------------------------------------------------------------------
 
 
 def places_to_cut(content: bytes) -> Iterator[int]:
@@ -511,7 +512,7 @@ def test_a_full_disk_leaves_a_file_that_can_be_resumed(
     assert Path("a.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 
-# Scores and ratings ---------------------------------------------------------------------------------------------------
+# Scores and ratings -------------------------------------------------------------------------------
 
 
 def test_the_interval_is_wilsons() -> None:
@@ -629,7 +630,7 @@ def test_games_add_up() -> None:
     assert found.games == ()
 
 
-# The command ----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------
 
 
 def tower(*arguments: str) -> int:
@@ -667,7 +668,8 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     assert tower(*call, "--out", "arena.jsonl") == 2
     refused = capsys.readouterr()
     assert refused.err == (
-        "tower: arena.jsonl is not empty: --resume continues the arena in it; use another --out to leave it as it is\n"
+        "tower: arena.jsonl is not empty: --resume continues the arena in it; "
+        "use another --out to leave it as it is\n"
     )
     assert tower(*call, "--resume") == 0
     assert capsys.readouterr().out == first.out
@@ -759,21 +761,23 @@ def test_a_worker_that_fails_is_told_in_a_line(
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
     assert capsys.readouterr().err == (
         "tower: a worker process ended (exit code -9). 0 of 3 games are saved in arena.jsonl. "
-        "Resume with: tower arena draft --players random,perfect --games 3 --resume --out arena.jsonl\n"
+        "Resume with: tower arena draft --players random,perfect --games 3 --resume "
+        "--out arena.jsonl\n"
     )
 
 
 def test_the_call_that_goes_on_asks_for_the_same(tmp_path: Path) -> None:
     words = [
-        "arena", "draft(target=21)", "factor", "--players", "random,python3 my bot.py", "--games", "7", "--seed", "-3",
-        "--out", str(tmp_path / "a b.jsonl"), "--jobs", "2", "--patience", "2.5", "--json",
+        "arena", "draft(target=21)", "factor", "--players", "random,python3 my bot.py", "--games",
+        "7", "--seed", "-3", "--out", str(tmp_path / "a b.jsonl"), "--jobs", "2", "--patience",
+        "2.5", "--json",
     ]  # fmt: skip
     for some in (words, words[:5]):
         asked = create_parser().parse_args(some)
-        asked.out = asked.out or "arena.jsonl"
-        call = format_resume_call(Namespace(**vars(asked), call=some))
+        out = asked.out or "arena.jsonl"
+        call = format_resume_call(Namespace(**vars(asked), call=some), out)
         again = create_parser().parse_args(shlex.split(call)[1:])
-        assert again == Namespace(**{**vars(asked), "resume": True})
+        assert again == Namespace(**{**vars(asked), "out": out, "resume": True})
 
 
 def bots(folder: Path) -> tuple[str, str]:
@@ -827,7 +831,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         "2",
     ]
     running = Forked(
-        [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=ROOT,
+        [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=plain_environment(), cwd=ROOT,
         start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + SLOW
@@ -852,7 +857,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert path.read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
-# How it looks ---------------------------------------------------------------------------------------------------------
+# How it looks -------------------------------------------------------------------------------------
 
 
 class Screen(io.StringIO):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ from starlette.testclient import TestClient
 
 from number_tower.store import find_location
 from number_tower.web.app import make_app
+from number_tower.web.parts import Parts
 from number_tower.web.settings import Settings
-from number_tower.web.workers import Workers
+from number_tower.web.thinking.workers import Workers
 from support.cookies import Browser
 from support.forking import ask_patiently, stay_cold
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
-    """Return the settings of a server with its games in a folder, known by the name that Starlette's client uses."""
+    """Return settings of a server with its games in a folder, named as Starlette's client does."""
     place = find_location(str(folder / "games.db"))
     assert place is not None
     return Settings(place, limits=limits, quiet=True, host_names=("testserver",))
@@ -32,8 +34,22 @@ def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
         patch.setattr(Workers, "warm", stay_cold)
         app = make_app(settings(folder, limits=limits))
         with TestClient(app, follow_redirects=False) as client:
-            app.state.workers.ask = ask_patiently(app.state.workers.ask)
+            workers: Any = parts_of(client).workers
+            workers.ask = ask_patiently(workers.ask)
             yield client
+
+
+def parts_of(client: TestClient) -> Parts:
+    """Return what the application of a client consists of."""
+    app: Any = client.app
+    parts: Parts = app.state.parts
+    return parts
+
+
+def replace_parts(client: TestClient, **changes: Any) -> None:
+    """Let the application of a client have other parts."""
+    app: Any = client.app
+    app.state.parts = replace(app.state.parts, **changes)
 
 
 def bearing(token: str) -> dict[str, str]:
@@ -77,7 +93,10 @@ class Player:
 
 
 def cookie_of(player: Player) -> dict[str, str]:
-    """Let a browser take over the seat of a player, who plays by its cookie then; return the header with the cookie."""
+    """Let a browser take over the seat of a player, who plays by its cookie then.
+
+    Return the header with the cookie.
+    """
     browser = Browser(player.client.app)
     code = player.post("handover").json()["code"]
     browser.ask("POST", f"/g/{player.address}/take/{code}")

@@ -1,24 +1,29 @@
-"""Real browsers at a real server. Tests get the fixtures with `pytest_plugins = ["support.browsers"]`.
+"""Real browsers at a real server.
 
-One browser and one server serve all tests of a process; each visitor is somebody else, with cookies of their own, and
-each test plays in rooms of its own. A test that kills a server starts one of its own with `serving`.
+Tests get the fixtures with `pytest_plugins = ["support.browsers"]`.
 
-Starting a window takes more work than most of what is done in it, so windows are emptied and used again: without
-cookies, storage, routes and other tabs, and with their first size and colours. A test that adds listeners or scripts to
-a page asks for a window that is closed after it: `visitor(..., reuse=False)`.
+One browser and one server serve all tests of a process; each visitor is somebody else, with cookies
+of their own, and each test plays in rooms of its own. A test that kills a server starts one of its
+own with `serving`.
 
-A test fails if a page says anything in its console, if something it wants cannot be loaded or is refused by the
-security policy, or if it asks any other host for anything. (PYTEST_DONT_REWRITE: tests may have imported it before.)
+Starting a window takes more work than most of what is done in it, so windows are emptied and used
+again: without cookies, storage, routes and other tabs, and with their first size and colours. A
+test that adds listeners or scripts to a page asks for a window that is closed after it:
+`visitor(..., reuse=False)`.
+
+A test fails if a page says anything in its console, if something it wants cannot be loaded or is
+refused by the security policy, or if it asks any other host for anything. (PYTEST_DONT_REWRITE:
+tests may have imported it before.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple, Protocol
 
 import pytest
@@ -42,7 +47,8 @@ from visits import begin, join, my_turn
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
 THRIFTY = (
-    "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1", "--js-flags=--single-threaded",
+    "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1",
+    "--js-flags=--single-threaded",
 )  # fmt: skip
 """One process draws all pages: starting one takes more work than most pages do."""
 
@@ -50,8 +56,8 @@ BLOCKED = "Service Worker registration blocked by Playwright"
 """What is said on every page, since a service worker would come between pages and server."""
 
 GONE = (
-    "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONTENT_LENGTH_MISMATCH", "ERR_EMPTY_RESPONSE",
-    "ERR_INCOMPLETE_CHUNKED_ENCODING", "Failed to fetch",
+    "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONTENT_LENGTH_MISMATCH",
+    "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE_CHUNKED_ENCODING", "Failed to fetch",
 )  # fmt: skip
 """What a browser says of a server that is not there any more."""
 
@@ -176,9 +182,10 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all tests of this process."""
-    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",), popen=Forked)
+    server = Server(tmp_path_factory.mktemp("site") / "games.db", popen=Forked)
+    server.launch()
     try:
-        server.start()
+        server.wait()
         yield server
     finally:
         server.stop()
@@ -190,11 +197,10 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stopping:
 
         def serve(*options: str) -> Server:
-            folder = tmp_path / f"server-{time.monotonic_ns()}"
-            folder.mkdir()
-            server = Server(folder, options, popen=Forked)
+            server = Server(tmp_path / f"games-{token_hex(4)}.db", options, popen=Forked)
+            server.launch()
             stopping.callback(server.stop)
-            server.start()
+            server.wait()
             return server
 
         yield serve
@@ -202,7 +208,10 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """What went wrong in this test's pages. A test that causes trouble on purpose checks it and clears the list."""
+    """What went wrong in this test's pages.
+
+    A test that causes trouble on purpose checks it and clears the list.
+    """
     return []
 
 
@@ -211,7 +220,8 @@ def visitor(
     request: pytest.FixtureRequest,
     browser: Browser,
     windows: dict[Look, list[Window]],
-    serving: Callable[..., Server],  # noqa: ARG001 - its servers stop only after the windows are closed
+    # Its servers stop only after the windows are closed.
+    serving: Callable[..., Server],  # noqa: ARG001
     troubles: list[str],
     tmp_path: Path,
 ) -> Iterator[Visitor]:
@@ -312,7 +322,7 @@ def _keep_pictures(contexts: list[BrowserContext], folder: Path) -> None:
 
 @contextmanager
 def _running(browser: Browser) -> Iterator[None]:
-    """Let Playwright's loop be the running one only while a test uses it: other tests run loops of their own."""
+    """Let Playwright's loop run only while a test uses it: other tests run loops of their own."""
     _set_running(browser._loop)  # noqa: SLF001 - there is no public way
     try:
         yield

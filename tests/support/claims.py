@@ -1,6 +1,7 @@
-"""What the coach says, checked against the game itself: each sentence is read, and every claim in it is looked up.
+"""What the coach says, checked against the game: each sentence is read, every claim looked up.
 
-Nothing here knows how reasons are found. The numbers come out of the text, and the truth out of a plain search.
+Nothing here knows how reasons are found. The numbers come out of the text, and the truth out of a
+plain search.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def _fill(pattern: str, names: tuple[str, str]) -> str:
     return pattern
 
 
-# How a game ends ------------------------------------------------------------------------------------------------------
+# How a game ends ----------------------------------------------------------------------------------
 
 
 def exact(told: Told, said: Match[str]) -> bool:
@@ -176,7 +177,7 @@ def level(told: Told, said: Match[str]) -> bool:
     )
 
 
-# Theories -------------------------------------------------------------------------------------------------------------
+# Theories -----------------------------------------------------------------------------------------
 
 
 def multiple(told: Told, said: Match[str]) -> bool:
@@ -234,7 +235,7 @@ def pairs_all(told: Told, said: Match[str]) -> bool:
 
 
 def spare(told: Told, said: Match[str]) -> bool:
-    """No pairs of the blocks that are left and the one placed are more than those without the spare ones."""
+    """Return whether the spare blocks add no pairs to the other blocks left and the one placed."""
     unpaired = _read_runs(said[1])
     rules, left = told.after.rules, told.after.rules.numbers(told.after.left[0])
     paired = frozenset(left) - frozenset(unpaired)
@@ -344,7 +345,10 @@ def ahead(told: Told, said: Match[str]) -> bool:
 
 
 def outlasts(told: Told, said: Match[str]) -> bool:
-    """Nobody can reach the target, and the other has fewer blocks to place, or as many and is the next to place one."""
+    """Check that nobody can reach the target, and that the other runs out of blocks first.
+
+    They have fewer blocks, or as many and are the next to place one.
+    """
     target, any_more, can, cannot = (
         said["target"],
         said["more"],
@@ -396,11 +400,14 @@ def _may_reach(position: Position, player: int) -> bool:
     return rules.target in sums
 
 
-# Patterns -------------------------------------------------------------------------------------------------------------
+# Patterns -----------------------------------------------------------------------------------------
 
 
 def _always_answered(told: Told, whole: int) -> bool:
-    """Whether each reply can be made up to the same sum, until the player has reached the target: blocks must last."""
+    """Check that each reply can be made up to the same sum until the player reaches the target.
+
+    The blocks must last.
+    """
     if told.after.outcome is not None:
         return told.after.outcome == Outcome(told.me, "exact")
     return all(
@@ -643,7 +650,10 @@ def plan_ahead(told: Told, said: Match[str]) -> bool:
 
 
 def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
-    """Whether a plan wins, ends as it is told, and speaks of winning at once unless nobody can reach the target."""
+    """Check that a plan wins, ends as it is told, and rightly speaks of winning at once.
+
+    It need not speak of that where nobody can reach the target.
+    """
     endings = _find_plan_endings(told.after, told.me, kind, at_once=said[1] is not None)
     rules, after = told.after.rules, told.after
     hopeless = rules.target is not None and not any(_may_reach(after, player) for player in (0, 1))
@@ -659,7 +669,10 @@ def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
 def _find_plan_endings(
     position: Position, player: int, kind: str, *, at_once: bool
 ) -> frozenset[str] | None:
-    """How the largest block each time, or one that wins at once, wins against every reply; None if it does not."""
+    """Return how placing the largest block, or one that wins at once, beats every reply.
+
+    None if it does not.
+    """
     if position.outcome is not None:
         return frozenset({position.outcome.reason}) if position.outcome.winner == player else None
     following = [position.place(block) for block in sorted(position.legal, reverse=True)]
@@ -704,7 +717,7 @@ def _is_lost_at_once(position: Position, player: int) -> bool:
     return position.to_move != player and bool(_winning(position))
 
 
-# Lines and verdicts ---------------------------------------------------------------------------------------------------
+# Lines and verdicts -------------------------------------------------------------------------------
 
 
 def line(told: Told, said: Match[str]) -> bool:
@@ -791,7 +804,8 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         (
             r"That leaves (?P<left>\d+) steps? to (?P<last>\d+)"
             r"(?:, and (?P<whole>\d+) is (?P<times>\d+) times (?P<each>\d+))?\. "
-            r"If YOU climbs? 1, ME climbs? (?P<step>\d+)(?:; if 2, (?P<rest>\d+))?: always (?P<modulus>\d+) together, "
+            r"If YOU climbs? 1, ME climbs? (?P<step>\d+)(?:; if 2, (?P<rest>\d+))?: "
+            r"always (?P<modulus>\d+) together, "
             r"so ME will reach (?P<same>\d+) after (?P<rounds>\d+) rounds?\."
         ),
         multiple,
@@ -813,7 +827,8 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (
         (
             rf"Then ME needs? {N} more blocks?(?: \(([0-9 +]+)\))?\. "
-            rf"YOU (?:(?:is|are) {N} short and needs? at least {N}, so ME can reach|cannot reach) {N} "
+            rf"YOU (?:(?:is|are) {N} short and needs? at least {N}, "
+            rf"so ME can reach|cannot reach) {N} "
             r"(?:first|any more)\."
         ),
         ahead,
@@ -837,7 +852,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         made_up,
     ),
     (
-        rf"Then the gap to {N} is {N}: {N} rounds of {N}\. Whatever YOU adds?, ME can make it {N} each time: {LIST}\.",
+        (
+            rf"Then the gap to {N} is {N}: {N} rounds of {N}\. Whatever YOU adds?, "
+            rf"ME can make it {N} each time: {LIST}\."
+        ),
         made_up_again,
     ),
     (rf"{NEED}\. Nothing that YOU can place stops that\.", threat),
@@ -846,7 +864,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"{THREAT} After that ME can place {N}\. (.+)", threat_or_plan),
     (rf"{THREAT} That ends the game with ME higher, {N} to {N}\.", threat_or_higher),
     (
-        rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, so YOUR tower can reach {N} at most\.",
+        (
+            rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, "
+            rf"so YOUR tower can reach {N} at most\."
+        ),
         out_of_reach,
     ),
     (
@@ -854,7 +875,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         out_of_reach_stuck,
     ),
     (
-        rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, so MY tower can reach {N} at most\.",
+        (
+            rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, "
+            rf"so MY tower can reach {N} at most\."
+        ),
         too_low,
     ),
     (
@@ -863,14 +887,16 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     ),
     (
         (
-            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. ME can go on alone, and reach {N}"
+            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. "
+            rf"ME can go on alone, and reach {N}"
             r"(?: with ([0-9 +]+))?\."
         ),
         blocked,
     ),
     (
         (
-            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. ME can go on alone, but only to {N}"
+            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. "
+            rf"ME can go on alone, but only to {N}"
             r"(?: with ([0-9 +]+))?\."
         ),
         blocked_draw,
@@ -880,7 +906,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
     (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
     (
-        rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. ((?:Each|With each,) .+)\.",
+        (
+            rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. "
+            r"((?:Each|With each,) .+)\."
+        ),
         answers_rule,
     ),
     (

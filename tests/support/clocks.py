@@ -1,10 +1,13 @@
-"""Time in tests: a clock that a test moves, and waiting for a condition instead of for some seconds."""
+"""Time in tests: a clock that a test moves, and waiting for a condition instead of seconds."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 SLOW = 300
 """Seconds that anything is given, however busy the machine is."""
@@ -20,12 +23,16 @@ class Clock:
         return self.now
 
 
-def wait_until(is_so: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
+def wait_until(find: Callable[[], T], describe: Callable[[], str] = str) -> T:
+    """Wait until a condition holds, and return what holds it.
+
+    Say what is wrong if it never does.
+    """
     deadline = time.monotonic() + SLOW
-    while not is_so():
-        assert time.monotonic() < deadline
+    while not (found := find()):
+        assert time.monotonic() < deadline, describe()
         time.sleep(0.02)
+    return found
 
 
 async def until(is_so: Callable[[], object]) -> None:

@@ -18,7 +18,10 @@ QUIET: dict[str, Any] = {
 
 @contextmanager
 def start_cluster(workers: int, *, processes: bool) -> Iterator[LocalCluster]:
-    """Start a cluster whose log is left out; without processes its workers are threads of this one."""
+    """Start a cluster whose log is left out.
+
+    Without processes its workers are threads of this one.
+    """
     logging.disable(logging.CRITICAL)
     options = {
         **QUIET,

@@ -1,10 +1,11 @@
-"""Recorded sessions: what was asked of the command and typed into it, and every byte that it answered.
+"""Recorded sessions: what the command was asked and given, and every byte that it answered.
 
 `make golden` writes the answers anew; read the difference before you keep it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import signal
@@ -19,12 +20,13 @@ from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import ModuleType
 from typing import NoReturn
 from unittest.mock import patch
 
 from number_tower import Game, Rules
-from number_tower.cli.main import create_parser, main
 from number_tower.solve import limits, solve
+from number_tower.terminal.cli.main import create_parser, main
 from support.clocks import SLOW
 from support.forking import Forked
 
@@ -33,6 +35,7 @@ DATA = ROOT / "tests/data"
 GOLDEN = ROOT / "tests/golden"
 SESSIONS = GOLDEN / "sessions"
 LOST = GOLDEN / "lost"
+EXAMPLES = ROOT / "examples"
 TOWER = str(Path(sys.executable).with_name("tower"))
 
 LIMITED = """
@@ -43,7 +46,20 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 sys.argv = sys.argv[2:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Runs a program, the second argument, with all others; none of its files may become larger than so many KiB."""
+"""Runs a program, the second argument, with all others.
+
+None of its files may become larger than so many KiB.
+"""
+
+
+def load_example(name: str) -> ModuleType:
+    """Return a script of `examples/` as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def plain_environment(**more: str) -> dict[str, str]:
@@ -57,10 +73,14 @@ def plain_environment(**more: str) -> dict[str, str]:
 def limited(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command where no file may become larger than so much; Python's own cache is left alone there."""
+    """Run the command where no file may become larger than so much.
+
+    Python's own cache is left alone there.
+    """
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
     with Forked(
-        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=cwd,
         env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment),
     ) as running:  # fmt: skip
         shown, complaint = running.communicate(typed, timeout=SLOW)
@@ -70,11 +90,11 @@ def limited(
 def tower(
     *arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command with something piped into it, in a fork of this process: it has everything imported already."""
+    """Run the command with a pipe as input, in a fork of this process, which has all imported."""
     if not hasattr(os, "fork"):
         return subprocess.run(
-            [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8", cwd=cwd,
-            env=plain_environment(**environment), timeout=SLOW, check=False,
+            [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8",
+            cwd=cwd, env=plain_environment(**environment), timeout=SLOW, check=False,
         )  # fmt: skip
     _load_everything()
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
@@ -98,7 +118,7 @@ def tower(
 
 @cache
 def _load_everything() -> None:
-    """Load once what the commands would load in every fork: their modules, the database's, the compiled searches."""
+    """Load once what every fork would load: the commands, the database, the compiled searches."""
     create_parser()
     for name in (
         "number_tower.store.games",
@@ -119,7 +139,8 @@ def _become_tower(
             os.dup2(file, number)
         encoding = environment.get("PYTHONIOENCODING", "utf-8")
         sys.stdin, sys.stdout, sys.stderr = (
-            open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115 - as long as it lives
+            # A stream stays open as long as the process.
+            open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
             for number, mode, errors in (
                 (0, "r", "strict"),
                 (1, "w", "strict"),
@@ -146,14 +167,15 @@ def _become_tower(
 def session(name: str) -> str:
     """Hold a session as its file describes it, and return all that it answered.
 
-    Seconds that are given for a search pass with looks at the clock: all machines come equally far, and nobody waits.
+    Seconds that are given for a search pass with looks at the clock: all machines come equally far,
+    and nobody waits.
     """
     call, _, typed = (SESSIONS / f"{name}.in").read_text(encoding="utf-8").partition("\n")
     return _hold(call, typed)
 
 
 def lost_games(game: str) -> str:
-    """Lose a game against each level, as the lines of a file say, and return all that was answered."""
+    """Lose a game against each level, as the lines of a file say, and return all answers."""
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
     calls = [line.partition(" <") for line in lines]
     return "\n".join(

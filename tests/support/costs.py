@@ -1,7 +1,8 @@
-"""What requests cost a server: CPU time and memory of its own process, measured by calling the application directly.
+"""What requests cost a server: CPU time and memory of its process, called directly.
 
-Times are compared with those of `GET /health/live` in the same run, so they hold on any machine. The CPU time is that
-of the thread in which the event loop runs: while it works nobody else is answered.
+Times are compared with those of `GET /health/live` in the same run, so they hold on any machine.
+The CPU time is that of the thread in which the event loop runs: while it works nobody else is
+answered.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from support.forking import ask_patiently
 YARDSTICK = "/health/live"
 
 PAUSE = 0.05
-"""Seconds by which each try is later than the one before, so that a busy moment of the machine passes."""
+"""Seconds by which each try is later, so that a busy moment of the machine passes."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,10 @@ class Meter:
         return median([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
     async def cost(self, call: Call, most: float, tries: int = 30) -> float:
-        """Return the CPU time of a request as a multiple of that of the cheapest, measured side by side.
+        """Return the CPU time of a request as a multiple of the cheapest, measured side by side.
 
-        The least of several tries counts, more and more of them apart: what else the machine does can only make them
-        longer. A request that costs no more than it may is not tried again.
+        The least of several tries counts, more and more of them apart: what else the machine does
+        can only make them longer. A request that costs no more than it may is not tried again.
         """
         least = inf
         for number in range(tries):
@@ -150,9 +151,10 @@ class Meter:
         return least
 
     async def memory(self, call: Call, most: int, tries: int = 5) -> int:
-        """Return the bytes that a request needs at most at one time, when it is not the first of its kind.
+        """Return the most bytes that a request needs at a time, if it is not the first of its kind.
 
-        The least of several tries counts, as with the costs: what else the server does at the time is in it.
+        The least of several tries counts, as with the costs: what else the server does at the time
+        is in it.
         """
         least = await self._measure_memory(call)
         for _ in range(tries):
@@ -178,7 +180,8 @@ async def metered(folder: Path) -> AsyncIterator[Meter]:
     """Have an application that keeps its games in a folder."""
     app = make_app(settings(folder))
     async with app.router.lifespan_context(app):
-        app.state.workers.ask = ask_patiently(app.state.workers.ask)
+        workers = app.state.parts.workers
+        workers.ask = ask_patiently(workers.ask)
         yield Meter(app)
 
 

@@ -1,8 +1,8 @@
 """Database calls that fail on purpose: every call of an engine is counted, and a chosen one fails.
 
-A call is anything for which the program waits for its database: to connect, to begin, to execute a statement, to
-commit. A call can fail before anything was done. A commit can also fail after it was done: the answer is lost, and the
-program cannot know whether its work is stored.
+A call is anything for which the program waits for its database: to connect, to begin, to execute a
+statement, to commit. A call can fail before anything was done. A commit can also fail after it was
+done: the answer is lost, and the program cannot know whether its work is stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CALLS: dict[str, Kind] = {
 
 
 class Faults:
-    """Counts the calls of some engines, and lets those fail that `fails` chooses by kind and number."""
+    """Counts the calls of some engines; those that `fails` chooses by kind and number fail."""
 
     def __init__(self, fails: Callable[[Kind, int], bool] = lambda *_: False) -> None:
         self.fails = fails
@@ -78,7 +78,7 @@ class Faults:
 
 
 def _fail(dialect: Any, kind: Kind, args: tuple[Any, ...]) -> None:
-    """Fail as the driver does when a file cannot be read, or when the connection to a server is lost."""
+    """Fail as the driver does if a file cannot be read or the connection to a server is lost."""
     if dialect.name == "sqlite":
         raise sqlite3.OperationalError("disk I/O error (on purpose)")
     if kind == "execute":

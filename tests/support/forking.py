@@ -1,8 +1,9 @@
 """Python programs that start at once: forks of a process that has imported what they need.
 
-Most of the work of a server that a test starts is importing its libraries. `Forked` is a `subprocess.Popen` whose
-process is a fork of a helper, which starts with the first of them; it is a child of the test's process like any other.
-Tests of how the command itself starts use `subprocess`. Workers of these servers start only when they are asked.
+Most of the work of a server that a test starts is importing its libraries. `Forked` is a
+`subprocess.Popen` whose process is a fork of a helper, which starts with the first of them; it is a
+child of the test's process like any other. Tests of how the command itself starts use `subprocess`.
+Workers of these servers start only when they are asked.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ PRELOADED = (
     "fastapi.telemetry",
     "mako.ext.pygmentplugin",
     "multiprocessing.popen_fork",
-    "number_tower.cli.play",
-    "number_tower.cli.resume",
-    "number_tower.cli.serve",
+    "number_tower.terminal.cli.commands.play",
+    "number_tower.terminal.cli.commands.resume",
+    "number_tower.terminal.cli.commands.serve",
     "number_tower.store.games",
     "number_tower.web.server",
     "sqlalchemy.dialects.postgresql.psycopg",
@@ -54,7 +55,10 @@ _starting = threading.Lock()
 
 
 class Forked(subprocess.Popen[AnyStr]):
-    """A Python program, as a fork of the helper; where a process cannot adopt others, as a process like any other."""
+    """A Python program, as a fork of the helper.
+
+    Where a process cannot adopt others, it is a process like any other.
+    """
 
     def _execute_child(self, *arguments: Any) -> None:
         if sys.platform != "linux":
@@ -72,10 +76,10 @@ class Forked(subprocess.Popen[AnyStr]):
             wanted, [number if file == -1 else file for number, file in enumerate(files)]
         )
         self._child_created = True
-        self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined] # likewise
+        self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined]
 
 
-_SIGNATURE = signature(subprocess.Popen._execute_child)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+_SIGNATURE = signature(subprocess.Popen._execute_child)  # type: ignore[attr-defined] # noqa: SLF001
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
@@ -98,7 +102,10 @@ def _fork(wanted: Mapping[str, Any], files: list[int]) -> int:
 def _start_helper() -> socket.socket:
     """Start the process that is forked; it ends when this one does."""
     near, far = socket.socketpair()
-    script = f"import sys; sys.path[:0] = {sys.path!r}; from support import forking; forking.help({far.fileno()})"
+    script = (
+        f"import sys; sys.path[:0] = {sys.path!r}; from support import forking; "
+        f"forking.help({far.fileno()})"
+    )
     with far:
         subprocess.Popen(
             [sys.executable, "-c", script], stdin=subprocess.DEVNULL, pass_fds=[far.fileno()],
@@ -117,14 +124,17 @@ def _read(connection: socket.socket, size: int) -> bytes:
     return found
 
 
-# The helper -----------------------------------------------------------------------------------------------------------
+# The helper ---------------------------------------------------------------------------------------
 
 
 def help(number: int) -> None:  # noqa: A001 - it is what a helper does
-    """Fork whenever a process is wanted until nobody is left who wants one; return in the helper, run in the forks."""
+    """Fork whenever a process is wanted until nobody is left who wants one.
+
+    Return in the helper, run in the forks.
+    """
     for name in PRELOADED:
         import_module(name)
-    workers = import_module("number_tower.web.workers").Workers
+    workers = import_module("number_tower.web.thinking.workers").Workers
     workers.warm, workers.ask = stay_cold, ask_patiently(workers.ask)
     gc.collect()
     gc.freeze()
@@ -139,7 +149,7 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
 
 
 def ask_patiently(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """Stand in for `Workers.ask`: on a busy machine even the start of a process takes longer than a question may."""
+    """Stand in for `Workers.ask`: starting a process may take longer than a question may."""
 
     async def ask_with_time(*args: Any, **terms: Any) -> Any:
         if terms.get("seconds", SLOW) >= 1:  # less is asked for by tests of what takes too long
@@ -150,7 +160,7 @@ def ask_patiently(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable
 
 
 async def stay_cold(_workers: object) -> None:
-    """Stand in for `Workers.warm`: processes that work for a server start with their first questions."""
+    """Stand in for `Workers.warm`: workers of a server start with their first questions."""
 
 
 def _fork_on_demand(connection: socket.socket) -> tuple[Any, list[int]]:
@@ -187,9 +197,10 @@ def _run(wanted: Mapping[str, Any], files: list[int]) -> None:
     os.environ.update(wanted["environment"])
     time.tzset()
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
-    sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115 - as long as the process lives
+    # These stay open as long as the process.
+    sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115 - likewise
-    sys.stderr = open(2, "w", 1, encoding, "backslashreplace", closefd=False)  # noqa: SIM115 - likewise
+    sys.stderr = open(2, "w", 1, encoding, "backslashreplace", closefd=False)  # noqa: SIM115
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     program, *arguments = wanted["call"]
     if program == sys.executable:

@@ -1,4 +1,4 @@
-"""Every game of a rulebook counted, and every position solved, over positions rather than by walking each game."""
+"""Every game of a rulebook counted and every position solved, over positions, not over games."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Key = tuple[object, ...]
 
 
 class Count(NamedTuple):
-    """Games from a position: won by the first named, by the second, drawn; and how many plies they still take."""
+    """Count the games from a position: won by the first named, won by the second, drawn.
+
+    It also counts how many plies they still take.
+    """
 
     first: int
     second: int

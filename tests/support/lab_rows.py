@@ -1,4 +1,4 @@
-"""Rows of lab files for tests: the rules are those of a game, the figures are made up from a seed."""
+"""Rows of lab files for tests: the rules of a game, with figures made up from a seed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from number_tower import catalogue
-from number_tower.lab.measures import SIGHTS
-from number_tower.lab.rows import LabRow, Status
-from number_tower.rules import Rules
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.studies.lab.measures import SIGHTS
+from number_tower.studies.lab.rows import LabRow, Status
 
 HEADER = '{"number_tower_lab": 1, "version": "0.1.0"}'
 
@@ -23,16 +23,16 @@ def make_row(
     **options: Any,
 ) -> LabRow:
     """Return the row of a setting; `figures` replace those that are made up."""
-    mechanics = catalogue.load(game).rules.changed(options)
+    mechanics = catalogue.load(game).rules.replace(options)
     measures = (
         {} if status in {"too large", "crashed"} else make_measures(mechanics) | (figures or {})
     )
-    return LabRow(index, game, options, mechanics.written(), status, version="0.1.0", **measures)
+    return LabRow(index, game, options, mechanics.to_dict(), status, version="0.1.0", **measures)
 
 
 def make_measures(mechanics: Rules) -> dict[str, Any]:
     """Return figures that are the same for the same rules."""
-    chance = Random(repr(mechanics.written()))  # noqa: S311 - not a secret
+    chance = Random(repr(mechanics.to_dict()))  # noqa: S311 - not a secret
     exact, higher = sorted((chance.random(), chance.random()))
     results = [[round(chance.random(), 4) for _ in SIGHTS] for _ in SIGHTS]
     endings = {"exact": exact, "stuck": 0.0, "higher": higher - exact, "level": 1 - higher}

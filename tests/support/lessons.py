@@ -1,4 +1,4 @@
-"""A class on a server within the test's own process: its teacher, its pupils, and others, each with a browser."""
+"""A class on a server in the test's own process: teacher, pupils and others, with browsers."""
 
 from __future__ import annotations
 

@@ -1,17 +1,21 @@
-"""The rooms of a server without its network part, with workers that answer in this process."""
+"""Servers without a network, in one event loop, with workers that answer in this process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from number_tower import Game, Table, catalogue
-from number_tower.store.database import Writer
-from number_tower.web.lobby import Lobby
-from number_tower.web.new_room import NewRoom
-from number_tower.web.workers import GaveUpError, Workers
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.store.database import Store, Writer
+from number_tower.store.rooms import StoredRoom
+from number_tower.web.live.events import ChangeListener
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.live.new_room import NewRoom
+from number_tower.web.thinking.workers import GaveUpError, Workers
 from support.clocks import SLOW
 from support.stores import store_in
 
@@ -66,7 +70,44 @@ def at(
     asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
+async def answered(lobby: Lobby, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
+    """Return a room once the computer has moved there."""
+    await lobby.wait_for_computer(room, seconds)
+    return await lobby.find_room(room.address)
+
+
 async def sat(lobby: Lobby) -> tuple[str, str, str]:
     known, ann = await lobby.open_room(LINK)
     _, ben = await lobby.join(known.address, "Ben")
     return known.address, ann, ben
+
+
+@dataclass
+class Node:
+    """A server without its network part."""
+
+    store: Store
+    lobby: Lobby
+    listener: ChangeListener | None
+
+
+@asynccontextmanager
+async def node(
+    database: str,
+    *,
+    listening: bool = True,
+    patience: float = 0.2,
+) -> AsyncIterator[Node]:
+    """Have a server; with little patience it does not wait long for a locked database."""
+    store = store_in(database, patience=patience)
+    scribe = Writer(store)
+    lobby = Lobby(store, scribe, Instantly())
+    listener = ChangeListener(store, lobby.hub) if listening else None
+    try:
+        yield Node(store, lobby, listener)
+    finally:
+        if listener is not None:
+            listener.close()
+        await lobby.close()
+        scribe.close()
+        store.close()

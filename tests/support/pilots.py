@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
-from number_tower.tui.app import AppSettings, TowerApp
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Entry, Menu
-from number_tower.tui.tray import BlockButton
+from number_tower.terminal.tui.app import AppSettings, TowerApp
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.choice import Entry, Menu
+from number_tower.terminal.tui.tray import BlockButton
 from support.clocks import SLOW
 
 Script = Callable[["Visit"], Awaitable[None]]
@@ -65,7 +65,8 @@ class Visit:
 
     @property
     def _strips(self) -> list[Strip]:
-        return self.screen._compositor.render_strips()  # noqa: SLF001 - the library has no other way to read it
+        # The library has no other way to read it.
+        return self.screen._compositor.render_strips()  # noqa: SLF001
 
     def is_over(self) -> bool:
         """Say whether the game on the board is over."""
@@ -90,7 +91,8 @@ class Visit:
         """Click an entry of a menu."""
         await self.settle()
         menu = await self.highlight(entry)
-        line = menu._index_to_line[menu.options.index(entry)]  # noqa: SLF001 - the library has no other way to ask
+        # The library has no other way to ask.
+        line = menu._index_to_line[menu.options.index(entry)]  # noqa: SLF001
         assert await self._pilot.click(menu, offset=(4, line - menu.scroll_offset.y))
         await self.settle()
 

@@ -1,7 +1,4 @@
-"""The games of players on a ladder, from the rules alone: the reference for the lab's exact measures.
-
-Short enough to be believed: values by plain recursion, expectations by going through every choice of both players.
-"""
+"""The rules, the search and the study of the lab, read plainly: slow, and short enough to trust."""
 
 from __future__ import annotations
 
@@ -10,15 +7,81 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple
 
-from number_tower.lab.measures import SIGHTS
-from number_tower.position import Position
-from number_tower.rules import Rules
+from number_tower import Game, Position, Rules
+from number_tower.solve.worth import Solver, Worth
+from number_tower.studies.lab.measures import SIGHTS
+
+
+def fits(rules: Rules, top: int | None, block: int) -> bool:
+    if top is None:
+        return rules.opening is None or block in rules.opening
+    divides = top % block == 0 or block % top == 0
+    return {
+        "any": True,
+        "descending": block <= top,
+        "ascending": block > top and (rules.step is None or block - top <= rules.step),
+        "related": divides,
+        "unrelated": not divides,
+    }[rules.fit]
+
+
+def refusal(game: Game, player: int, block: int) -> str | None:
+    """Say why a player cannot place a block, in the order of the rulings."""
+    rules = game.rules
+    used = list(game.moves)
+    if rules.supply == "own":
+        used = [
+            placed for placed, mover in zip(game.moves, game.movers, strict=True) if mover == player
+        ]
+    elif rules.supply == "endless":
+        used = []
+    tower = tower_of(game, player)
+    if block not in list(rules.blocks):
+        return "not_a_block"
+    if block in used:
+        return "used"
+    if not fits(rules, tower[-1] if tower else None, block):
+        return "fit" if tower else "opening"
+    if rules.target is not None and sum(tower) + block > rules.target:
+        return "target"
+    return None
+
+
+def tower_of(game: Game, player: int) -> list[int]:
+    return [
+        placed
+        for placed, mover in zip(game.moves, game.movers, strict=True)
+        if game.rules.towers == "shared" or mover == player
+    ]
+
+
+def legal(game: Game, player: int) -> list[int]:
+    return [block for block in game.rules.blocks if refusal(game, player, block) is None]
+
+
+class PlainSolver(Solver):
+    """Searches every move of every position, using only the rules: slow, and right."""
+
+    method = "plain search"
+
+    def __init__(self) -> None:
+        self._known: dict[Position, Worth] = {}
+
+    def _evaluate_running(self, position: Position) -> Worth:
+        if position not in self._known:
+            worths = (self.evaluate_move(position, block) for block in position.legal)
+            self._known[position] = max(worths, key=lambda worth: worth.rank)
+        return self._known[position]
+
 
 Sight = int | None
 
 
 class Expected(NamedTuple):
-    """What happens on average from a position on: results of player 0, plies, swings, and games by reason."""
+    """What happens on average from a position on.
+
+    Results of player 0, plies, swings, and games by reason.
+    """
 
     result: float
     draws: float
@@ -36,7 +99,10 @@ class PlainStudy:
         self._choices: dict[tuple[Position, Sight], list[int]] = {}
 
     def value(self, position: Position, plies: Sight) -> float:
-        """Return 1, 1/2 or 0 for the player to move, as seen within some plies; what is not seen is a draw."""
+        """Return 1, 1/2 or 0 for the player to move, as seen within some plies.
+
+        What is not seen is a draw.
+        """
         if (outcome := position.outcome) is not None:
             return 0.5 if outcome.winner is None else float(outcome.winner == position.to_move)
         if plies == 0:
@@ -48,7 +114,7 @@ class PlainStudy:
         return self._values[position, plies]
 
     def move_value(self, position: Position, block: int, plies: Sight) -> float:
-        """Return the value of a move for the player who makes it, as seen within some plies, the move included."""
+        """Return the value of a move for its player within some plies, the move included."""
         after = position.place(block)
         value = self.value(after, None if plies is None else plies - 1)
         return value if after.to_move == position.to_move else 1 - value
@@ -85,7 +151,8 @@ class PlainStudy:
                     length += share * after.length
                     swings += share * (best - self.move_value(position, block, None) + after.swings)
                     for reason, games in after.endings.items():
-                        endings[reason] += share * games  # type: ignore[assignment] # shares, not numbers
+                        # Shares, not numbers.
+                        endings[reason] += share * games  # type: ignore[assignment]
                 known[position] = Expected(result, draws, length, swings, endings)
             return known[position]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 STIFF = re.compile(
-    r"\b(whoever|somebody|anybody|so many|just now|for ever|will not do|be told|look(ed)? through|gone through|"
-    r"taken? in|go(es)? on with|no end of|came of|new form|one[’']s own|the other[’']s|How it goes|What happened|"
-    r"not right yet|(is|are|be|was|were) kept|widening|lapses?|is void|others were faster|puzzle of a day)\b",
+    r"\b(whoever|somebody|anybody|so many|just now|for ever|will not do|be told|"
+    r"look(ed)? through|gone through|taken? in|go(es)? on with|no end of|came of|new form|"
+    r"one[’']s own|the other[’']s|How it goes|What happened|not right yet|"
+    r"(is|are|be|was|were) kept|widening|lapses?|is void|others were faster|puzzle of a day)\b",
     re.IGNORECASE,
 )
 

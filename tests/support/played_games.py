@@ -1,4 +1,7 @@
-"""Some hundred games and puzzles, the same in every run: played, taken back, drawn, abandoned, and left unfinished."""
+"""Some hundred games and puzzles, the same in every run.
+
+They are played, taken back, drawn, abandoned, and left unfinished.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ from dataclasses import replace
 from random import Random
 from typing import get_args
 
-from number_tower import Game, Table, catalogue
-from number_tower.catalogue import GameChoice
-from number_tower.match import Match, Series
+from number_tower import Game, Table
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Match, Series
+from number_tower.engine.table import Change, Declaration
 from number_tower.store import puzzles
 from number_tower.store.database import Store
 from number_tower.store.games import insert_game
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.rows import Seats, StoredGame
-from number_tower.table import Change, Declaration
 
 NAMES = (None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann"), ("Dora", "Zoë"))
 PLAYERS = ((None, None), (None, None), ("perfect", None), (None, "fair"), ("./bot", "easy"))
@@ -49,7 +53,7 @@ def _store_game(store: Store, number: int, chance: Random) -> None:
 
 
 def _store_match_game(store: Store, number: int, chance: Random) -> None:
-    """Store the next game of a best of four, so that each match has four games, or is over before."""
+    """Store the next game of a best of four: each match has four games, or is over before."""
     book = catalogue.load("draft")
     key = f"{10_000 + number // 4:032x}"
     with store.write() as connection:

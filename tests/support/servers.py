@@ -1,23 +1,16 @@
-"""Real servers, each a process of its own, and light clients for them: plain sockets, as many as a test likes."""
+"""Real servers, each a process of its own, and light clients for them: plain sockets."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import secrets
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from support.clocks import SLOW
-from support.command import ROOT, TOWER, plain_environment
+from serving import Server
+from support.command import plain_environment
 from support.forking import Forked
 
 HOST = "127.0.0.1"
@@ -40,81 +33,9 @@ class Answer(NamedTuple):
     content: Any
 
 
-class Server:
-    """`tower serve` as its users start it, at a port that stays the same when it is started again."""
-
-    def __init__(
-        self, database: str | Path, port: int | None = None, *options: str, **environment: str
-    ) -> None:
-        self.database = str(database)
-        self.port = port or free_port()
-        self._options = options
-        self._environment = environment
-        self.start()
-
-    def start(self) -> None:
-        """Start it; it is of use once it is ready."""
-        self._said = TemporaryFile("w+")  # noqa: SIM115 - it is closed when the server has ended
-        self._process: subprocess.Popen[bytes] = Forked(
-            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self._options],
-            stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
-            cwd=ROOT, env=plain_environment(**self._environment), start_new_session=True,
-        )  # fmt: skip
-        self.pid = self._process.pid
-
-    def ready(self) -> None:
-        """Wait until it answers."""
-        deadline = time.monotonic() + SLOW
-        while not self._answers():
-            assert self._process.poll() is None, f"the server ended: {self.said()}"
-            assert time.monotonic() < deadline, f"the server does not answer: {self.said()}"
-            time.sleep(0.02)
-
-    def _answers(self) -> bool:
-        with (
-            suppress(OSError),
-            socket.create_connection((HOST, self.port), timeout=SLOW) as connection,
-        ):
-            connection.sendall(request("GET", "/health", close=True))
-            return connection.recv(12) == b"HTTP/1.1 200"
-        return False
-
-    def said(self) -> str:
-        """Return what it has written to the terminal."""
-        self._said.seek(0)
-        return self._said.read()
-
-    def strike(self) -> None:
-        """Kill it as the system does when memory is short: it gets no chance to do anything more."""
-        self._process.kill()
-
-    def kill(self) -> None:
-        """Kill it, and see that it is dead."""
-        self.strike()
-        self._end()
-
-    def pause(self) -> None:
-        """Stop the process where it is (SIGSTOP): its connections stay open, and nothing is answered."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let a paused process go on."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGCONT)
-
-    def stop(self) -> None:
-        """Stop it politely."""
-        self._process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(SLOW)
-        self._end()
-
-    def _end(self) -> None:
-        """See that nothing of it is left, whatever it has started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._said.close()
+def make_server(database: str | Path, *options: str) -> Server:
+    """Make a server that starts quickly, in an environment that is the same everywhere."""
+    return Server(database, ("--no-limits", *options), plain_environment(), Forked)
 
 
 @contextmanager
@@ -122,27 +43,14 @@ def serving(
     database: str | Path, processes: int = 1, options: tuple[str, ...] = ()
 ) -> Iterator[list[Server]]:
     """Have some servers at one database."""
-    servers: list[Server] = []
-    try:
-        for _ in range(processes):
-            servers.append(Server(database, None, *options))  # noqa: PERF401 - those that did start are stopped
+    servers = [make_server(database, *options) for _ in range(processes)]
+    with ExitStack() as stopping:
         for server in servers:
-            server.ready()
+            server.launch()
+            stopping.callback(server.stop)
+        for server in servers:
+            server.wait()
         yield servers
-    finally:
-        for server in servers:
-            server.stop()
-
-
-def free_port() -> int:
-    """Return a port that nobody uses, none of those that the system gives to connections: it would soon be taken."""
-    while True:
-        with (
-            suppress(OSError),
-            socket.create_server((HOST, 10_000 + secrets.randbelow(20_000))) as found,
-        ):
-            port: int = found.getsockname()[1]
-            return port
 
 
 def request(
@@ -184,7 +92,10 @@ class Client:
         return await self.ask("POST", path, token, content)
 
     async def granted(self, path: str, token: str | None = None, content: object = None) -> Any:
-        """Send something that must be granted, again while the server is too busy; return the answer."""
+        """Send something that must be granted, again while the server is too busy.
+
+        Return the answer.
+        """
         answer = await self.post(path, token, content)
         while answer.status == 503:
             await asyncio.sleep(0.2)
@@ -243,7 +154,7 @@ class RefusedError(AssertionError):
 async def events(
     port: int, path: str, token: str | None = None, seen: str | None = None
 ) -> AsyncIterator[tuple[str, Any]]:
-    """Follow a game until the server ends the stream, or its life: the mark and the state of every event.
+    """Follow a game until its stream or server ends: the mark and the state of every event.
 
     `seen` is the newest mark that the client has seen.
     """

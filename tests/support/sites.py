@@ -1,4 +1,7 @@
-"""Real proxies in front of real servers, and a visitor who comes through them; tools/proxies.py gets the proxies."""
+"""Real proxies in front of real servers, and a visitor who comes through them.
+
+`tools/proxies.py` gets the proxies.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPResponse, HTTPSConnection, IncompleteRead
 from pathlib import Path
@@ -19,7 +21,7 @@ from urllib.parse import urlencode
 import pytest
 
 import proxies
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until
 from support.cookies import Jar
 
 VISITOR = "127.9.8.7"
@@ -123,9 +125,8 @@ def running(call: list[str], folder: Path, port: int) -> Iterator[None]:
             env={**os.environ, "HOME": str(folder)}, start_new_session=True,
         )  # fmt: skip
     try:
-        wait_for(
-            lambda: accepts(port), lambda: f"{call[0]} does not answer: {log.read_text()}", process
-        )
+        wait_until(lambda: process.poll() is not None or accepts(port), log.read_text)
+        assert process.poll() is None, f"{call[0]} does not answer: {log.read_text()}"
         yield
     finally:
         process.terminate()
@@ -140,18 +141,6 @@ def accepts(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=SLOW):
         return True
     return False
-
-
-def wait_for(
-    happened: Callable[[], bool],
-    otherwise: Callable[[], str],
-    process: subprocess.Popen[bytes] | None = None,
-) -> None:
-    deadline = time.monotonic() + SLOW
-    while not happened():
-        assert process is None or process.poll() is None, otherwise()
-        assert time.monotonic() < deadline, otherwise()
-        time.sleep(0.02)
 
 
 def next_revision(events: HTTPResponse) -> int:

@@ -1,4 +1,7 @@
-"""How much the tests try: a sample, or everything where NUMBER_TOWER_THOROUGH=1 is set, as `make soak` does."""
+"""How much the tests try: a sample, or everything where NUMBER_TOWER_THOROUGH=1 is set.
+
+`make soak` sets it.
+"""
 
 from __future__ import annotations
 

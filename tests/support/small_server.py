@@ -1,7 +1,8 @@
 """A small app behind the real server, in a process of its own, and plain sockets that talk to it.
 
-`python small_server.py OPTIONS` serves; the options are a JSON object: `settings` of the server, `patch` (constants by
-module and name, so that limits are reached in a test), and what the app does wrong (`fails`, `hangs`).
+`python small_server.py OPTIONS` serves; the options are a JSON object: `settings` of the server,
+`patch` (constants by module and name, so that limits are reached in a test), and what the app does
+wrong (`fails`, `hangs`).
 """
 
 from __future__ import annotations
@@ -14,24 +15,26 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request as Asking
 from urllib.request import urlopen
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import server
-from number_tower.web.log import configure_logging
+from number_tower.web.http.connections import ConnectionRegistry
+from number_tower.web.http.log import configure_logging
+from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment
@@ -57,8 +60,8 @@ async def endless(size: int) -> AsyncIterator[bytes]:
 
 
 @router.get("/g/{address}/events")
-async def events(size: int = 0) -> StreamingResponse:
-    return StreamingResponse(endless(size), media_type="text/event-stream")
+async def events(request: Request, size: int = 0) -> EventStream:
+    return EventStream(endless(size), request.app.state.parts.streams)
 
 
 @router.get("/who")
@@ -69,12 +72,12 @@ async def who(request: Request) -> list[str]:
 
 @router.get("/connections")
 async def connections(request: Request) -> int:
-    return len(request.app.state.connections)
+    return len(request.app.state.parts.connections)
 
 
 @router.get("/streams")
 async def streams(request: Request) -> int:
-    return len(request.app.state.streams)
+    return len(request.app.state.parts.streams)
 
 
 @router.post("/sent")
@@ -99,7 +102,9 @@ async def slow(seconds: float) -> str:
     return "done"
 
 
-def make_app(settings: Settings, *, fails: bool = False, hangs: bool = False) -> FastAPI:
+def make_app(
+    settings: Settings, registry: ConnectionRegistry, *, fails: bool = False, hangs: bool = False
+) -> FastAPI:
     """Return the app; what it does is said on standard output."""
 
     @asynccontextmanager
@@ -113,6 +118,8 @@ def make_app(settings: Settings, *, fails: bool = False, hangs: bool = False) ->
         print("let go", flush=True)
 
     app = FastAPI(lifespan=life)
+    streams = StreamRegistry(limited=settings.limits)
+    app.state.parts = SimpleNamespace(connections=registry, streams=streams)
     app.include_router(router)
     app_module.install_middleware(app, settings)
     return app
@@ -132,9 +139,9 @@ def main(options: dict[str, Any]) -> int:
     settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **given)
     configure_logging()
     with server.open_listener(HOST, 0) as listener:
-        return server.serve(
-            make_app(settings, **options), settings, listener, lambda text: print(text, flush=True)
-        )
+        registry = server.make_registry(settings)
+        app = make_app(settings, registry, **options)
+        return server.serve(app, registry, settings, listener, lambda text: print(text, flush=True))
 
 
 def small(
@@ -255,19 +262,13 @@ def is_closed(line: socket.socket) -> bool:
 
 
 def wait_until_reset(line: socket.socket) -> bool:
-    """Wait until the server has dropped a connection, without reading what it has sent; return whether it has."""
+    """Wait until the server has dropped a connection, without reading what it has sent.
+
+    Return whether it has.
+    """
     poll = select.poll()
     poll.register(line, select.POLLERR | select.POLLHUP)
     return bool(poll.poll(SLOW * 1000))
-
-
-def wait_for(happened: Any) -> Any:
-    """Wait until something has happened, and return it."""
-    deadline = time.monotonic() + SLOW
-    while not (found := happened()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-    return found
 
 
 if __name__ == "__main__":

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple, get_args
 import pytest
 from hypothesis import strategies as st
 
-from number_tower import Game, Table, catalogue, store
-from number_tower.catalogue import Rulebook
-from number_tower.cli.errors import InputEndedError
-from number_tower.cli.main import main
-from number_tower.cli.terminal import Terminal
-from number_tower.rules import Rules
+from number_tower import Game, Table, store
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Change, Declaration, TableError, check_player_names
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats
-from number_tower.table import Change, Declaration, TableError, check_player_names
+from number_tower.terminal.cli.errors import InputEndedError
+from number_tower.terminal.cli.main import main
+from number_tower.terminal.cli.terminal import Terminal
 from support.command import TOWER
 from support.strategies import any_rules
 
@@ -35,7 +36,7 @@ def store_in(file: Path | str, patience: float = 10.0) -> Store:
 
 def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
     """Make a rulebook as it is read from a player's own file."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in rules.written().items()]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in rules.to_dict().items()]
     text = "\n".join(
         ['title = "Mine, all mine"', "[rules]", *lines, "[voice]", 'prompt = "Höher? "']
     )
@@ -58,7 +59,10 @@ class Played(NamedTuple):
 
 
 class Command:
-    """The command, in this process, which is quicker; and between two answers anything may happen."""
+    """The command, in this process, which is quicker.
+
+    Anything may happen between two answers.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.monkeypatch = monkeypatch

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, RulesError
-from number_tower.rules import Fit, Stuck, Supply, Towers
+from number_tower.engine.rules import Fit, Stuck, Supply, Towers
 
 
 def _rules_or_none(**chosen: Any) -> Rules | None:
@@ -35,7 +35,7 @@ def any_rules(
     highest: int = 40,
     beyond: bool = False,
 ) -> Rules:
-    """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out.
+    """Rules from the whole vocabulary, small enough to be searched, without those that never end.
 
     With `beyond`, the target is higher than any tower can get, and blocks run out.
     """

@@ -21,7 +21,10 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class Terminal:
-    """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
+    """A pseudo-terminal with the command in it.
+
+    It is used as a person does, by looking and typing.
+    """
 
     rows = 24
 
@@ -30,8 +33,8 @@ class Terminal:
         if columns is not None:
             termios.tcsetwinsize(self._near, (self.rows, columns))
         self._process = subprocess.Popen(
-            [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
-            cwd=ROOT, env=plain_environment(**environment),
+            [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True,
+            start_new_session=True, cwd=ROOT, env=plain_environment(**environment),
         )  # fmt: skip
         os.close(far)
         self.seen = ""
@@ -43,7 +46,10 @@ class Terminal:
         while text not in self.seen[start:]:
             if not select.select([self._near], [], [], max(deadline - time.monotonic(), 0))[0]:
                 pytest.fail(f"never saw {text!r} in {self.seen[start:]!r}")
-            self.seen += self._read()
+            more = self._read()
+            if not more:
+                pytest.fail(f"the command ended before it said {text!r}: {self.seen[start:]!r}")
+            self.seen += more
         return self.seen[start:]
 
     def resize(self, columns: int, rows: int = 24) -> None:
@@ -56,7 +62,10 @@ class Terminal:
         self._process.send_signal(number)
 
     def close(self, *, told: bool = True) -> None:
-        """Close the window while the command runs; a shell tells it so, unless it was started to outlive it."""
+        """Close the window while the command runs.
+
+        A shell tells it so, unless it was started to outlive it.
+        """
         os.close(self._near)
         self._near = -1
         if told:
@@ -73,7 +82,10 @@ class Terminal:
         self._process.send_signal(signal.SIGINT)
 
     def end(self, *, interrupt: bool = False) -> int:
-        """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
+        """Look until the command has ended.
+
+        A person who wants to stop it presses Ctrl-C until it does.
+        """
         pressed, deadline = 0.0, time.monotonic() + SLOW
         while time.monotonic() < deadline:
             if interrupt and self._process.poll() is None and time.monotonic() > pressed + 0.1:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table
-from number_tower.catalogue import list_names, load
-from number_tower.prompt import (
+from number_tower.engine.catalogue import list_names, load
+from number_tower.words.prompt import (
     HOW_TO_ANSWER,
     check_answer,
     format_blocks,
@@ -95,18 +95,20 @@ def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(
 @pytest.mark.parametrize(
     ("answer", "number"),
     [
-        ("7", 7), (" 7\n", 7), ("[7]", 7), ("[ 7 ]", 7), ("I place 7.", 7), ("**7**", 7), ("(7)", 7), ("#7!", 7),
-        (r"\boxed{7}", 7), ("7 it is, yes, 7", 7), ("[3], no: [4]", 4), ("12 or 15? [15]", 15), ("[07]", 7), (12, 12),
-        ("9 then 8, so\n[8]\nthank you", 8), (-3, -3), ("[[5]]", 5),
-        ("", "empty"), (" \n\t", "empty"), (None, "empty"),
+        ("7", 7), (" 7\n", 7), ("[7]", 7), ("[ 7 ]", 7), ("I place 7.", 7), ("**7**", 7),
+        ("(7)", 7), ("#7!", 7), (r"\boxed{7}", 7), ("7 it is, yes, 7", 7), ("[3], no: [4]", 4),
+        ("12 or 15? [15]", 15), ("[07]", 7), (12, 12), ("9 then 8, so\n[8]\nthank you", 8),
+        (-3, -3), ("[[5]]", 5), ("", "empty"), (" \n\t", "empty"), (None, "empty"),
         (True, "no_number"), (7.0, "no_number"), (b"7", "no_number"),
-        ("seven", "no_number"), ("[number]", "no_number"), ("-7", "no_number"), ("[-7]", "no_number"),
-        ("7.5", "no_number"), ("1,000", "no_number"), ("٧", "no_number"), ("[７]", "no_number"), ("x7", "no_number"),
+        ("seven", "no_number"), ("[number]", "no_number"), ("-7", "no_number"),
+        ("[-7]", "no_number"), ("7.5", "no_number"), ("1,000", "no_number"), ("٧", "no_number"),
+        ("[７]", "no_number"), ("x7", "no_number"),
         ("\0", "no_number"),
-        ("1-3", "no_number"), ("9+6", "no_number"), ("1..9", "no_number"), ("[1-3]", "no_number"), ("5/2", "no_number"),
-        ("3.5 or 4", "many_numbers"), ("-3 or 5", "many_numbers"), ("1,000 or 7", "many_numbers"),
-        ("Player1 places 7", 7), ("v2: '7'", 7), ("__7__", 7), ("- 7", 7), ("$7$", 7), ("7:", 7),
-        ("7 or 8", "many_numbers"), ("Player 1: 7", "many_numbers"), ("1 2 3", "many_numbers"),
+        ("1-3", "no_number"), ("9+6", "no_number"), ("1..9", "no_number"), ("[1-3]", "no_number"),
+        ("5/2", "no_number"), ("3.5 or 4", "many_numbers"), ("-3 or 5", "many_numbers"),
+        ("1,000 or 7", "many_numbers"), ("Player1 places 7", 7), ("v2: '7'", 7), ("__7__", 7),
+        ("- 7", 7), ("$7$", 7), ("7:", 7), ("7 or 8", "many_numbers"),
+        ("Player 1: 7", "many_numbers"), ("1 2 3", "many_numbers"),
     ],
 )  # fmt: skip
 def test_the_number_of_an_answer_is_read_in_one_way(answer: object, number: object) -> None:

@@ -1,25 +1,25 @@
-"""Analysis of a position: its value and that of each move, in words, and within limits of time and memory.
+"""Analysis of a position in words, within limits: its value, and that of each move.
 
 Every value is exact. What is not found within the limits is unknown; there is never a guess.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from number_tower.coach.hints import Hint, hint
-from number_tower.coach.reasons import Reason, find_reason
+from number_tower.coach.reasons import find_reason
 from number_tower.coach.sentences import Idea, format_reason, introduce_idea
-from number_tower.game import Game
+from number_tower.engine.game import Game
+from number_tower.engine.table import Table
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS, Value, Worth, get_final_worth
-from number_tower.table import Table
-from number_tower.text import format_count, pluralize, summarize_numbers
-from number_tower.voice import get_voice
+from number_tower.support.text import format_count, pluralize, summarize_numbers
+from number_tower.words.voice import get_voice
 
 SECONDS = 3.0
 """Time to work on one position."""
@@ -43,7 +43,7 @@ class AnalysedMove(NamedTuple):
 
 
 class PositionAnalysis(NamedTuple):
-    """The value of a position and of its moves; the best move comes first, and those not known come last."""
+    """The value of a position and of its moves; the best moves first, unknown ones last."""
 
     value: Value | None
     plies: int | None
@@ -66,10 +66,11 @@ def find_hint(
     game: Game, seconds: float, *, progress: Callable[[Progress], object] | None = None
 ) -> Hint | None:
     """Make a hint within `seconds`, without the plies if need be; None if that is not enough."""
-    for plies, part in ((True, 0.6), (False, 0.4)):
+    # Most of the time for a hint with plies, and the rest for one without.
+    for plies, share in ((True, 0.6), (False, 0.4)):
         with suppress(NotSolvedError):
             return hint(
-                solve(game, plies=plies, seconds=part * seconds, memory=MEMORY, progress=progress)
+                solve(game, plies=plies, seconds=share * seconds, memory=MEMORY, progress=progress)
             )
     return None
 
@@ -79,47 +80,47 @@ def analyse_table(
 ) -> PositionAnalysis:
     """Analyse the position of a table; where time runs out, as far as it is known by then."""
     voice, game = get_voice(table.book), table.game
-    names = voice.get_name(table, 0), voice.get_name(table, 1)
+    names, noun = (voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun
     if (over := get_final_worth(game.position)) is not None:
-        return PositionAnalysis(
-            over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), ""
-        )
+        verdict = _format_verdict(over, game, names, noun)
+        return PositionAnalysis(over.value, 0, verdict, "", (), "")
     solution = _solve(game, seconds, progress)
     worths = _value_endings(game) if solution is None else solution.find_values()
-    known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
+    valued = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
     player, opponent = names[game.to_move], names[1 - game.to_move]
-    found = (
-        {}
-        if solution is None
-        else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
-    )
-    reasons = {
-        block: format_reason(reason, player=player, opponent=opponent, noun=voice.noun)
-        for block, reason in found.items()
-        if reason is not None
-    }
-    moves = (
-        *(AnalysedMove(block, *worths[block], reasons.get(block, "")) for block in known),
-        *(AnalysedMove(block, None, None, "") for block in game.legal if block not in worths),
-    )
+    texts: dict[int, str] = {}
+    ideas: list[Idea] = []
+    introduced: set[str] = set()
+    for block in valued[:MAX_REASONS]:
+        reason = None if solution is None else find_reason(solution, block)
+        if reason is not None:
+            texts[block] = format_reason(reason, opponent, noun, player)
+            if (idea := introduce_idea(reason, noun, introduced)) is not None:
+                ideas.append(idea)
+    moves = [AnalysedMove(block, *worths[block], texts.get(block, "")) for block in valued]
+    unknown = [block for block in game.legal if block not in worths]
+    moves += [AnalysedMove(block, None, None, "") for block in unknown]
     if solution is None:
+        problem = "What this position is worth was not found out within"
         within = f"{seconds:g} {pluralize('second', seconds)}"
-        verdict = f"What this position is worth was not found out within {within}, and a guess would be no help."
-        note = (
-            "Only moves that end the game at once are valued here."
-            if worths
-            else "No move is valued here."
-        )
-        return PositionAnalysis(None, None, verdict, "", moves, note)
-    verdict = _format_verdict(solution.worth, game, names, voice.noun)
-    ideas = _collect_ideas(filter(None, found.values()), voice.noun)
-    return PositionAnalysis(
-        *solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas
-    )
+        verdict = f"{problem} {within}, and a guess would be no help."
+        note = "Only moves that end the game at once are valued here."
+        if not worths:
+            note = "No move is valued here."
+        return PositionAnalysis(None, None, verdict, "", tuple(moves), note)
+    note = ""
+    if unknown:
+        count = f"{len(unknown):,} of {len(moves):,} moves"
+        note = f"{count} were not worked out in the time there is."
+    elif any(move.plies is None for move in moves):
+        note = "How long it takes is not known for every move; who wins is."
+    verdict = _format_verdict(solution.worth, game, names, noun)
+    method, worth = solution.method, solution.worth
+    return PositionAnalysis(*worth, verdict, method, tuple(moves), note, tuple(ideas))
 
 
 def describe_start(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
-    """Say what the value of a game's start means: who wins, how long it takes, and which first moves are good."""
+    """Say who wins from the start, how long it takes, and which first moves are good."""
     if analysis.value is None or not analysis.moves:
         yield analysis.verdict
         return
@@ -130,19 +131,17 @@ def describe_start(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
     }[analysis.value]
     if analysis.plies is not None:
         yield f"If both play their best, the game takes {format_count(analysis.plies, noun)}."
-    yield _describe_openings(analysis)
-
-
-def _describe_openings(analysis: PositionAnalysis) -> str:
-    """Say which first moves are good."""
     good = sorted(move.block for move in analysis.moves if move.value == analysis.value)
-    one, many = ("wins", "win") if analysis.value == "win" else ("keeps the draw", "keep the draw")
+    one, many = "keeps the draw", "keep the draw"
+    if analysis.value == "win":
+        one, many = "wins", "win"
     if analysis.value == "loss":
-        return f"No first move wins. {analysis.moves[0].block} keeps the game going longest."
-    if len(good) == len(analysis.moves):
-        return f"Every first move {one}."
-    verb = one if len(good) == 1 else many
-    return f"{len(good):,} of {len(analysis.moves):,} first moves {verb}: {summarize_numbers(good, ', ')}."
+        yield f"No first move wins. {analysis.moves[0].block} keeps the game going longest."
+    elif len(good) == len(analysis.moves):
+        yield f"Every first move {one}."
+    else:
+        verb, blocks = one if len(good) == 1 else many, summarize_numbers(good, ", ")
+        yield f"{len(good):,} of {len(analysis.moves):,} first moves {verb}: {blocks}."
 
 
 def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
@@ -150,42 +149,35 @@ def suggest_changes(analysis: PositionAnalysis, noun: str) -> str:
     if analysis.value is None:
         return ""
     if not analysis.moves:
-        return f"The first player cannot place any {noun}. Try smaller {noun}s, or other first {noun}s."
-    at_once = sorted(
-        move.block for move in analysis.moves if move.value == "win" and move.plies == 1
-    )
-    if len(at_once) == len(analysis.moves):
+        advice = f"Try smaller {noun}s, or other first {noun}s."
+        return f"The first player cannot place any {noun}. {advice}"
+    quick = [move.block for move in analysis.moves if move.value == "win" and move.plies == 1]
+    if len(quick) == len(analysis.moves):
         return f"The game is over after one {noun}. Try other {noun}s or another target."
-    if at_once:
-        verb = "wins" if len(at_once) == 1 else "win"
-        return f"{summarize_numbers(at_once, ', ')} {verb} at once. Limit the first {noun}s if you do not want that."
-    if len({move.value for move in analysis.moves}) > 1:
+    if quick:
+        blocks, win = summarize_numbers(sorted(quick), ", "), "wins" if len(quick) == 1 else "win"
+        return f"{blocks} {win} at once. Limit the first {noun}s if you do not want that."
+    if any(move.value != analysis.value for move in analysis.moves):
         return ""
-    return {
-        "win": f"It does not matter how the first player starts. Other {noun}s may make a better game.",
-        "draw": f"It does not matter how the first player starts. Other {noun}s may make a better game.",
-        "loss": f"The second player has the better side. Other {noun}s may make it more even.",
-    }[analysis.value]
+    finding, effect = "It does not matter how the first player starts.", "make a better game"
+    if analysis.value == "loss":
+        finding, effect = "The second player has the better side.", "make it more even"
+    return f"{finding} Other {noun}s may {effect}."
 
 
 def _solve(
     game: Game, seconds: float, progress: Callable[[Progress], object] | None
 ) -> Solution | None:
     """Solve a position; where its plies take too long, at least its value."""
-    for plies, part, most in ((True, 0.6, 1.0), (False, 0.4, 0.4)):
+    # The shares of the time for the position alone, and for its moves as well.
+    for plies, share, full_share in ((True, 0.6, 1.0), (False, 0.4, 0.4)):
         limits = SearchLimits(memory=MEMORY, progress=progress)
-        limits.seconds = part * seconds
+        limits.seconds = share * seconds
         with suppress(NotSolvedError):
             solution = Solution(game.position, limits, plies=plies)
-            limits.seconds = most * seconds
+            limits.seconds = full_share * seconds
             return solution
     return None
-
-
-def _collect_ideas(reasons: Iterable[Reason], noun: str) -> tuple[Idea, ...]:
-    """Return the ideas behind some reasons, each once."""
-    introduced: set[str] = set()
-    return tuple(filter(None, [introduce_idea(reason, noun, introduced) for reason in reasons]))
 
 
 def _value_endings(game: Game) -> dict[int, Worth]:
@@ -202,19 +194,9 @@ def _format_verdict(worth: Worth, game: Game, names: tuple[str, str], noun: str)
     """Write the value of a position in a sentence."""
     if game.outcome is not None:
         winner = game.outcome.winner
-        return (
-            f"The game is over: {'it is a draw' if winner is None else f'{names[winner]} has won'}."
-        )
+        result = "it is a draw" if winner is None else f"{names[winner]} has won"
+        return f"The game is over: {result}."
     best = f"{names[game.to_move]}, to move, {_VERBS[worth.value]} if both play their best"
     if worth.plies is None:
         return f"{best}."
     return f"{best}: {worth.plies:,} more {pluralize(noun, worth.plies)} to the end."
-
-
-def _describe_unknown(moves: tuple[AnalysedMove, ...]) -> str:
-    unknown = sum(move.value is None for move in moves)
-    if unknown:
-        return f"{unknown:,} of {len(moves):,} moves were not worked out in the time there is."
-    if any(move.plies is None for move in moves):
-        return "How long it takes is not known for every move; who wins is."
-    return ""

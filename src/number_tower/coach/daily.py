@@ -1,22 +1,23 @@
-"""What a player remembers of the puzzles of the day: the tries of one day, the streak, and how many tries they took."""
+"""A player's record of the puzzles of the day: today's tries, the streak, and all results."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal
+from typing import Literal, cast
 
-from number_tower.text import format_count
+from number_tower.support.text import format_count
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """From this number of tries on, puzzles are counted together."""
 
 DailyResult = Literal["", "solved", "shown"]
 
 _TEXT = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)\.(?P<tries>(?:\d{1,9}(?:-\d{1,9}){0,99})?)\.(?P<result>|solved|shown)"
-    r"\.(?P<streak>\d{1,6})\.(?P<best>\d{1,6})\.(?P<counts>\d{1,6}(?:-\d{1,6}){4})\.(?P<shown>\d{1,6})",
+    r"(?P<day>\d{4}-\d\d-\d\d)\.(?P<tries>(?:\d{1,9}(?:-\d{1,9}){0,99})?)"
+    r"\.(?P<result>|solved|shown)\.(?P<streak>\d{1,6})\.(?P<best>\d{1,6})"
+    r"\.(?P<counts>\d{1,6}(?:-\d{1,6}){4})\.(?P<shown>\d{1,6})",
     re.ASCII,
 )
 _NO_DAY = date(1, 1, 1)
@@ -36,8 +37,8 @@ class DailyRecord:
     """Days in a row that were solved, up to that day."""
     best: int = 0
     """The longest streak."""
-    counts: tuple[int, ...] = (0,) * MOST_TRIES
-    """How many puzzles were solved in one try, in two, and so on; the last counts those that took as many or more."""
+    counts: tuple[int, ...] = (0,) * MAX_TRIES
+    """Puzzles solved in one try, in two, and so on; the last entry counts longer ones too."""
     shown: int = 0
     """How many puzzles were ended by looking at the answer."""
 
@@ -62,24 +63,23 @@ class DailyRecord:
         return replace(self, day=day, tries=(), result="", streak=self.streak if goes_on else 0)
 
     def add_try(self, block: int, *, is_right: bool) -> DailyRecord:
-        """Return the record after a block was tried; the same if the day is done or the block was tried before."""
+        """Return the record after a try; a block that was tried before changes nothing."""
         if self.is_done or block in self.tries:
             return self
         tried = replace(self, tries=(*self.tries, block))
         if not is_right:
             return tried
-        place = min(len(tried.tries), MOST_TRIES) - 1
-        counts = tuple(number + (each == place) for each, number in enumerate(self.counts))
+        counts = [*self.counts]
+        counts[min(len(tried.tries), MAX_TRIES) - 1] += 1
         streak = self.streak + 1
-        return replace(
-            tried, result="solved", streak=streak, best=max(self.best, streak), counts=counts
-        )
+        best = max(self.best, streak)
+        return replace(tried, result="solved", streak=streak, best=best, counts=tuple(counts))
 
     def give_up(self) -> DailyRecord:
         """Return the record after the answer was shown: the streak ends."""
-        return (
-            self if self.is_done else replace(self, result="shown", streak=0, shown=self.shown + 1)
-        )
+        if self.is_done:
+            return self
+        return replace(self, result="shown", streak=0, shown=self.shown + 1)
 
     def to_text(self) -> str:
         """Write the record in characters that a cookie can hold."""
@@ -90,27 +90,24 @@ class DailyRecord:
     @classmethod
     def from_text(cls, text: str) -> DailyRecord:
         """Read a record; an empty one, if the text is none."""
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             return cls()
-        result: DailyResult = (
-            "solved" if found["result"] == "solved" else "shown" if found["result"] else ""
-        )
         try:
-            day = date.fromisoformat(found["day"])
+            day = date.fromisoformat(match["day"])
         except ValueError:
             return cls()
-        tries, counts = (
-            tuple(map(int, found[key].split("-"))) if found[key] else ()
-            for key in ("tries", "counts")
-        )
-        streak, best, shown = (int(found[key]) for key in ("streak", "best", "shown"))
-        return cls(day, tries, result, streak, best, counts, shown)
+        tries = tuple(map(int, match["tries"].split("-"))) if match["tries"] else ()
+        counts = tuple(map(int, match["counts"].split("-")))
+        streak, best, shown = (int(match[key]) for key in ("streak", "best", "shown"))
+        return cls(day, tries, cast("DailyResult", match["result"]), streak, best, counts, shown)
 
 
 def format_result(record: DailyRecord) -> str:
     """Say how the day's puzzle ended, without the answer."""
-    return f"Solved in {_format_tries(record)}." if record.result == "solved" else "Not solved."
+    if record.result != "solved":
+        return "Not solved."
+    return f"Solved in {_format_tries(record)}."
 
 
 def format_streak(record: DailyRecord) -> str:
@@ -126,7 +123,8 @@ def format_share_text(record: DailyRecord, address: str) -> str:
     signs = "✗" * (len(record.tries) - 1) + "✓"
     day = f"{record.day.day} {record.day:%B} {record.day.year}"
     streak = f"\n{format_streak(replace(record, best=0))}" if record.streak > 1 else ""
-    return f"Number Tower, puzzle of {day}\n{signs} solved in {_format_tries(record)}{streak}\n{address}"
+    result = f"{signs} solved in {_format_tries(record)}{streak}"
+    return f"Number Tower, puzzle of {day}\n{result}\n{address}"
 
 
 def _format_tries(record: DailyRecord) -> str:

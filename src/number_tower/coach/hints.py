@@ -1,8 +1,9 @@
-"""Hints in three steps (what to look for, the move, and why), and the exercises of a first lesson."""
+"""Hints in three steps (what to look for, the move, why), and exercises for a first lesson."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
@@ -16,14 +17,14 @@ from number_tower.coach.sentences import (
     format_sentence,
     get_idea,
 )
-from number_tower.game import Game, play_randomly
+from number_tower.engine.game import Game, play_randomly
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Table
 from number_tower.players.knowledge import OnProgress, get_knowledge
-from number_tower.rules import Rules
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import Value, Worth
-from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.words.voice import get_voice
 
 EXERCISE_COUNT = 3
 
@@ -39,8 +40,9 @@ _MAX_MOVES = 40
 """Moves among which a beginner may be asked to find one."""
 
 _EXERCISE_KINDS = (
-    "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
-    "alone", "out_of_reach", "blocked", "answers", "forced", "answers_rule", "plan", "plan_careful",
+    "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts",
+    "made_up_again", "alone", "out_of_reach", "blocked", "answers", "forced", "answers_rule",
+    "plan", "plan_careful",
 )  # fmt: skip
 """Reasons for a win in more than one move, the most instructive first."""
 
@@ -56,7 +58,7 @@ __all__ = [
     "hint",
 ]
 
-# Hints ----------------------------------------------------------------------------------------------------------------
+# Hints --------------------------------------------------------------------------------------------
 
 
 class Hint(NamedTuple):
@@ -67,7 +69,7 @@ class Hint(NamedTuple):
         >>> advice.block, advice.good, advice.legal
         (7, 5, 9)
         >>> print(advice.nudge("block"))
-        Several moves win, but not all. Look for a gap that you can fill exactly, whatever your opponent adds first.
+        Several moves win, but not all. Look for a gap that you can fill exactly...
         >>> print(advice.name_move())
         Play 7: it wins.
         >>> print(advice.why("Ben", "block"))
@@ -96,19 +98,20 @@ class Hint(NamedTuple):
         """Write what kind of move to look for, without any number."""
         if self.legal == 1:
             return fill_text("count_only", {})
-        many = "all" if self.good == self.legal else "one" if self.good == 1 else "some"
+        many = "one" if self.good == 1 else "some"
+        if self.good == self.legal:
+            many = "all"
         count = fill_text(f"count_{self.worth.value}_{many}", {})
         if self.worth.value == "draw" and many == "all":
             return count
-        return f"{count} {fill_text(f'nudge_{self._choose_nudge()}', {'noun': noun})}"
-
-    def _choose_nudge(self) -> str:
-        """Return which nudge to give: by the reason or, in a lost position, by what is known of its length."""
-        if self.worth.value != "loss":
-            return self.reason.kind
-        if self.worth.plies is None:
-            return "lost_unknown" if self.safe else "lost_at_once"
-        return "lost_alike" if self.best == self.legal else "lost"
+        kind = self.reason.kind
+        if self.worth.value == "loss":
+            # Lost whatever is played: what is left to look for is a long game.
+            if self.worth.plies is None:
+                kind = "lost_unknown" if self.safe else "lost_at_once"
+            else:
+                kind = "lost_alike" if self.best == self.legal else "lost"
+        return f"{count} {fill_text(f'nudge_{kind}', {'noun': noun})}"
 
     def name_move(self) -> str:
         """Write which block to place."""
@@ -125,7 +128,7 @@ class Hint(NamedTuple):
         return fill_text(key, {"block": self.block})
 
     def find_quicker(self, worth: Worth) -> Reason | None:
-        """Return the reason of the move, if it wins at once and another of this worth wins only later."""
+        """Return the reason of the move if it wins at once, and a move of this worth does not."""
         return self.reason if self.worth == ("win", 1) and worth.plies != 1 else None
 
     def why(self, opponent: str, noun: str) -> str:
@@ -173,9 +176,10 @@ class HintText(NamedTuple):
 
 
 def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
-    """Write a hint for the player to move: step 1 what to look for, 2 also the move, 3 also the reason.
+    """Write a hint: step 1 says what to look for, 2 adds the move, 3 adds the reason.
 
-    There is none for hidden blocks, after the end, or (`hint` is None) where the position was not solved.
+    There is none for hidden blocks, after the end, or where the position was not solved (`hint` is
+    None).
 
     Examples:
         >>> table = nt.Table(nt.Game(nt.Rules(target=15), moves=(9,)))
@@ -188,16 +192,13 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
         return HintText((refusal.text.strip(),), more=False)
     if hint is None:
         return HintText((fill_text("unknown", {}),), more=False)
-    step = min(max(step, 1), 3)
-    opponent = voice.get_name(table, 1 - table.game.to_move)
-    why = format_reason(
-        hint.reason, opponent=opponent, noun=voice.noun
-    )  # the move is named in the second text
-    texts = hint.nudge(voice.noun), hint.name_move(), why
-    if step < len(texts):
-        return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
-    details = format_details(hint.reason, opponent=opponent, noun=voice.noun)
-    idea = get_idea(hint.reason, voice.noun)
+    noun, opponent = voice.noun, voice.get_name(table, 1 - table.game.to_move)
+    texts = hint.nudge(noun), hint.name_move(), format_reason(hint.reason, opponent, noun)
+    if step < 3:
+        block = hint.block if step > 1 else None
+        return HintText(texts[: max(step, 1)], more=True, block=block)
+    details = format_details(hint.reason, opponent, noun)
+    idea = get_idea(hint.reason, noun)
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 
@@ -213,33 +214,30 @@ def give_hint(table: Table, step: int, progress: OnProgress = None) -> HintText:
 
 
 def give_reason(table: Table, block: int | None = None, progress: OnProgress = None) -> HintText:
-    """Return the reason for or against a block, or for the best move; for a block that cannot be placed, why not.
+    """Return the reason for or against a block, or for the best move; or why it cannot be placed.
 
     Examples:
         >>> give_reason(nt.Table(nt.Game(nt.Rules(target=15), moves=(9,))), 5).texts[0]
         '5 loses: Player 1 can answer 1. That takes the tower to exactly 15.'
     """
+    voice = get_voice(table.book)
     refusal = None if block is None or table.hidden else table.refusal(block)
     if block is not None and refusal is not None:
-        return HintText(
-            (get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),),
-            more=False,
-        )
+        text = voice.refuse(table, refusal, f"{block}", block).text.strip()
+        return HintText((text,), more=False)
     solution = _solve_table(table, progress)
     if solution is None:
         return format_hint(table, 3, None)
-    voice = get_voice(table.book)
-    opponent = voice.get_name(table, 1 - table.game.to_move)
+    noun, opponent = voice.noun, voice.get_name(table, 1 - table.game.to_move)
     if block is None:
-        hinted = hint(solution)
-        reason, text = hinted.reason, hinted.why(opponent, voice.noun)
+        advice = hint(solution)
+        reason, text = advice.reason, advice.why(opponent, noun)
     else:
         reason = explain_move(solution, block)
-        text = format_sentence(reason, opponent, voice.noun)
-    details = format_details(reason, opponent=opponent, noun=voice.noun)
-    return HintText(
-        (text,), more=False, block=reason.block, details=details, idea=get_idea(reason, voice.noun)
-    )
+        text = format_sentence(reason, opponent, noun)
+    details = format_details(reason, opponent, noun)
+    idea = get_idea(reason, noun)
+    return HintText((text,), more=False, block=reason.block, details=details, idea=idea)
 
 
 def find_values(table: Table, progress: OnProgress = None) -> dict[int, Value]:
@@ -256,13 +254,13 @@ def find_values(table: Table, progress: OnProgress = None) -> dict[int, Value]:
 
 
 def _solve_table(table: Table, progress: OnProgress) -> Solution | None:
-    """Solve a position as computers do; None after the end, for hidden blocks, and if it takes too long."""
+    """Solve a position as computers do; None if it is over, hidden, or takes too long."""
     if not table.legal:
         return None
     return get_knowledge(table.game.rules).solve(table.game.position, progress)
 
 
-# Exercises ------------------------------------------------------------------------------------------------------------
+# Exercises ----------------------------------------------------------------------------------------
 
 
 class Exercise(NamedTuple):
@@ -293,29 +291,26 @@ class Exercise(NamedTuple):
 
 
 def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
-    """Return up to three exercises, the easiest first: a win in one move, and then ideas as different as possible.
+    """Return up to three exercises, the easiest first: a win in one move, then different ideas.
 
     Examples:
-        >>> [each.kind for each in find_exercises(nt.Rules(supply="own", target=20))]
+        >>> [exercise.kind for exercise in find_exercises(nt.Rules(supply="own", target=20))]
         ['exact', 'made_up', 'answers']
     """
-    found = sorted(
-        _search_positions(rules, Random(f"{seed} lesson")),  # noqa: S311 - play
-        key=lambda each: each.difficulty,
-    )
-    chosen = found[:1]
-    while len(chosen) < EXERCISE_COUNT:
-        ideas = {each.kind for each in chosen}
-        new = [each for each in found if each.kind not in ideas and each.kind in _EXERCISE_KINDS]
-        harder = (
-            [each for each in found if each.difficulty > chosen[-1].difficulty] if chosen else []
-        )
-        if not new and not harder:
+    rng = Random(f"{seed} lesson")  # noqa: S311 - play
+    exercises = sorted(_search_positions(rules, rng), key=lambda exercise: exercise.difficulty)
+    chosen = exercises[:1]
+    while chosen and len(chosen) < EXERCISE_COUNT:
+        new = {exercise.kind: exercise for exercise in reversed(exercises)}
+        for exercise in chosen:
+            new.pop(exercise.kind, None)
+        # Prefer an idea that is new to the learner, or else a harder position.
+        kind = next((kind for kind in _EXERCISE_KINDS if kind in new), None)
+        harder = [other for other in exercises if other.difficulty > chosen[-1].difficulty]
+        if kind is None and not harder:
             break
-        chosen.append(
-            min(new, key=lambda each: _EXERCISE_KINDS.index(each.kind)) if new else harder[0]
-        )
-    return tuple(sorted(chosen, key=lambda each: each.difficulty))
+        chosen.append(harder[0] if kind is None else new[kind])
+    return tuple(sorted(chosen, key=lambda exercise: exercise.difficulty))
 
 
 def _search_positions(rules: Rules, rng: Random) -> Iterator[Exercise]:
@@ -328,17 +323,10 @@ def _search_positions(rules: Rules, rng: Random) -> Iterator[Exercise]:
             if 1 < moves <= _MAX_MOVES and rng.random() < 1 / 2:
                 work += len(rules.blocks) * moves
                 solution = knowledge.solve(game.position)
-                if solution is not None and (exercise := _make_exercise(game, solution)):
-                    yield exercise
+                if solution is not None and solution.value == "win":
+                    with suppress(NotSolvedError):
+                        advice = hint(solution)
+                        if 2 * advice.good <= advice.legal:
+                            yield Exercise(game, solution, advice)
             if work > _MAX_WORK:
                 return
-
-
-def _make_exercise(game: Game, solution: Solution) -> Exercise | None:
-    if solution.value != "win":
-        return None
-    try:
-        given = hint(solution)
-    except NotSolvedError:
-        return None
-    return Exercise(game, solution, given) if 2 * given.good <= given.legal else None

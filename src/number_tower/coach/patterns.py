@@ -1,6 +1,7 @@
-"""Patterns that decide a game: each can be seen in one position, or is a plan simple enough to be followed.
+"""Patterns that decide a game: each is seen in one position, or is a plan that is easy to follow.
 
-Every function describes the position after a move that is known to win for `mover`, except where it says otherwise.
+Every function describes the position after a move that is known to win for `mover`, except where it
+says otherwise.
 """
 
 from __future__ import annotations
@@ -9,26 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from number_tower.position import Ending, Position
-from number_tower.rules import EMPTY, Rules
+from number_tower.engine.position import Ending, Position
+from number_tower.engine.rules import EMPTY, Rules
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
-from number_tower.text import Value as Fact
+from number_tower.support.text import Value as Fact
 
 MAX_ANSWERS = 12
-"""Replies up to which the answer to each is given."""
+"""With more replies than this, not every answer is given."""
+
+WINNING_ENDINGS = frozenset({"exact", "stuck", "higher"})
+"""Kinds of reasons for a win with the move itself."""
 
 _MAX_ROUNDS = 64
 _MAX_CANDIDATES = 2_000
 _MAX_PATH = 3
 _FEW_PAIRS, _MAX_PAIRS = 6, 60
-"""Pairs of blocks that are all listed: in a reason, and in its details."""
+"""Up to this many pairs of blocks are all listed: in a reason, and in its details."""
 
 _MAX_HEIGHT = 100_000
-"""Target or height up to which the heights that a tower can reach are computed."""
+"""Beyond this target or height it is not computed how high a tower can get."""
 
 _MAX_PLAN_BLOCKS, _MAX_PLAN_PLIES = 24, 100
-"""Legal moves and length of a game up to which plans are checked."""
+"""With more legal moves, or in longer games, plans are not checked."""
 
 
 class Reason(NamedTuple):
@@ -46,7 +50,7 @@ class Reason(NamedTuple):
     block: int
     facts: Mapping[str, Fact]
     because: Reason | None = None
-    """The reason behind it: why a refutation or an answer wins, or how the last move of a line ends the game."""
+    """The reason behind it: why an answer wins, or how the last move of a line ends the game."""
 
     answers: tuple[Answer, ...] = ()
     """The answer to each reply of the opponent."""
@@ -82,31 +86,27 @@ def find_pattern(after: Position, mover: int, block: int) -> Reason | None:
     """Return a pattern by which a move wins, if the position alone shows one."""
     if (ending := find_ending(after, mover, block)) is not None:
         return ending
-    return next(
-        (found for find in _PATTERNS if (found := find(after, mover, block)) is not None), None
-    )
+    for find in _PATTERNS:
+        if (reason := find(after, mover, block)) is not None:
+            return reason
+    return None
 
 
-# Theories -------------------------------------------------------------------------------------------------------------
+# Theories -----------------------------------------------------------------------------------------
 
 
 def find_multiple(after: Position, mover: int, block: int) -> Reason | None:
-    """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
+    """On a rising tower with steps from 1: the rest is a multiple of the largest step plus one."""
     rules = after.rules
-    left = rules.blocks[-1] - block
-    above = rules.every & ~rules.up_to(block)
-    if (
-        rules.step is None or above.bit_count() != left or left % (rules.step + 1)
-    ):  # with gaps it does not hold
+    if rules.step is None:
         return None
-    modulus = rules.step + 1
-    facts: dict[str, Fact] = {
-        "left": left,
-        "modulus": modulus,
-        "rounds": left // modulus,
-        "last": rules.blocks[-1],
-    }
-    facts["step"] = rules.step
+    left, modulus = rules.blocks[-1] - block, rules.step + 1
+    above = rules.every & ~rules.up_to(block)
+    # It does not hold where blocks are missing above.
+    if above.bit_count() != left or left % modulus:
+        return None
+    facts: dict[str, Fact] = {"left": left, "modulus": modulus, "rounds": left // modulus}
+    facts |= {"last": rules.blocks[-1], "step": rules.step}
     return Reason("multiple", mover, block, facts)
 
 
@@ -119,19 +119,15 @@ def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver
     partners = tuple(matching.find_partner(after, reply) or 0 for reply in replies)
     unmatched = after.left[mover] & ~after.rules.mask(matched) if matched else 0
     spare = after.rules.numbers(unmatched) if unmatched.bit_count() <= MAX_ANSWERS else ()
-    facts: dict[str, Fact] = {
-        "replies": replies,
-        "partners": partners,
-        "matched": matched,
-        "spare": spare,
-    }
+    facts: dict[str, Fact] = {"replies": replies, "partners": partners}
+    facts |= {"matched": matched, "spare": spare}
     return Reason("pairs", mover, block, facts)
 
 
 def compare_towers(
     after: Position, mover: int, block: int, towers: SeparateTowersSolver
 ) -> Reason | None:
-    """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
+    """Compare the towers: by blocks to go, or, if neither can arrive, by blocks left to place."""
     mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
     facts: dict[str, Fact] = {"target": after.rules.target or 0}
     if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
@@ -139,14 +135,15 @@ def compare_towers(
         if not theirs.arrives:
             return Reason("alone", mover, block, facts)
         short = (after.rules.target or 0) - after.heights[1 - mover]
-        return Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest, "short": short})
+        facts |= {"theirs": theirs.fewest, "short": short}
+        return Reason("ahead", mover, block, facts)
     if theirs.arrives:
         return None
     return _make_outlasting(after.rules, mover, block, (mine.most, theirs.most))
 
 
 def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
-    """Return blocks that take a player's tower to the target, as few as possible; none if many are needed."""
+    """Return the fewest blocks that take a tower to the target; none if many are needed."""
     path: list[int] = []
     fewest = towers.find_prospect(position, player).fewest
     if fewest > _MAX_PATH:
@@ -154,9 +151,8 @@ def _find_path(position: Position, player: int, towers: SeparateTowersSolver) ->
     rules, target = position.rules, position.rules.target or 0
     left, height, top = position.left[player], position.heights[player], position.tops[player]
     while fewest:
-        for block in reversed(
-            rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]
-        ):
+        legal = rules.numbers(left & rules.fits(top) & rules.room(height))
+        for block in reversed(legal[:_MAX_CANDIDATES]):
             less = left if rules.supply == "endless" else left & ~rules.bit(block)
             if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
                 path.append(block)
@@ -167,11 +163,11 @@ def _find_path(position: Position, player: int, towers: SeparateTowersSolver) ->
     return tuple(path)
 
 
-# Sums -----------------------------------------------------------------------------------------------------------------
+# Sums ---------------------------------------------------------------------------------------------
 
 
 def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
-    """On one tower with a target: each reply can be made up to the same number, and what is left is a multiple."""
+    """On one tower with a target: each reply can be made up to the same part of the gap."""
     rules = after.rules
     if (
         rules.towers != "shared"
@@ -187,40 +183,28 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
     mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
     for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
         whole = gap // rounds
-        if (
-            gap % rounds
-            or (theirs and whole <= theirs[-1])
-            or not _last_for(rounds, len(theirs), rules)
-        ):
+        if gap % rounds or (theirs and whole <= theirs[-1]):
             continue
-        if all(
-            whole - each in mine and (rules.supply != "shared" or whole != 2 * each)
-            for each in theirs
-        ):
+        # Each round takes a block of the opponent and its answer; both from a shared pool.
+        taken = 2 * rounds if rules.supply == "shared" else rounds
+        if rules.supply != "endless" and len(theirs) < taken:
+            continue
+        if rules.supply == "shared" and whole % 2 == 0 and whole // 2 in theirs:
+            continue
+        if all(whole - reply in mine for reply in theirs):
             replies = theirs[: MAX_ANSWERS + 1]
-            facts: dict[str, Fact] = {
-                "gap": gap,
-                "whole": whole,
-                "rounds": rounds,
-                "target": rules.target,
-            }
-            facts |= {"replies": replies, "partners": tuple(whole - each for each in replies)}
+            facts: dict[str, Fact] = {"gap": gap, "whole": whole, "rounds": rounds}
+            facts |= {"target": rules.target, "replies": replies}
+            facts["partners"] = tuple(whole - reply for reply in replies)
             return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, facts)
     return None
 
 
-def _last_for(rounds: int, blocks: int, rules: Rules) -> bool:
-    """Say whether the opponent's blocks last for some rounds, in each of which the mover answers one of them."""
-    return rules.supply == "endless" or blocks >= (
-        2 * rounds if rules.supply == "shared" else rounds
-    )
-
-
-# Counting on one tower ------------------------------------------------------------------------------------------------
+# Counting on one tower ----------------------------------------------------------------------------
 
 
 def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
-    """On one tower too low for its target, on which everything fits: the opponent runs out of blocks first."""
+    """On one tower that cannot reach its target: the opponent runs out of blocks first."""
     rules, left = after.rules, after.left
     if (
         rules.towers != "shared"
@@ -232,10 +216,8 @@ def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
     if after.to_move == mover or after.tops[mover] == EMPTY or len(rules.blocks) > _MAX_CANDIDATES:
         return None
     pools = left if rules.supply == "own" else left[:1]
-    if (
-        rules.target is not None
-        and sum(sum(rules.numbers(pool)) for pool in pools) >= rules.target - after.heights[0]
-    ):
+    total = sum(sum(rules.numbers(pool)) for pool in pools)
+    if rules.target is not None and total >= rules.target - after.heights[0]:
         return None
     mine, theirs = (left[player].bit_count() for player in (mover, 1 - mover))
     if rules.supply == "shared":
@@ -246,14 +228,13 @@ def count_blocks(after: Position, mover: int, block: int) -> Reason | None:
 
 
 def _make_outlasting(rules: Rules, mover: int, block: int, counts: tuple[int, int]) -> Reason:
-    """Make the reason that nobody can reach a target, and the mover can place as many blocks as the opponent."""
+    """Make the reason that nobody reaches a target, and the opponent is stuck first."""
     facts: dict[str, Fact] = {"target": rules.target or 0, "mine": counts[0], "theirs": counts[1]}
-    return Reason(
-        "outlasts", mover, block, {**facts, "once": "yes" if rules.target_in_reach else ""}
-    )
+    facts["once"] = "yes" if rules.target_in_reach else ""
+    return Reason("outlasts", mover, block, facts)
 
 
-# Separate towers ------------------------------------------------------------------------------------------------------
+# Separate towers ----------------------------------------------------------------------------------
 
 
 def _find_unstoppable_threat(after: Position, mover: int, block: int) -> Reason | None:
@@ -263,22 +244,18 @@ def _find_unstoppable_threat(after: Position, mover: int, block: int) -> Reason 
         return None
     if after.rules.supply == "shared" and after.legal_mask & after.rules.bit(need):
         return None
-    facts: dict[str, Fact] = {"need": need, "target": after.rules.target or 0}
-    facts["unfit"] = (
-        "yes" if after.rules.supply == "shared" and after.tops[1 - mover] != EMPTY else ""
-    )
+    facts: dict[str, Fact] = {"need": need, "target": after.rules.target or 0, "unfit": ""}
+    if after.rules.supply == "shared" and after.tops[1 - mover] != EMPTY:
+        facts["unfit"] = "yes"
     return Reason("threat", mover, block, facts)
 
 
 def find_last_threat(after: Position, mover: int, block: int) -> Reason | None:
-    """One more block would reach the target: the opponent has to take it, and that ends the game."""
+    """One block would reach the target; the opponent has to take it, and that ends the game."""
     need = find_needed_block(after, mover)
-    if (
-        need is None
-        or after.to_move == mover
-        or after.rules.supply != "shared"
-        or after.refusal(need) is not None
-    ):
+    if need is None or after.to_move == mover:
+        return None
+    if after.rules.supply != "shared" or after.refusal(need) is not None:
         return None
     taken = after.place(need)
     if taken.outcome is None:
@@ -289,7 +266,7 @@ def find_last_threat(after: Position, mover: int, block: int) -> Reason | None:
 
 
 def find_needed_block(position: Position, player: int) -> int | None:
-    """Return the block that would take a player's own tower to the target, if it is there and fits."""
+    """Return the block that would take a tower to the target, if it is there and fits."""
     rules = position.rules
     if rules.target is None or rules.towers == "shared":
         return None
@@ -301,32 +278,26 @@ def find_needed_block(position: Position, player: int) -> int | None:
 
 def _find_safe_lead(after: Position, mover: int, block: int) -> Reason | None:
     """Where the higher tower wins: the opponent cannot get as high as the mover is already."""
-    found = _describe_reach(after, 1 - mover)
-    if found is None or after.heights[mover] <= found.most:
+    reach = _describe_reach(after, 1 - mover)
+    if reach is None or after.heights[mover] <= reach.most:
         return None
-    facts: dict[str, Fact] = {
-        "mine": after.heights[mover],
-        "most": found.most,
-        "room": found.blocks,
-    }
+    mine = after.heights[mover]
+    facts: dict[str, Fact] = {"mine": mine, "most": reach.most, "room": reach.blocks}
     return Reason("out_of_reach", mover, block, facts)
 
 
 def find_hopeless_height(after: Position, mover: int, block: int) -> Reason | None:
-    """Where the higher tower wins: why a move loses if the mover cannot get as high as the opponent is already."""
-    found = _describe_reach(after, mover)
-    if found is None or after.heights[1 - mover] <= found.most:
+    """Where the higher tower wins: the mover cannot get as high as the opponent is, and loses."""
+    reach = _describe_reach(after, mover)
+    if reach is None or after.heights[1 - mover] <= reach.most:
         return None
-    facts: dict[str, Fact] = {
-        "theirs": after.heights[1 - mover],
-        "most": found.most,
-        "room": found.blocks,
-    }
+    theirs = after.heights[1 - mover]
+    facts: dict[str, Fact] = {"theirs": theirs, "most": reach.most, "room": reach.blocks}
     return Reason("too_low", mover, block, facts)
 
 
 def find_blocked_opponent(after: Position, mover: int, block: int) -> Reason | None:
-    """Where the higher tower wins: the opponent can place nothing any more; the move may also have drawn."""
+    """Where the higher tower wins: the opponent can place nothing more; a win or a draw."""
     mine, theirs = _describe_reach(after, mover), _describe_reach(after, 1 - mover)
     if mine is None or theirs is None or theirs.blocks or mine.most < theirs.most:
         return None
@@ -335,7 +306,7 @@ def find_blocked_opponent(after: Position, mover: int, block: int) -> Reason | N
 
 
 class _Reach(NamedTuple):
-    """How high a tower can get: the blocks that fit on it now, the most that it can reach, and by which blocks."""
+    """How high a tower can get: the blocks that fit now, the greatest height, and the way there."""
 
     blocks: tuple[int, ...]
     most: int
@@ -343,7 +314,10 @@ class _Reach(NamedTuple):
 
 
 def _describe_reach(position: Position, player: int) -> _Reach | None:
-    """Return how high a tower can get if its owner places alone; None where that is not easily said, or counts not."""
+    """Return how high a tower can get if its owner places alone.
+
+    None where the rules make that hard to say, or where height does not decide.
+    """
     rules, height, top = position.rules, position.heights[player], position.tops[player]
     if rules.stuck != "skips" or rules.towers != "own" or rules.supply == "endless":
         return None
@@ -353,116 +327,101 @@ def _describe_reach(position: Position, player: int) -> _Reach | None:
     limit = sum(blocks) if rules.target is None else rules.target - height
     if limit > _MAX_HEIGHT or len(blocks) > _MAX_CANDIDATES:
         return None
+    # Bit n of sums[i] says whether some of the first i blocks add up to n.
     sums = [1]
     for block in blocks:
         sums.append(sums[-1] | sums[-1] << block & (2 << limit) - 1)
-    most = sums[-1].bit_length() - 1
-    return _Reach(blocks, height + most, tuple(_find_summands(blocks, sums, most)))
-
-
-def _find_summands(blocks: Sequence[int], sums: Sequence[int], total: int) -> Iterator[int]:
-    """Give blocks that add up to a total, the largest first; `sums` has the sums of the first blocks as bits."""
-    for place in range(len(blocks), 0, -1):
-        if not sums[place - 1] >> total & 1:
-            total -= blocks[place - 1]
-            yield blocks[place - 1]
+    most = rest = sums[-1].bit_length() - 1
+    way: list[int] = []
+    for block, sums_below in zip(reversed(blocks), reversed(sums[:-1]), strict=True):
+        if not sums_below >> rest & 1:
+            rest -= block
+            way.append(block)
+    return _Reach(blocks, height + most, tuple(way))
 
 
 _PATTERNS = (_find_unstoppable_threat, _find_safe_lead, find_blocked_opponent, _find_complements)
 
 
-# Plans ----------------------------------------------------------------------------------------------------------------
-
-
-class PlanBudget:
-    """Counts the positions that may still be looked at to check plans.
-
-    A count instead of a time limit, so that results are reproducible.
-    """
-
-    def __init__(self, positions: int) -> None:
-        self._left = positions
-
-    def spend(self) -> bool:
-        """Count one position; say whether it was still permitted."""
-        self._left -= 1
-        return self._left >= 0
+# Plans --------------------------------------------------------------------------------------------
 
 
 PlanKind = Literal["plan", "plan_careful", "plan_ahead"]
 
 
 class LargestBlockPlan:
-    """A plan: win at once, or else place the largest block that fits; only the latter if not `at_once`.
+    """A plan: win at once (if `at_once`), or else place the largest block that fits.
 
-    A careful plan leaves out blocks after which the opponent can win at once; one that looks ahead also prefers a block
-    to whose every reply there is a win at once.
+    A careful plan leaves out blocks after which the opponent can win at once. One that looks ahead
+    also prefers a block to whose every reply there is a win at once. All plans for one explanation
+    share a budget: an iterator with an item for each position that they may look at.
     """
 
     def __init__(
-        self, kind: PlanKind, mover: int, budget: PlanBudget, *, at_once: bool = True
+        self, kind: PlanKind, mover: int, budget: Iterator[int], *, at_once: bool = True
     ) -> None:
         self._kind = kind
         self._mover = mover
         self._budget = budget
         self._at_once = at_once
-        self._known: dict[Position, frozenset[Ending] | None] = {}
+        self._cache: dict[Position, frozenset[Ending] | None] = {}
         self._simpler: LargestBlockPlan | None = None
         if at_once and kind != "plan_ahead":
             self._simpler = LargestBlockPlan(kind, mover, budget, at_once=False)
 
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
-        if (
-            after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS
-            or after.rules.most_plies > _MAX_PLAN_PLIES
-        ):
+        if after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS:
             return None
-        if (
-            self._simpler is not None
-            and _is_target_lost(after)
-            and (found := self._simpler.explain(after, block))
-        ):
-            return found
+        if after.rules.max_plies > _MAX_PLAN_PLIES:
+            return None
+        if self._simpler is not None and _is_target_lost(after):
+            simpler = self._simpler.explain(after, block)
+            if simpler is not None:
+                return simpler
         endings = self._find_endings(after)
         if endings is None:
             return None
-        end = next(iter(endings)) if len(endings) == 1 and self._kind != "plan_ahead" else ""
-        facts: dict[str, Fact] = {"first": "at once" if self._at_once else "", "end": end}
-        return Reason(self._kind, self._mover, block, {**facts, "target": after.rules.target or 0})
+        facts: dict[str, Fact] = {"first": "", "end": "", "target": after.rules.target or 0}
+        if self._at_once:
+            facts["first"] = "at once"
+        if len(endings) == 1 and self._kind != "plan_ahead":
+            facts["end"] = next(iter(endings))
+        return Reason(self._kind, self._mover, block, facts)
 
     def _find_endings(self, position: Position) -> frozenset[Ending] | None:
         """Return the ways in which the plan wins against all replies; None if it does not."""
         outcome = position.outcome
         if outcome is not None:
             return frozenset({outcome.reason}) if outcome.winner == self._mover else None
-        if position not in self._known:
-            if not self._budget.spend():
+        if position not in self._cache:
+            # Positions are counted and not seconds, so that results are reproducible.
+            if next(self._budget, None) is None:
                 return None
-            found: set[Ending] = set()
-            self._known[position] = None
-            for following in self._list_next(position):
-                if (endings := self._find_endings(following)) is None:
+            endings: set[Ending] = set()
+            self._cache[position] = None
+            for successor in self._list_successors(position):
+                if (more := self._find_endings(successor)) is None:
                     return None
-                found |= endings
-            self._known[position] = frozenset(found)
-        return self._known[position]
+                endings |= more
+            self._cache[position] = frozenset(endings)
+        return self._cache[position]
 
-    def _list_next(self, position: Position) -> Sequence[Position]:
-        """Return what can follow: all replies, the one move of the plan, or all that win at once; () for a trap."""
-        following = [position.place(block) for block in reversed(position.legal)]
+    def _list_successors(self, position: Position) -> Sequence[Position]:
+        """Return what can follow: all replies, or the moves of the plan; () for a trap."""
+        successors = [position.place(block) for block in reversed(position.legal)]
         if position.to_move != self._mover:
-            return following
-        if self._at_once and (won := [each for each in following if _is_won(each, self._mover)]):
+            return successors
+        if self._at_once and (
+            won := [after for after in successors if _is_won(after, self._mover)]
+        ):
             return won
-        if self._kind == "plan_ahead" and any(map(self._is_trap, following)):
+        if self._kind == "plan_ahead" and any(map(self._is_trap, successors)):
             return ()
-        safe = (
-            each
-            for each in following
-            if self._kind == "plan" or not can_win_at_once(each, 1 - self._mover)
-        )
-        return [next(safe, following[0])]
+        for after in successors:
+            if self._kind == "plan" or not can_win_at_once(after, 1 - self._mover):
+                return [after]
+        return successors[:1]
 
     def _is_trap(self, position: Position) -> bool:
         """Say whether the mover can win at once after every reply."""
@@ -472,17 +431,26 @@ class LargestBlockPlan:
 
 
 def _is_target_lost(position: Position) -> bool:
-    """Say whether there is a target, and the blocks that are left are known not to add up to it on any tower."""
+    """Say whether the blocks left cannot add up to the target, on any tower."""
     rules = position.rules
-    if rules.target is None or rules.target > _MAX_HEIGHT or rules.supply == "endless":
+    if rules.target is None or rules.target > _MAX_HEIGHT:
         return False
-    pools = [rules.numbers(left) for left in position.left]
+    first, second = (rules.numbers(left) for left in position.left)
+    pools = (first, second)
     if rules.towers == "shared":
-        pools = [pools[0] if rules.supply == "shared" else (*pools[0], *pools[1])] * 2
+        # The blocks of both players go on one tower.
+        both = first if rules.supply == "shared" else (*first, *second)
+        pools = (both, both)
     for height, blocks in zip(position.heights, pools, strict=True):
-        sums = 1
+        # Bit n says whether some of the blocks add up to n.
+        sums, within = 1, (2 << rules.target) - 1
         for block in blocks:
-            sums |= sums << block & (2 << rules.target) - 1
+            size = block
+            sums |= sums << size & within
+            # Of an endless supply, also take the block 2, 4, 8 ... times more.
+            while rules.supply == "endless" and size < rules.target:
+                size *= 2
+                sums |= sums << size & within
         if sums >> (rules.target - height) & 1:
             return False
     return True
@@ -492,9 +460,9 @@ def can_win_at_once(position: Position, player: int) -> bool:
     """Say whether a player has won, or is to move and can win with one block."""
     if position.outcome is not None:
         return position.outcome.winner == player
-    return position.to_move == player and any(
-        _is_won(position.place(block), player) for block in position.legal
-    )
+    if position.to_move != player:
+        return False
+    return any(_is_won(position.place(block), player) for block in position.legal)
 
 
 def _is_won(position: Position, player: int) -> bool:

@@ -1,7 +1,7 @@
-"""Puzzles: positions of real games in which exactly one move wins, graded by how hard that move is to find.
+"""Puzzles: positions of real games in which exactly one move wins, graded by difficulty.
 
-Every value is exact. Work is limited by positions and never by time, and no search is compiled, so the same seed finds
-the same puzzles on every machine.
+All values are exact. Searches are limited by positions, never by seconds, and none is compiled, so
+the same seed gives the same puzzles on every machine.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from itertools import count, islice
 from random import Random
 from typing import TypeVar
 
-from number_tower import catalogue
-from number_tower.catalogue import Rulebook
-from number_tower.game import Game, play_randomly
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.game import Game, play_randomly
+from number_tower.engine.position import Position
+from number_tower.engine.rules import Rules
 from number_tower.players.levels import evaluate_moves
-from number_tower.position import Position
-from number_tower.rules import Rules
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
@@ -42,49 +42,52 @@ GRADES = range(1, 6)
 T = TypeVar("T")
 
 _MAX_POSITIONS = 6_000
-"""Positions up to which all of a game are looked at; of a larger game, those of random games."""
+"""Search a game with at most this many positions completely, and a larger one by random games."""
 
 _MAX_BLOCKS_TO_ENUMERATE = 100
-"""Blocks up to which it is tried whether a game has so few positions."""
+"""Do not try to search a game with more blocks completely."""
 
 _MAX_BLOCKS_TO_REDUCE = 2_000
-"""Blocks up to which it is computed which of them still matter."""
+"""Up to this many blocks, comparisons ignore those that cannot be placed any more."""
 
 _MAX_MOVES = _MAX_BLOCKS_TO_ENUMERATE
-"""Legal moves of a puzzle."""
+"""A puzzle has at most this many legal moves."""
 
 _MAX_SEARCHED = 10_000
-"""Positions that are searched for one game, where no theory tells the values."""
+"""Give up on one random game after searching this many positions."""
 
 _MEMORY = 8
-"""MiB that this search may use, besides the memory of the blocks themselves."""
+"""MiB for that search, besides the memory of the blocks."""
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
-"""Positions that are searched for the plies of a puzzle, if a theory tells only the values."""
+"""If a theory gives the value of a puzzle, search at most this many positions for its plies."""
 
 _MAX_SEARCHED_TO_EXPLAIN = 50_000
-"""Positions that are searched to say more of a puzzle than its answer."""
+"""Search at most this many positions to explain every move of a puzzle."""
 
 _MAX_BLOCKS_FOR_PLIES = 56
-"""Blocks left up to which the plies are searched for."""
+"""With more blocks left, do not search for plies."""
 
 _MAX_WORK = 15 * _MAX_SEARCHED
-"""Positions searched without a puzzle after which the search ends; one only played through counts as 30 or more."""
+"""Give up after searching this many positions without finding a puzzle.
+
+A position that is only played, not searched, counts as at least 30.
+"""
 
 _LOOKAHEAD = 3
-"""Puzzles that are found for each that is given, to choose the least frequent grade from."""
+"""Find this many puzzles for each one returned, and return the least frequent grade."""
 
 _UNKNOWN_PLIES = 9
-"""Plies to the end that are assumed where they are not known: the win is a long one."""
+"""Assume this many plies to the end where they are unknown: such a win is long."""
 
 _HARD, _HARDEST = 6, 12
-"""Plies to be read, over all tempting moves, from which a puzzle is of the fourth grade, and of the fifth."""
+"""A puzzle has grade 4, or 5, if all tempting moves together need this many plies of reading."""
 
 _TRIALS = 3
-"""Variations of a game in which a puzzle of some grade is looked for."""
+"""Look for a puzzle of a grade in this many variations of a game."""
 
 _GRADES_BY_WEEKDAY = (1, 2, 3, 3, 4, 4, 5)
-"""The grades of the week, from Monday on."""
+"""The grade of each weekday, from Monday."""
 
 
 @dataclass(frozen=True)
@@ -106,30 +109,31 @@ class Puzzle:
     """The plies to the end, answer included, if both play their best (None: not known)."""
 
     def solve(self, memory: int | None = None) -> Solution:
-        """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
+        """Solve the puzzle for its explanations; without plies if they take too long."""
         position = self.game.position
         budget = partial(SearchLimits, positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory)
         solution = Solution(position, budget())
         try:
             solution.best  # noqa: B018 - evaluates all moves
         except NotSolvedError:
-            # Without plies it was found with fewer positions than these.
+            # The puzzle itself was found without plies, and in fewer positions than these.
             return Solution(position, budget(), plies=False)
         return solution
 
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
-    """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up.
+    """Give puzzles of a game, of one grade or of all in turn; no position comes twice.
 
     Examples:
-        >>> [puzzle.answer for puzzle, _ in zip(find_puzzles(nt.Rules(target=15), seed=1, grade=1), range(3))]
+        >>> puzzles = find_puzzles(nt.Rules(target=15), seed=1, grade=1)
+        >>> [puzzle.answer for puzzle, _ in zip(puzzles, range(3))]
         [7, 4, 6]
     """
     return PuzzleStream(rules, seed, grade)
 
 
 def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, Puzzle]:
-    """Return the puzzle of a day such as 2027-01-31, the same for everyone, and the game that it is from.
+    """Return the puzzle of a day such as 2027-01-31, the same for everyone, and its game.
 
     The grade rises from Monday to Sunday.
 
@@ -138,34 +142,34 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
         >>> puzzle.game.moves, puzzle.answer
         ((9, 8, 6), 4)
     """
-    return _find_in_catalogue(
-        day, _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()] if grade is None else grade
-    )
+    if grade is None:
+        grade = _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()]
+    return _find_in_catalogue(day, grade)
 
 
 def find_mixed_puzzles(
     seed: int | str, *, grade: int | None = None
 ) -> Iterator[tuple[Rulebook, Puzzle]]:
-    """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn.
+    """Give endless puzzles from the whole catalogue, of one grade or of all in turn.
 
     Examples:
         >>> book, puzzle = next(find_mixed_puzzles(seed=1, grade=2))
         >>> puzzle.grade, puzzle.game.position.refusal(puzzle.answer)
         (2, None)
     """
-    given: set[object] = set()
+    seen: set[object] = set()
     for number in count(1):
         book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
-        at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
-        if at not in given:
-            given.add(at)
+        position = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
+        if position not in seen:
+            seen.add(position)
             yield book, puzzle
 
 
 def find_numbered_puzzle(
     seed: int | str, number: int, *, grade: int | None = None, book: Rulebook | None = None
 ) -> tuple[Rulebook, Puzzle]:
-    """Return a puzzle by its number from 1, without those before it: from the whole catalogue, or of one game.
+    """Return a puzzle by its number from 1, of the whole catalogue or of one game.
 
     Without a grade, all come in turn. A `LookupError` says which grades a game has instead.
 
@@ -178,23 +182,24 @@ def find_numbered_puzzle(
     if book is None:
         return _find_in_catalogue(f"{seed} {number - 1}", wanted)
     rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for trial in range(_TRIALS):
+        # The last trial is the game as it stands in the catalogue.
         rules = _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules
         stream = find_puzzles(rules, f"{seed} {number}", grade=wanted)
         for puzzle in stream:
             return book, puzzle
-        found += stream.found
-    if grade is None and found:
-        return find_numbered_puzzle(
-            seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book
-        )
-    others = f"; of grade {' and '.join(map(str, sorted(found)))} there are some" if found else ""
+        counts += stream.found
+    if grade is None and counts:
+        nearest = min(counts, key=lambda other: abs(other - wanted))
+        return find_numbered_puzzle(seed, number, grade=nearest, book=book)
+    grades = " and ".join(map(str, sorted(counts)))
+    others = f"; of grade {grades} there are some" if counts else ""
     raise LookupError(f"no puzzle of grade {wanted} was found in {book.name}{others}")
 
 
 def _find_in_catalogue(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
-    """Return a puzzle from some game, played a little higher or with a few more blocks than usual."""
+    """Return a puzzle from some game with a higher target or more blocks than usual."""
     rng = Random(seed)  # noqa: S311 - play, not secrets
     for book in shuffle(catalogue.load_all(), rng):
         for puzzle in find_puzzles(_vary_rules(book, rng), seed, grade=grade):
@@ -203,7 +208,7 @@ def _find_in_catalogue(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
 
 
 class PuzzleStream(Iterator[Puzzle]):
-    """The puzzles of one game, found when they are asked for, and how many of each grade were found.
+    """The puzzles of one game, found on demand, and how many of each grade were found.
 
     Examples:
         >>> stream = PuzzleStream(nt.Rules(fit="related"), seed=1)
@@ -218,34 +223,37 @@ class PuzzleStream(Iterator[Puzzle]):
         """Whether all positions of the game were looked at, so that there can be no more."""
         self._rules = rules
         self._grade = grade
-        self._rng = Random(f"{seed} {rules.written()}")  # noqa: S311 - play, not secrets
-        every = _enumerate_positions(rules, self._rng)
-        found = self._search_random_games() if every is None else self._search_all(every)
-        self._puzzles = _balance_grades(found) if grade is None else found
+        self._rng = Random(f"{seed} {rules.to_dict()}")  # noqa: S311 - play, not secrets
+        ways = _enumerate_positions(rules, self._rng)
+        puzzles = self._search_random_games() if ways is None else self._search_all(ways)
+        self._puzzles = _balance_grades(puzzles) if grade is None else puzzles
 
     def __next__(self) -> Puzzle:
         """Return the next puzzle."""
         return next(self._puzzles)
 
-    def _search_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
-        """Look at every position of a small game."""
+    def _search_all(self, ways: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
+        """Look at every position of a small game; each way is the moves to one of them."""
         solver = DeepSolver(Position.start(self._rules), SearchLimits(), compiled=False)
-        for moves in shuffle(every, self._rng):
+        for moves in shuffle(ways, self._rng):
             puzzle = _make_puzzle(Game(self._rules, pick_below(2, self._rng), moves), solver)
             if puzzle is not None and self._count_and_match(puzzle):
                 yield puzzle
         self.complete = True
 
     def _search_random_games(self) -> Iterator[Puzzle]:
-        """Play games at random, and take the first puzzle of each from a random move on; stop after work in vain.
+        """Play random games, and give the first puzzle of each from a random move on.
 
-        Games are looked at later if their early positions prove too hard to solve.
+        Early positions that prove too hard to solve are left out of the games that follow. The
+        search ends after `_MAX_WORK` without a puzzle.
         """
-        rules, known = self._rules, set[object]()
+        rules, seen = self._rules, set[object]()
         memory = _MEMORY + len(rules.blocks) // 4_000
         solvable = work = 0
         while work < _MAX_WORK:
-            games = list(play_randomly(Game(rules, pick_below(2, self._rng)), self._rng))[:-1]
+            start = Game(rules, pick_below(2, self._rng))
+            # The last one is over, so it has no puzzle.
+            games = list(play_randomly(start, self._rng))[:-1]
             work += (1 + len(games)) * (30 + len(rules.blocks) // 10)
             games = games[max(solvable, pick_below(len(games), self._rng)) :]
             if not games:
@@ -254,13 +262,10 @@ class PuzzleStream(Iterator[Puzzle]):
                 limits = SearchLimits(positions=_MAX_SEARCHED, memory=memory)
                 solver = choose_solver(games[0].position, limits, plies=False, compiled=False)
                 for game in games:
-                    puzzle = (
-                        None
-                        if (at := reduce_position(game.position)) in known
-                        else _make_puzzle(game, solver)
-                    )
+                    position = reduce_position(game.position)
+                    puzzle = None if position in seen else _make_puzzle(game, solver)
                     if puzzle is not None:
-                        known.add(at)
+                        seen.add(position)
                         if self._count_and_match(puzzle):
                             yield puzzle
                             work = 0
@@ -268,6 +273,7 @@ class PuzzleStream(Iterator[Puzzle]):
                 work += solver.positions if isinstance(solver, DeepSolver) else 0
             except NotSolvedError:
                 work += _MAX_SEARCHED
+                # Begin later in the next games, where fewer positions are left.
                 solvable = (solvable + len(games[0].moves)) // 2 + 1
 
     def _count_and_match(self, puzzle: Puzzle) -> bool:
@@ -281,39 +287,29 @@ def _make_puzzle(game: Game, solver: Solver) -> Puzzle | None:
     legal = position.legal
     if not 2 <= len(legal) <= _MAX_MOVES:
         return None
-    winning = list(
-        islice(
-            (block for block in legal if solver.evaluate_move(position, block).value == "win"), 2
-        )
-    )
+    # Two winning moves are enough to know that it is no puzzle.
+    wins = (block for block in legal if solver.evaluate_move(position, block).value == "win")
+    winning = list(islice(wins, 2))
     if len(winning) != 1:
         return None
     plies = _count_plies(position, winning[0], solver)
     if plies is None and isinstance(solver, DeepSolver):
         return None
-    return Puzzle(game, winning[0], _grade_puzzle(position, plies), plies)
-
-
-def _grade_puzzle(position: Position, plies: int | None) -> int:
-    """Grade a puzzle: 1 wins at once; 2 shows within two plies; the others by how much has to be read.
-
-    What has to be read is every move that is as tempting as the answer to someone who looks two plies ahead, to the
-    end.
-    """
-    if plies == 1:
-        return 1
-    looks = list(evaluate_moves(position, 2, position.legal).values())
-    tempting = looks.count(max(looks)) - 1
-    if not tempting:
-        return 2
-    read = tempting * (_UNKNOWN_PLIES if plies is None else plies)
-    return 3 if read < _HARD else 4 if read < _HARDEST else 5
+    # Grade 1 wins at once, 2 is seen two plies ahead, 3 to 5 need more and more reading.
+    grade = 1
+    if plies != 1:
+        scores = list(evaluate_moves(position, 2, legal).values())
+        # The moves that look as good as the answer two plies ahead must be read to the end.
+        tempting = scores.count(max(scores)) - 1
+        read = tempting * (_UNKNOWN_PLIES if plies is None else plies)
+        grade = 3 + (read >= _HARD) + (read >= _HARDEST) if tempting else 2
+    return Puzzle(game, winning[0], grade, plies)
 
 
 def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
     """Return the plies of a win, where they are known or soon found."""
-    after = position.place(answer)
-    plies = 1 if after.outcome is not None else solver.evaluate(position).plies
+    ends = position.place(answer).outcome is not None
+    plies = 1 if ends else solver.evaluate(position).plies
     if plies is None and position.left[position.to_move].bit_count() <= _MAX_BLOCKS_FOR_PLIES:
         with suppress(NotSolvedError):
             limits = SearchLimits(positions=_MAX_SEARCHED_FOR_PLIES)
@@ -321,65 +317,66 @@ def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
     return plies
 
 
-# Where positions come from --------------------------------------------------------------------------------------------
+# Where positions come from ------------------------------------------------------------------------
 
 
 def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
-    """Return for each position of a game the moves of one of the ways to it; None if there are too many."""
+    """Return random moves to each position of a game; None for too many positions."""
     if len(rules.blocks) > _MAX_BLOCKS_TO_ENUMERATE:
         return None
     start = Position.start(rules)
     ways: dict[object, tuple[int, ...]] = {reduce_position(start): ()}
-    met: Counter[object] = Counter()
-    ahead: list[tuple[Position, tuple[int, ...]]] = [(start, ())]
-    while ahead and len(ways) <= _MAX_POSITIONS:
-        place = pick_below(len(ahead), rng)
-        ahead[place], ahead[-1] = ahead[-1], ahead[place]
-        position, moves = ahead.pop()
+    visits: Counter[object] = Counter()
+    frontier: list[tuple[Position, tuple[int, ...]]] = [(start, ())]
+    while frontier and len(ways) <= _MAX_POSITIONS:
+        index = pick_below(len(frontier), rng)
+        frontier[index], frontier[-1] = frontier[-1], frontier[index]
+        position, moves = frontier.pop()
         for block in position.legal:
             after, way = position.place(block), (*moves, block)
-            at = reduce_position(after)
-            if at not in ways:
-                ahead.append((after, way))
-            met[at] += 1
-            if not pick_below(met[at], rng):
-                ways[at] = way
-    return None if ahead else list(ways.values())
+            key = reduce_position(after)
+            if key not in ways:
+                frontier.append((after, way))
+            # Of n ways to a position, each is kept with the chance 1/n.
+            visits[key] += 1
+            if not pick_below(visits[key], rng):
+                ways[key] = way
+    return None if frontier else list(ways.values())
 
 
 def reduce_position(position: Position) -> object:
-    """Return what the rest of a game depends on, as the player to move sees it: equal values are the same puzzle."""
+    """Return what the rest of a game depends on, as the player to move sees it."""
     rules = position.rules
     if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
     live = [position.find_reachable(player) for player in (0, 1)]
+    # With one pool or one tower, a block that one player can reach matters to both.
     if "shared" in {rules.supply, rules.towers}:
         live = [live[0] | live[1]] * 2
+    # In other games, heights decide neither what fits nor who wins.
     height_counts = rules.target is not None or rules.stuck == "skips"
-    return tuple(
-        (
-            left := position.left[player] & live[player],
-            left & rules.fits(position.tops[player]),
-            position.heights[player] if height_counts else 0,
-        )
-        for player in (position.to_move, 1 - position.to_move)
-    )
+    sides = []
+    for player in (position.to_move, 1 - position.to_move):
+        left = position.left[player] & live[player]
+        height = position.heights[player] if height_counts else 0
+        sides.append((left, left & rules.fits(position.tops[player]), height))
+    return tuple(sides)
 
 
 def _vary_rules(book: Rulebook, rng: Random) -> Rules:
-    """Return a game's rules with up to twice the usual target or, where there is none, up to twice the blocks."""
+    """Return a game's rules with up to twice the target or, without a target, the blocks."""
     rules = book.rules
     if rules.target is not None and "target" in book.options:
         return book.apply_options({"target": rules.target + pick_below(rules.target + 1, rng)})
     if isinstance(rules.blocks, range) and "blocks" in book.options:
-        more = rules.blocks.step * pick_below(len(rules.blocks) + 1, rng)
-        return book.apply_options(
-            {"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)}
-        )
+        blocks = rules.blocks
+        more = blocks.step * pick_below(len(blocks) + 1, rng)
+        longer = range(blocks.start, blocks.stop + more, blocks.step)
+        return book.apply_options({"blocks": longer})
     return rules
 
 
-# Random choices: only `Random.random` is promised to stay the same -------------------------------------------------
+# Random choices: only `Random.random` is promised to stay the same --------------------------------
 
 
 def pick_below(number: int, rng: Random) -> int:
@@ -392,16 +389,18 @@ def shuffle(things: Iterable[T], rng: Random) -> list[T]:
     return sorted(things, key=lambda _: rng.random())
 
 
-def _balance_grades(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
-    """Give every puzzle, but of those at hand first one of the grade that was given least."""
-    given: Counter[int] = Counter()
-    at_hand: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
+def _balance_grades(puzzles: Iterator[Puzzle]) -> Iterator[Puzzle]:
+    """Give all puzzles, in an order in which every grade comes about equally often."""
+    counts: Counter[int] = Counter()
+    queues: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
     while True:
-        for puzzle in islice(found, _LOOKAHEAD):
-            at_hand[puzzle.grade].append(puzzle)
-        waiting = [grade for grade in GRADES if at_hand[grade]]
+        # Read ahead, so that there are several grades to choose from.
+        for puzzle in islice(puzzles, _LOOKAHEAD):
+            queues[puzzle.grade].append(puzzle)
+        waiting = [grade for grade in GRADES if queues[grade]]
         if not waiting:
             return
-        grade = min(waiting, key=lambda grade: given[grade])
-        given[grade] += 1
-        yield at_hand[grade].popleft()
+        # The grade that was given least often; of several, the lowest.
+        grade = min(waiting, key=lambda candidate: counts[candidate])
+        counts[grade] += 1
+        yield queues[grade].popleft()

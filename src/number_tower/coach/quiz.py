@@ -1,4 +1,4 @@
-"""Questions to a player: puzzles, and the positions of a first lesson, with an answer to every move.
+"""Questions to a player: puzzles and lessons, with an answer to every move.
 
 All values are exact. What is not found within the limits is said to be unknown; nothing is guessed.
 """
@@ -11,9 +11,6 @@ from functools import cached_property
 from secrets import randbelow
 from typing import NamedTuple
 
-from number_tower import catalogue, record
-from number_tower.brief import format_label
-from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.coach.analysis import MEMORY
 from number_tower.coach.hints import Hint, find_exercises, hint
 from number_tower.coach.puzzles import (
@@ -32,11 +29,14 @@ from number_tower.coach.sentences import (
     format_sentence,
     get_idea,
 )
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.table import Table
 from number_tower.solve.solution import Solution
-from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.words.brief import format_label
+from number_tower.words.voice import get_voice
 
-# Puzzles --------------------------------------------------------------------------------------------------------------
+# Puzzles ------------------------------------------------------------------------------------------
 
 
 class PuzzleSource:
@@ -60,11 +60,9 @@ class PuzzleSource:
 
     @cached_property
     def _stream(self) -> PuzzleStream | None:
-        return (
-            None
-            if self._choice is None
-            else find_puzzles(self._choice.rules, self.seed, grade=self._grade)
-        )
+        if self._choice is None:
+            return None
+        return find_puzzles(self._choice.rules, self.seed, grade=self._grade)
 
     def __iter__(self) -> Iterator[tuple[Rulebook, Puzzle]]:
         if self._choice and self._stream:
@@ -80,25 +78,27 @@ class PuzzleSource:
         which = f"Puzzle {number}"
         if self.day is not None and number == 1:
             day = date.fromisoformat(self.day)
-            which = f"Puzzle of {'' if self._choice else 'the day, '}{day.day} {day:%B} {day.year}"
+            of_day = "" if self._choice else "the day, "
+            which = f"Puzzle of {of_day}{day.day} {day:%B} {day.year}"
         return f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
 
-    def explain_end(self, given: int) -> str:
-        """Say why there are no more puzzles, or none at all, and which other grades there are."""
+    def explain_end(self, count: int) -> str:
+        """Say why there are no puzzles after `count`, and which other grades there are."""
         if self._choice is None or self._stream is None:
             return "no more puzzles were found"
-        found, complete = self._stream.found, self._stream.complete
+        counts, complete = self._stream.found, self._stream.complete
         game = format_label(self._choice.book, self._choice.rules)
         of_grade = "" if self._grade is None else f" of grade {self._grade}"
-        if given:
+        if count:
             more = f"no more puzzles{of_grade}"
             return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
         none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
-        if not found:
+        if not counts:
             which = "has" if complete else "that was tried has"
             return f"{none} in {game}: no position {which} several moves of which exactly one wins"
-        others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
-        return f"{none} in {game}, but {'there are' if complete else 'the search found'} {others}"
+        others = ", ".join(f"{counts[grade]:,} of grade {grade}" for grade in sorted(counts))
+        there_are = "there are" if complete else "the search found"
+        return f"{none} in {game}, but {there_are} {others}"
 
 
 class PuzzleChoice(NamedTuple):
@@ -138,16 +138,16 @@ def make_daily_puzzle(day: str) -> PuzzleQuestion:
 def make_numbered_puzzle(
     seed: str, number: int, grade: int | None, game: str | None
 ) -> PuzzleQuestion:
-    """Return a puzzle of an endless row by its number, of one grade or of all in turn, of one game or of all."""
+    """Return a puzzle by its number, of one grade or of all in turn, of one game or of all."""
     book = None if game is None else catalogue.load_named(game)
     return make_puzzle(*find_numbered_puzzle(seed, number, grade=grade, book=book))
 
 
 def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
     """Return the positions of a first lesson, the easiest first."""
-    exercises = find_exercises(book.rules)
     return tuple(
-        make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises
+        make_question(Table(exercise.game, book=book), exercise.solution, exercise.hint)
+        for exercise in find_exercises(book.rules)
     )
 
 
@@ -161,36 +161,27 @@ def make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
 def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestion:
     """Make a question of a position: every move wins or does not, and the reason is told."""
     voice = get_voice(table.book)
-    opponent = voice.get_name(table, 1 - table.game.to_move)
-    choices = tuple(
-        _make_choice(solution, block, opponent, voice.noun, hint) for block in solution.moves
-    )
+    opponent, noun = voice.get_name(table, 1 - table.game.to_move), voice.noun
+    choices: list[PuzzleChoice] = []
+    for block, worth in solution.moves.items():
+        reason = explain_move(solution, block)
+        details, idea = format_details(reason, opponent, noun), get_idea(reason, noun)
+        if worth.value != "win":
+            feedback = f"Not this one. {format_sentence(reason, opponent, noun)}"
+        else:
+            quicker = hint.find_quicker(worth)
+            feedback = format_right_answer(reason, opponent, noun, quicker)
+            if quicker is not None:
+                # The feedback is about the quicker move, so no more is said of this one.
+                details, idea = "", None
+        choices.append(PuzzleChoice(block, worth.value == "win", feedback, details, idea))
     return PuzzleQuestion(
         game=table.rulebook,
         line=record.to_line(table),
         grade=None,
         plies=solution.plies,
-        nudge=hint.nudge(voice.noun),
+        nudge=hint.nudge(noun),
         answer=hint.block,
-        solution_text=format_sentence(hint.reason, opponent, voice.noun),
-        choices=choices,
+        solution_text=format_sentence(hint.reason, opponent, noun),
+        choices=tuple(choices),
     )
-
-
-def _make_choice(
-    solution: Solution, block: int, opponent: str, noun: str, hint: Hint
-) -> PuzzleChoice:
-    reason, worth = explain_move(solution, block), solution.moves[block]
-    details, idea = format_details(reason, opponent=opponent, noun=noun), get_idea(reason, noun)
-    is_right = worth.value == "win"
-    if not is_right:
-        return PuzzleChoice(
-            block,
-            is_right,
-            f"Not this one. {format_sentence(reason, opponent, noun)}",
-            details,
-            idea,
-        )
-    quicker = hint.find_quicker(worth)
-    choice = PuzzleChoice(block, is_right, format_right_answer(reason, opponent, noun, quicker))
-    return choice if quicker else choice._replace(details=details, idea=idea)

@@ -1,29 +1,31 @@
-"""Review of a game: the value of every move, which moves were mistakes, and what was better; as data and as sentences.
+"""Review of a game, as data and as sentences: values, mistakes, and what was better.
 
-Every value is exact. A position that is not solved within its time stays unknown: its move is not judged, and nothing
-is counted or concluded from it.
+Every value is exact. A position that is not solved within its time stays unknown: its move is not
+judged, and nothing is counted or concluded from it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
+from number_tower.coach.patterns import WINNING_ENDINGS
 from number_tower.coach.reasons import Reason, find_reason
 from number_tower.coach.sentences import format_reason, format_sentence, introduce_idea
-from number_tower.endings import ENDINGS, describe_ending
-from number_tower.game import Game
-from number_tower.position import Outcome, Position
+from number_tower.engine.game import Game
+from number_tower.engine.position import Outcome, Position
+from number_tower.engine.table import Table
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
-from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
-from number_tower.table import Table
-from number_tower.text import format_count, format_list
-from number_tower.voice import get_voice
+from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.support.text import format_count, format_list
+from number_tower.words.endings import ENDINGS, describe_ending
+from number_tower.words.voice import get_voice
 
 __all__ = ["Accuracy", "GameReview", "JudgedMove", "ReviewText", "review"]
 
@@ -73,12 +75,10 @@ class JudgedMove(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """What the move gave away: 1 from win to draw or draw to loss, 2 from win to loss; 0 if nothing, or unknown."""
-        return (
-            0
-            if self.before is None or self.after is None
-            else self.before.rank[0] - self.after.rank[0]
-        )
+        """What the move gave away: 1 for half a point, 2 for a point, 0 for nothing or unknown."""
+        if self.before is None or self.after is None:
+            return 0
+        return self.before.rank[0] - self.after.rank[0]
 
     @property
     def mistake(self) -> bool:
@@ -130,12 +130,13 @@ class GameReview:
 
     @cached_property
     def values(self) -> tuple[int | None, ...]:
-        """The value of every position, from before the first move to now, as the first seat sees it: 1, 0 or -1."""
+        """The value of every position for the first seat, from the start on: 1, 0 or -1."""
         movers = (*self.game.movers, self.game.to_move)
-        return tuple(
-            None if worth is None else worth.rank[0] * (1 if mover == 0 else -1)
-            for worth, mover in zip(self.worths, movers, strict=True)
-        )
+        values: list[int | None] = []
+        for worth, mover in zip(self.worths, movers, strict=True):
+            sign = 1 if mover == 0 else -1
+            values.append(None if worth is None else sign * worth.rank[0])
+        return tuple(values)
 
     @property
     def mistakes(self) -> tuple[JudgedMove, ...]:
@@ -148,9 +149,8 @@ class GameReview:
 
         None if there was none, or if a value between it and the end is not known.
         """
-        for move, before, after in reversed(
-            list(zip(self.moves, self.values, self.values[1:], strict=False))
-        ):
+        for move in reversed(self.moves):
+            before, after = self.values[move.ply - 1], self.values[move.ply]
             if before is None or after is None:
                 return None
             if before != after:
@@ -160,14 +160,12 @@ class GameReview:
     @property
     def accuracy(self) -> tuple[Accuracy, Accuracy]:
         """How well each player decided, counted over the decisions that mattered."""
-        first, second = (
-            Accuracy(sum(not move.mistake for move in decisions), len(decisions))
-            for decisions in (
-                [move for move in self.moves if move.mattered and move.player == seat]
-                for seat in (0, 1)
-            )
-        )
-        return first, second
+        accuracies = []
+        for seat in (0, 1):
+            decisions = [move for move in self.moves if move.mattered and move.player == seat]
+            kept = [move for move in decisions if not move.mistake]
+            accuracies.append(Accuracy(len(kept), len(decisions)))
+        return accuracies[0], accuracies[1]
 
     @property
     def unsolved(self) -> int:
@@ -189,16 +187,17 @@ def review(
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> GameReview:
-    """Judge every move of a game, spending at most `seconds` on each position; `declared` is a declared result.
+    """Judge every move of a game, with at most `seconds` for each position.
 
-    The positions are solved from the last to the first: the end of a game is solved soonest, and what is learned there
-    serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
+    Positions are solved from the last to the first: late ones are solved soonest, and their values
+    speed up the earlier ones. `altogether` limits the seconds for all positions together, and
+    `memory` (in MiB) the search.
 
     Examples:
         >>> [move.ply for move in review(nt.Game(nt.Rules(target=15), moves=(9, 5, 1))).mistakes]
         [1, 2]
     """
-    positions = [each.position for each in game.history()]
+    positions = [state.position for state in game.history()]
     solver = _PositionSolver(
         positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether
     )
@@ -217,9 +216,9 @@ def review(
 
 
 class _PositionSolver:
-    """Solves the positions of one game, each within its own time, sharing one solver.
+    """Solves the positions of one game with one shared solver, each within its own time.
 
-    The limits are made without any time, so that plies are not searched for long.
+    The limits start without any time, so that the search for plies stays short.
     """
 
     def __init__(
@@ -256,7 +255,7 @@ def _judge_move(
     solution: Solution | None,
     left: Worth | None,
 ) -> JudgedMove:
-    """Judge the move between two positions; `left` is the value of the second to its player to move."""
+    """Judge a move; `left` is the worth of `after` to its player to move."""
     same = after.to_move == before.to_move
     judged = JudgedMove(
         ply,
@@ -270,8 +269,16 @@ def _judge_move(
     if solution is None:
         return judged
     if not judged.mistake:
-        return judged._replace(mattered=_is_decision(solution))
-    best = _find_best_moves(solution)
+        # In a lost position no move gives anything away.
+        mattered = None if solution.value != "loss" else False
+        if mattered is None:
+            with suppress(NotSolvedError):
+                mattered = any(worth.value != solution.value for worth in solution.moves.values())
+        return judged._replace(mattered=mattered)
+    # Where time ran out, some of the moves that keep the value may be missing.
+    worths = solution.find_values()
+    kept = [block for block, worth in worths.items() if worth.value == solution.value]
+    best = tuple(sorted(kept, key=lambda block: worths[block].rank, reverse=True))
     return judged._replace(
         mattered=True,
         best=best,
@@ -280,27 +287,7 @@ def _judge_move(
     )
 
 
-def _is_decision(solution: Solution) -> bool | None:
-    """Say whether some move gives the value away; None if that was not found. In a lost position none does."""
-    if solution.value == "loss":
-        return False
-    try:
-        return any(worth.value != solution.value for worth in solution.moves.values())
-    except NotSolvedError:
-        return None
-
-
-def _find_best_moves(solution: Solution) -> tuple[int, ...]:
-    """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    found = {
-        block: worth
-        for block, worth in solution.find_values().items()
-        if worth.value == solution.value
-    }
-    return tuple(sorted(found, key=lambda block: found[block].rank, reverse=True))
-
-
-# Sentences ------------------------------------------------------------------------------------------------------------
+# Sentences ----------------------------------------------------------------------------------------
 
 
 IMPORTANT = "A move is important if not every choice was equally good."
@@ -320,7 +307,7 @@ class ReviewText(NamedTuple):
         >>> print(text.format_turning_point(judged))
         Turning point: move 2, Ben's 5. From then on Ann was winning.
         >>> print(text.format_accuracy(judged, seat=0), text.explain_accuracy(judged))
-        Ann: 0 of 1 important move right (0%). A move is important if not every choice was equally good.
+        Ann: 0 of 1 important move right (0%). A move is important if not every choice was...
         >>> text.format_reason(judged.moves[1], judged.moves[1].reason)
         'That takes the tower to exactly 15.'
         >>> [reason.block for reason in text.list_reasons(judged.moves[1])]
@@ -364,24 +351,22 @@ class ReviewText(NamedTuple):
         if over:
             if self._format_giving_up(review):  # the turning point says so
                 return None
-            return (
-                f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
-            )
-        return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
+            leader = self._format_leader(value, "was winning", "it was a draw")
+            return f"When it was left, {leader}."
+        leader = self._format_leader(value, "wins", "it is a draw")
+        return f"As it stands, {leader} if both play their best."
 
     def format_mistake(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
-        """Write what would have been better than a mistake, and why it was one; nothing for other moves.
+        """Write what would have been better than a mistake, and why; nothing for other moves.
 
-        Ideas that are not among those introduced are introduced, and added to them; by default none is.
+        With `introduced`, ideas that are new to the reader are introduced and added to it.
         """
         for sentence, reason in self._explain_mistake(move):
             yield sentence
-            if (
-                reason
-                and introduced is not None
-                and (idea := introduce_idea(reason, self.noun, introduced))
-            ):
-                yield idea.introduction
+            if reason is not None and introduced is not None:
+                idea = introduce_idea(reason, self.noun, introduced)
+                if idea is not None:
+                    yield idea.introduction
 
     def list_reasons(self, move: JudgedMove) -> list[Reason]:
         """Return the reasons that are given for a mistake; none for other moves."""
@@ -392,31 +377,25 @@ class ReviewText(NamedTuple):
         if move.before is None or move.after is None or not move.mistake:
             return
         if move.best:
-            yield self._format_better(move, move.before.value), move.reason
+            best, *others = move.best
+            told = f"{len(others):,} others"
+            if 0 < len(others) <= _MAX_OTHERS:
+                told = format_list(others)
+            why = self.format_reason(move, move.reason) or ""
+            if move.reason is not None and move.reason.kind in WINNING_ENDINGS:
+                how = re.sub("^Then", "after it", re.sub("^That", "it", why))
+                too = f" {told} would have kept the win too." if others else ""
+                better = f"{best} would have won at once: {how}{too}"
+            else:
+                too = f" (as would {told})" if others else ""
+                because = re.sub("^Then", f"After {best},", why)
+                better = f"{best} would have kept the {move.before.value}{too}. {because}".rstrip()
+            yield better, move.reason
         if move.after.value == "draw":
             yield f"{move.block} leaves only a draw.", None
-        elif move.refutation is not None:
+        elif (refutation := move.refutation) is not None:
             player, opponent = self.names[move.player], self.names[1 - move.player]
-            yield (
-                format_sentence(move.refutation, opponent, self.noun, player=player),
-                move.refutation,
-            )
-
-    def _format_better(self, move: JudgedMove, value: Value) -> str:
-        """Write which blocks would have kept the value, and why the best of them would have."""
-        best, *others = move.best
-        reason = self.format_reason(move, move.reason)
-        if (
-            reason is not None
-            and move.reason is not None
-            and move.reason.kind in {"exact", "stuck", "higher"}
-        ):
-            how = re.sub("^Then", "after it", re.sub("^That", "it", reason))
-            too = f" {_list_others(others)} would have kept the win too." if others else ""
-            return f"{best} would have won at once: {how}{too}"
-        because = "" if reason is None else f" {re.sub('^Then', f'After {best},', reason)}"
-        too = f" (as would {_list_others(others)})" if others else ""
-        return f"{best} would have kept the {value}{too}.{because}"
+            yield format_sentence(refutation, opponent, self.noun, player=player), refutation
 
     def list_remarks(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
         """Write all there is to say about a move."""
@@ -429,10 +408,10 @@ class ReviewText(NamedTuple):
         if reason is None:
             return None
         player, opponent = self.names[move.player], self.names[1 - move.player]
-        return format_reason(reason, player=player, opponent=opponent, noun=self.noun)
+        return format_reason(reason, opponent, self.noun, player)
 
     def format_turning_point(self, review: GameReview) -> str | None:
-        """Write what decided the game: a move, or giving up what was not lost; None before the first move."""
+        """Write what decided the game: a move, or giving up early; None before the first move."""
         turning, value = review.turning_point, review.values[-1]
         if given_up := self._format_giving_up(review):
             return f"Turning point: {given_up}."
@@ -451,12 +430,9 @@ class ReviewText(NamedTuple):
     def _format_giving_up(self, review: GameReview) -> str | None:
         """Write who gave up a position that was not lost, if a player did."""
         outcome, value = review.outcome, review.values[-1]
-        if (
-            outcome is None
-            or outcome.winner is None
-            or value is None
-            or review.game.outcome is not None
-        ):
+        if outcome is None or outcome.winner is None:
+            return None
+        if value is None or review.game.outcome is not None:
             return None
         loser = 1 - outcome.winner
         worth = value if loser == 0 else -value
@@ -470,30 +446,25 @@ class ReviewText(NamedTuple):
         accuracy = review.accuracy[seat]
         if accuracy.fraction is None:
             unknown = any(move.mattered is None for move in review.moves if move.player == seat)
-            return f"{self.names[seat]} had no {'move known to be important' if unknown else 'important move'}."
+            important = "move known to be important" if unknown else "important move"
+            return f"{self.names[seat]} had no {important}."
         moves = format_count(accuracy.mattered, "important move")
         return f"{self.names[seat]}: {accuracy.kept} of {moves} right ({accuracy.fraction:.0%})."
 
     def explain_accuracy(self, review: GameReview) -> str:
         """Write what an important move is; empty if none is counted."""
-        return "" if all(each.fraction is None for each in review.accuracy) else IMPORTANT
+        return IMPORTANT if any(accuracy.mattered for accuracy in review.accuracy) else ""
 
     def format_unsolved(self, review: GameReview) -> str | None:
         """Write how many positions are not known, if any are not."""
         if not review.unsolved:
             return None
-        were = (
-            "was not solved in its time"
-            if review.unsolved == 1
-            else "were not solved in their time"
-        )
+        were = "were not solved in their time"
+        if review.unsolved == 1:
+            were = "was not solved in its time"
         positions = format_count(len(review.worths), "position")
         return f"{review.unsolved} of {positions} {were}: nothing is said or counted there."
 
     def _format_leader(self, value: int, wins: str, draws: str) -> str:
         """Write who is ahead, by a value as the first seat sees it."""
         return draws if value == 0 else f"{self.names[0 if value > 0 else 1]} {wins}"
-
-
-def _list_others(blocks: Sequence[int]) -> str:
-    return f"{len(blocks):,} others" if len(blocks) > _MAX_OTHERS else format_list(blocks)

@@ -1,34 +1,33 @@
-"""Reasons in words: sentences for the player who makes a move or about both by name, and the ideas behind them.
+"""Reasons in words, to the mover or about both players, and the ideas behind them.
 
-The words are keyed texts in `words.toml`.
+The words are keyed texts in `sentences.toml`.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
-from number_tower.catalogue import parse_toml
-from number_tower.coach.patterns import MAX_ANSWERS, Answer, Reason
+from number_tower.coach.patterns import MAX_ANSWERS, WINNING_ENDINGS, Reason
+from number_tower.engine.catalogue import parse_toml
 from number_tower.solve.worth import Value
-from number_tower.text import Template, format_list, format_text, summarize_numbers
-from number_tower.text import Value as Fact
+from number_tower.support.text import Template, format_list, format_text, summarize_numbers
+from number_tower.support.text import Value as Fact
 
-_LONGEST_WAY = 6
+_MAX_WAY = 6
 """Blocks of a way to the target that are listed."""
 
-_MOST_TOLD = 5
+_MAX_TOLD = 5
 """Moves of a line that are told with the name of the player of each."""
 
 _LOSSES = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
 _DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
 
 _PLANS = {"plan", "plan_careful", "plan_ahead"}
-_ENDINGS = {"exact", "stuck", "higher"}
 _RULES = (
     ("rule_reach", {"out_of_reach", "blocked"}),
     ("rule_sum", {"made_up", "made_up_again"}),
@@ -52,19 +51,14 @@ IDEAS = tuple(_KINDS_BY_IDEA)
 """The names of all ideas, as `why` takes them."""
 
 _IDEA_BY_KIND = {kind: idea for idea, kinds in _KINDS_BY_IDEA.items() for kind in kinds}
-_ALIASES = {
-    "pair": "pairs",
-    "round": "rounds",
-    "sum": "sums",
-    "count": "counting",
-    "threat": "threats",
-}
-_ALIASES |= {"answer": "answers", "plan": "plans"}
+_ALIASES = {"count": "counting"} | {idea.removesuffix("s"): idea for idea in IDEAS}
 
 
 def get_value(reason: Reason) -> Value:
     """Return the value of the move that a reason explains."""
-    return "loss" if reason.kind in _LOSSES else "draw" if reason.kind in _DRAWS else "win"
+    if reason.kind in _LOSSES:
+        return "loss"
+    return "draw" if reason.kind in _DRAWS else "win"
 
 
 def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "you") -> str:
@@ -76,10 +70,11 @@ def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "
         >>> format_sentence(reason, "Ann", "block")
         '5 loses: Ann can answer 1. That takes the tower to exactly 15.'
     """
-    why = format_reason(reason, opponent=opponent, player=player, noun=noun)
-    key = "verdict_refuted" if reason.kind == "refuted" else f"verdict_{get_value(reason)}"
-    verdict = fill_text(key, {"block": reason.block, "why": why})
-    return verdict if key == "verdict_refuted" else f"{verdict} {why}"
+    why = format_reason(reason, opponent, noun, player)
+    if reason.kind == "refuted":
+        return fill_text("verdict_refuted", {"block": reason.block, "why": why})
+    verdict = fill_text(f"verdict_{get_value(reason)}", {"block": reason.block})
+    return f"{verdict} {why}"
 
 
 def format_right_answer(reason: Reason, opponent: str, noun: str, quickest: Reason | None) -> str:
@@ -94,57 +89,19 @@ def format_right_answer(reason: Reason, opponent: str, noun: str, quickest: Reas
 
 def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advice") -> str:
     """Write which block to place, and why."""
-    return f"{fill_text(key, {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
+    move = fill_text(key, {"block": reason.block})
+    return f"{move} {format_reason(reason, opponent, noun)}"
 
 
-def format_reason(
-    reason: Reason, *, opponent: str, player: str = "you", noun: str = "block"
-) -> str:
+def format_reason(reason: Reason, opponent: str, noun: str = "block", player: str = "you") -> str:
     """Write why a move has its value, in at most three sentences; a refutation has one more."""
     facts = _collect_facts(reason, player, opponent, noun)
     if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
-        same = reason.because.mover == reason.mover
-        names = (player, opponent) if same else (opponent, player)
-        facts["because"] = format_reason(
-            reason.because, player=names[0], opponent=names[1], noun=noun
-        )
-    return _begin_sentences(fill_text(_choose_key(reason), facts))
-
-
-def format_details(
-    reason: Reason, *, opponent: str, player: str = "you", noun: str = "block"
-) -> str:
-    """Write what a reason leaves out: why each answer wins, or all pairs; empty if that is nothing."""
-    if reason.kind == "refuted" and reason.because is not None:
-        return format_details(reason.because, opponent=player, player=opponent, noun=noun)
-    if reason.kind == "pairs":
-        facts = _collect_facts(reason, player, opponent, noun)
-        matching = (
-            fill_text("why_pairs_all", facts)
-            if reason.facts["replies"] and reason.facts["matched"]
-            else ""
-        )
-        spare = fill_text("more_pairs", facts) if reason.facts["spare"] else ""
-        return _begin_sentences(f"{matching} {spare}".strip())
-    if reason.kind != "answers_rule":
-        return ""
-    return _begin_sentences(
-        " ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers)
-    )
-
-
-def _format_answer(answer: Answer, player: str, opponent: str, noun: str) -> str:
-    facts: dict[str, Fact] = {
-        "reply": answer.reply,
-        "clause": _format_clause(answer.reason, player, opponent, noun),
-    }
-    if answer.block is None:
-        return fill_text("more_reply", facts)
-    return fill_text("more_answer", {**facts, "answer": answer.block})
-
-
-def _choose_key(reason: Reason) -> str:
-    """Return the text of a reason; some kinds have several."""
+        mover, other = player, opponent
+        if reason.because.mover != reason.mover:
+            mover, other = opponent, player
+        facts["because"] = format_reason(reason.because, other, noun, mover)
+    # Some kinds of reasons have several texts.
     variant = ""
     if reason.kind in {"out_of_reach", "too_low"} and not reason.facts["room"]:
         variant = "_stuck"
@@ -154,11 +111,31 @@ def _choose_key(reason: Reason) -> str:
         variant = "_unfit"
     elif reason.kind == "outlasts" and reason.facts["mine"] == reason.facts["theirs"]:
         variant = "_level"
-    elif len(_get_numbers(reason, "movers")) > _MOST_TOLD:
+    elif len(_get_numbers(reason, "movers")) > _MAX_TOLD:
         variant = "_many"
     elif reason.kind in {"forced", "threat_or"}:
         variant = "_plan" if _starts_plan(reason) else "" if "answer" in reason.facts else "_end"
-    return f"why_{reason.kind}{variant}"
+    return _begin_sentences(fill_text(f"why_{reason.kind}{variant}", facts))
+
+
+def format_details(reason: Reason, opponent: str, noun: str = "block", player: str = "you") -> str:
+    """Write what a reason leaves out: why each answer wins, or all pairs; often nothing."""
+    if reason.kind == "refuted" and reason.because is not None:
+        return format_details(reason.because, player, noun, opponent)
+    sentences: list[str] = []
+    if reason.kind == "pairs":
+        facts = _collect_facts(reason, player, opponent, noun)
+        if facts["replies"] and facts["matched"]:
+            sentences.append(fill_text("why_pairs_all", facts))
+        if facts["spare"]:
+            sentences.append(fill_text("more_pairs", facts))
+    elif reason.kind == "answers_rule":
+        for answer in reason.answers:
+            facts = {"reply": answer.reply, "answer": answer.block or 0}
+            facts["clause"] = _format_clause(answer.reason, player, opponent, noun)
+            key = "more_reply" if answer.block is None else "more_answer"
+            sentences.append(fill_text(key, facts))
+    return _begin_sentences(" ".join(sentences))
 
 
 def _starts_plan(reason: Reason) -> bool:
@@ -167,36 +144,32 @@ def _starts_plan(reason: Reason) -> bool:
 
 def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dict[str, Fact]:
     """Return the fields of a reason's text, but `because`."""
-    facts: dict[str, Fact] = {
-        **reason.facts,
-        **_name_players(player, opponent),
-        "noun": noun,
-        "reach": "",
-    }
-    facts["such"] = _format_way(
-        _get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})"
-    )
+    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent)}
+    facts |= {"noun": noun, "reach": ""}
+    facts["such"] = _format_way(reason)
     facts["both"] = "you can each" if "you" in {player, opponent} else "Both can"
     facts["up_to"] = "" if reason.facts.get("mine") == 1 else "up to "
-    facts["tower"] = (
-        "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
-    )
+    shared = reason.facts.get("towers") == "shared"
+    facts["tower"] = "the tower" if shared else f"{facts['own']} tower"
     facts["answers"] = _format_answers(reason)
-    facts["matching"] = _format_pairs(_get_numbers(reason, "matched"))
+    matched = _get_numbers(reason, "matched")
+    pairs = zip(matched[::2], matched[1::2], strict=True)
+    facts["matching"] = ", ".join(f"{one} and {other}" for one, other in pairs)
     if room := _get_numbers(reason, "room"):
-        facts["room"] = (
-            format_list(room) if len(room) <= MAX_ANSWERS else summarize_numbers(room, ", ")
-        )
+        few = len(room) <= MAX_ANSWERS
+        facts["room"] = format_list(room) if few else summarize_numbers(room, ", ")
     names = (player, opponent) if reason.mover == 0 else (opponent, player)
     moves, movers = _get_numbers(reason, "moves"), _get_numbers(reason, "movers")
     facts["line"] = format_moves(moves, movers, names, previous=reason.mover)
-    facts["told"] = _tell_moves(moves, movers, names) if len(moves) <= _MOST_TOLD else ""
+    facts["told"] = _tell_moves(moves, movers, names) if len(moves) <= _MAX_TOLD else ""
     if spare := _get_numbers(reason, "spare"):
         facts |= {"spare": format_list(spare), "spare_is": "is" if len(spare) == 1 else "are"}
         facts["such_one"] = "it" if len(spare) == 1 else "one of them"
     if reason.kind == "multiple":
         facts["times"] = fill_text("multiple_times", facts) if reason.facts["rounds"] != 1 else ""
-        facts["second"] = _format_second_step(int(str(reason.facts["step"])))
+        # After a climb of 2 the answer is one shorter; with steps of 1 nobody can climb 2.
+        rest = int(str(reason.facts["step"])) - 1
+        facts["second"] = fill_text("multiple_second", {"rest": rest}) if rest else ""
     if reason.kind == "outlasts" and facts["target"]:
         facts["reach"] = fill_text("reach_no_more" if facts["once"] else "reach_never", facts)
     if reason.kind in _PLANS:
@@ -217,24 +190,17 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
 
 def _tell_moves(moves: Sequence[int], movers: Sequence[int], names: tuple[str, str]) -> str:
     """Write who places what: you place 2, Ben places 39."""
-    facts = [
-        {**_name_players(names[mover], ""), "block": move}
-        for move, mover in zip(moves, movers, strict=True)
-    ]
-    return ", ".join(fill_text("line_move", each) for each in facts)
-
-
-def _format_second_step(step: int) -> str:
-    """Write the answer to a climb of 2, after that to a climb of 1; empty if no more than 1 may be climbed."""
-    return "" if step == 1 else fill_text("multiple_second", {"rest": step - 1})
+    told = []
+    for move, mover in zip(moves, movers, strict=True):
+        told.append(fill_text("line_move", {**_name_players(names[mover], ""), "block": move}))
+    return ", ".join(told)
 
 
 def _format_plan(plans: Sequence[Reason], player: str, opponent: str, noun: str) -> str:
     """Write the rule that is a plan in some positions alike, but not how it ends."""
     plan = next((plan for plan in plans if plan.facts["first"]), plans[0])
-    return format_reason(
-        plan._replace(facts={**plan.facts, "end": ""}), player=player, opponent=opponent, noun=noun
-    )
+    endless = plan._replace(facts={**plan.facts, "end": ""})
+    return format_reason(endless, opponent, noun, player)
 
 
 def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
@@ -256,15 +222,13 @@ def _format_answers(reason: Reason) -> str:
     return ", ".join([*told[:MAX_ANSWERS], "and so on"] if len(told) > MAX_ANSWERS else told)
 
 
-def _format_pairs(numbers: Sequence[int]) -> str:
-    """Write numbers two by two: 1 and 7, 2 and 6."""
-    return ", ".join(
-        f"{one} and {other}" for one, other in zip(numbers[::2], numbers[1::2], strict=True)
-    )
-
-
-def _format_way(way: Sequence[int], form: str) -> str:
-    return form.format(" + ".join(map(str, way))) if 0 < len(way) <= _LONGEST_WAY else ""
+def _format_way(reason: Reason) -> str:
+    """Write the blocks that take a tower to its height, if they are few."""
+    way = _get_numbers(reason, "way")
+    if not 0 < len(way) <= _MAX_WAY:
+        return ""
+    total = " + ".join(map(str, way))
+    return f" with {total}" if "blocked" in reason.kind else f" ({total})"
 
 
 def format_moves(
@@ -274,7 +238,7 @@ def format_moves(
     *,
     previous: int | None = None,
 ) -> str:
-    """Write moves; with the players' names, unless they take turns. `previous` is who moved before them."""
+    """Write moves, with names unless the players take turns; `previous` moved before them."""
     turns = movers if previous is None else [previous, *movers]
     if all(one != other for one, other in pairwise(turns)):
         return ", ".join(map(str, moves))
@@ -297,28 +261,24 @@ def _name_players(player: str, opponent: str) -> dict[str, Fact]:
 
 def _format_clause(reason: Reason, player: str, opponent: str, noun: str) -> str:
     """Write why an answer wins, as a clause."""
-    facts: dict[str, Fact] = {
-        **reason.facts,
-        **_name_players(player, opponent),
-        "noun": noun,
-        "block": reason.block,
-    }
-    shares_one_tower = (
-        reason.kind == "stuck" and facts["towers"] == "shared" and not facts["target"]
-    )
-    return fill_text("clause_stuck_on" if shares_one_tower else f"clause_{reason.kind}", facts)
+    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent)}
+    facts |= {"noun": noun, "block": reason.block}
+    key = f"clause_{reason.kind}"
+    if key == "clause_stuck" and facts["towers"] == "shared" and not facts["target"]:
+        key = "clause_stuck_on"
+    return fill_text(key, facts)
 
 
 def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
     """Write what the answers have in common."""
-    reasons = [answer.reason for answer in reason.answers if answer.reason.kind not in _ENDINGS]
-    kinds = {each.kind for each in reasons}
-    key = (
-        next((key for key, included in _RULES if kinds <= included), "rule_mixed")
-        if kinds
-        else "rule_end"
-    )
-    return fill_text(key, {**facts, "target": reasons[0].facts.get("target", 0) if reasons else 0})
+    reasons = [
+        answer.reason for answer in reason.answers if answer.reason.kind not in WINNING_ENDINGS
+    ]
+    if not reasons:
+        return fill_text("rule_end", facts)
+    kinds = {reason.kind for reason in reasons}
+    key = next((key for key, included in _RULES if kinds <= included), "rule_mixed")
+    return fill_text(key, {**facts, "target": reasons[0].facts.get("target", 0)})
 
 
 def _begin_sentences(text: str) -> str:
@@ -326,7 +286,7 @@ def _begin_sentences(text: str) -> str:
     return re.sub(r"(^|[.!?] )you(?=r? )", r"\1You", text)
 
 
-# Ideas ----------------------------------------------------------------------------------------------------------------
+# Ideas --------------------------------------------------------------------------------------------
 
 
 class Idea(NamedTuple):
@@ -364,17 +324,17 @@ def find_idea(name: str, noun: str = "block") -> Idea | None:
 
 
 def explain_idea(topic: str, noun: str, helpful: Sequence[str]) -> str:
-    """Write what an idea is, or that it does not help in a game and what does; empty if no idea has this name."""
+    """Write what an idea is, or that it does not help in a game; empty for unknown names."""
     idea = find_idea(topic, noun)
-    if idea is None or idea.name in helpful:
-        return "" if idea is None else idea.text
+    if idea is None:
+        return ""
+    if idea.name in helpful:
+        return idea.text
     unhelpful = fill_text("idea_unhelpful", {"idea": fill_text(f"idea_{idea.name}_name", {})})
+    if not helpful:
+        return unhelpful
     questions = ", ".join(f"why {name}" for name in helpful)
-    return (
-        f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}"
-        if questions
-        else unhelpful
-    )
+    return f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}"
 
 
 def refuse_topic(topic: str, questions: Iterable[str]) -> str:
@@ -385,26 +345,23 @@ def refuse_topic(topic: str, questions: Iterable[str]) -> str:
 
 
 def format_new_idea(idea: Idea | None, introduced: set[str]) -> str:
-    """Write a line that introduces an idea, and how to ask for more; empty if it was introduced before."""
-    new = _introduce(idea, introduced)
-    return (
-        "" if new is None else f"\n{new.introduction} {fill_text('idea_more', {'idea': new.name})}"
-    )
+    """Write a line that introduces an idea; empty if it was introduced before."""
+    if idea is None or idea.name in introduced:
+        return ""
+    introduced.add(idea.name)
+    return f"\n{idea.introduction} {fill_text('idea_more', {'idea': idea.name})}"
 
 
 def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
-    """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
-    return _introduce(get_idea(reason, noun), introduced)
-
-
-def _introduce(idea: Idea | None, introduced: set[str]) -> Idea | None:
+    """Return the idea behind a reason at its first appearance, and add it to `introduced`."""
+    idea = get_idea(reason, noun)
     if idea is None or idea.name in introduced:
         return None
     introduced.add(idea.name)
     return idea
 
 
-# Texts ----------------------------------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
@@ -415,6 +372,5 @@ def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
 @cache
 def load_texts() -> dict[str, Template]:
     """Return all texts by their keys."""
-    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
-        texts = parse_toml(stream.read(), "words.toml")
+    texts = parse_toml(Path(__file__).with_name("sentences.toml").read_bytes(), "sentences.toml")
     return {key: Template(str(text)) for key, text in texts.items()}

@@ -1,1 +1,1 @@
-"""Towers, sheets and reviews as text, pictures and pages: one layout of towers, and what writes it."""
+"""Towers, sheets and reviews as text, pictures and pages: one layout, and what writes it."""

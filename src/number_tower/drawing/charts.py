@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -48,13 +48,6 @@ class IntervalRow(NamedTuple):
     guess: float | None = None
 
 
-class ShareRow(NamedTuple):
-    """How a whole is divided into parts."""
-
-    name: str
-    counts: Sequence[int]
-
-
 class LinePoint(NamedTuple):
     """A point of a line, with its interval."""
 
@@ -75,7 +68,7 @@ class ScatterPoint(NamedTuple):
 
 @style.context(["default", STYLE])
 def draw_intervals(title: str, rows: Sequence[IntervalRow], label: str, guess: str) -> str:
-    """Draw a dot and an interval for each row; `label` names what is measured, `guess` what it is compared with."""
+    """Draw a dot and an interval for each row; `label` and `guess` name what they mean."""
     figure, axes = _make_row_axes([row.name for row in rows])
     for y, row in enumerate(rows):
         if row.mean is not None:
@@ -94,21 +87,21 @@ def draw_intervals(title: str, rows: Sequence[IntervalRow], label: str, guess: s
 
 
 @style.context(["default", STYLE])
-def draw_shares(title: str, rows: Sequence[ShareRow], parts: Sequence[str]) -> str:
-    """Draw a bar for each row, divided into up to three parts with their counts."""
-    figure, axes = _make_row_axes([row.name for row in rows])
-    names = range(len(rows))
+def draw_shares(title: str, rows: Mapping[str, Sequence[int]], parts: Sequence[str]) -> str:
+    """Draw a bar for each named row, divided into up to three parts with their counts."""
+    figure, axes = _make_row_axes(list(rows))
+    places = range(len(rows))
     starts = [0.0] * len(rows)
-    wholes = [sum(row.counts) or 1 for row in rows]
-    inks = ("white", INK, INK)
-    for place, (part, opacity) in enumerate(zip(parts, (1.0, 0.35, 0.0), strict=True)):
-        counts = [row.counts[place] for row in rows]
+    wholes = [sum(counts) or 1 for counts in rows.values()]
+    inks, opacities = ("white", INK, INK), (1.0, 0.35, 0.0)
+    columns = zip(*rows.values(), strict=True)
+    for part, counts, ink, opacity in zip(parts, columns, inks, opacities, strict=True):
         shares = [count / whole for count, whole in zip(counts, wholes, strict=True)]
         bars = axes.barh(
-            names, shares, left=starts, facecolor=(MARK, opacity), edgecolor=MARK, label=part
+            places, shares, left=starts, facecolor=(MARK, opacity), edgecolor=MARK, label=part
         )
         labels = [f"{count:,}" if count else "" for count in counts]
-        axes.bar_label(bars, labels, label_type="center", color=inks[place])
+        axes.bar_label(bars, labels, label_type="center", color=ink)
         starts = [start + share for start, share in zip(starts, shares, strict=True)]
     axes.set(xlim=(0, 1), xticks=[])
     axes.grid(visible=False)
@@ -118,25 +111,22 @@ def draw_shares(title: str, rows: Sequence[ShareRow], parts: Sequence[str]) -> s
 
 @style.context(["default", STYLE])
 def draw_panels(title: str, lines: Sequence[tuple[str, Sequence[LinePoint]]], label: str) -> str:
-    """Draw a small chart for each named line, with the others faint behind it; `label` names the horizontal axis."""
+    """Draw a small chart for each line, the others faint behind it; `label` is that of x."""
     across = min(len(lines), 3)
     down = -(-len(lines) // across)
     figure = Figure(figsize=(_WIDTH, 2.4 * down))
-    most = max(point.high for _, points in lines for point in points) or None
-    for place, (name, points) in enumerate(lines, 1):
-        axes = figure.add_subplot(down, across, place)
+    highest = max(point.high for _, points in lines for point in points) or None
+    for number, (name, points) in enumerate(lines, 1):
+        axes = figure.add_subplot(down, across, number)
         for _, others in lines:
-            axes.plot(
-                [point.x for point in others], [point.y for point in others], color=FAINT, lw=1
-            )
-        means = [point.y for point in points]
+            xs, ys = [point.x for point in others], [point.y for point in others]
+            axes.plot(xs, ys, color=FAINT, lw=1)
+        xs, ys = [point.x for point in points], [point.y for point in points]
         below = [point.y - point.low for point in points]
         above = [point.high - point.y for point in points]
-        axes.errorbar(
-            [point.x for point in points], means, (below, above), fmt="o-", ms=4, color=MARK
-        )
+        axes.errorbar(xs, ys, (below, above), fmt="o-", ms=4, color=MARK)
         axes.set_title(name, loc="left")
-        axes.set_ylim(0, most)
+        axes.set_ylim(0, highest)
     figure.supxlabel(label)
     return _render(figure, title)
 
@@ -145,7 +135,7 @@ def draw_panels(title: str, lines: Sequence[tuple[str, Sequence[LinePoint]]], la
 def draw_scatter(
     title: str, points: Sequence[ScatterPoint], labels: tuple[str, str], *, joined: bool
 ) -> str:
-    """Draw points; those on the front are filled, and joined by a line. `labels` name the two axes."""
+    """Draw points; those on the front are filled, and may be joined. `labels` name the axes."""
     figure = Figure(figsize=(_WIDTH, 5.5))
     axes = figure.subplots()
     others = [point for point in points if not point.on_front]
@@ -156,16 +146,10 @@ def draw_scatter(
     axes.plot(xs, ys, "o-" if joined else "o", ms=8, lw=1.5, color=MARK)
     # Labels of neighbours alternate between above and below their points.
     labelled = sorted(point for point in points if point.label)
-    for place, point in enumerate(labelled):
-        above = 8 if place % 2 else -20
-        axes.annotate(
-            point.label,
-            (point.x, point.y),
-            (0, above),
-            textcoords="offset points",
-            ha="center",
-            weight="bold",
-        )
+    for number, point in enumerate(labelled):
+        offset = (0, 8 if number % 2 else -20)
+        options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "weight": "bold"}
+        axes.annotate(point.label, (point.x, point.y), offset, **options)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     return _render(figure, title)

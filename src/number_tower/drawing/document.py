@@ -1,25 +1,24 @@
-"""Reports: text in Markdown, and one page of it that needs no script and loads nothing (extra `lab`)."""
+"""Reports: text in Markdown, and one page of it that needs no script and no other file."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
-from jinja2 import Template
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
 from markupsafe import escape as escape_html
 
+from number_tower.drawing.renderer import render
+
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&!])")
 _SYNTAX = ("backticks", "emphasis", "escape", "fence", "heading", "image", "list", "table")
-_PAGE = Path(__file__).with_name("page.html")
 
 
-# Markdown -------------------------------------------------------------------------------------------------------------
+# Markdown -----------------------------------------------------------------------------------------
 
 
 def escape(text: str) -> str:
@@ -69,11 +68,11 @@ def _choose_fence(text: str) -> str:
     return "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
 
 
-# Files ----------------------------------------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 def render_page(title: str, parts: Iterable[str], images: Mapping[str, str]) -> str:
-    """Return a page of paragraphs in Markdown, or in HTML if they are `Markup`; `images` are SVG by their names."""
+    """Return a page of paragraphs in Markdown, or `Markup`; `images` are SVG by their names."""
 
     def place_image(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
         image = tokens[index]
@@ -86,6 +85,4 @@ def render_page(title: str, parts: Iterable[str], images: Mapping[str, str]) -> 
     # A wide table is scrolled, also by the keyboard.
     parser.add_render_rule("table_open", lambda *_: '<table tabindex="0">')
     body = [part if isinstance(part, Markup) else parser.render(part) for part in parts]
-    template = Template(_PAGE.read_text(encoding="utf-8"))
-    page: str = template.render(title=escape_html(title), body=body)
-    return page
+    return render("report.html", title=title, body=map(Markup, body))

@@ -1,4 +1,4 @@
-"""Pictures of games as SVG: the towers, and beside them what a game is called, how it stands, and what is left."""
+"""Pictures of games as SVG: the towers, the game's title, how it stands, and what is left."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from number_tower.drawing.renderer import render
 from number_tower.drawing.towers import Tower, draw_towers
-from number_tower.endings import tell_ending
-from number_tower.position import Position
-from number_tower.table import Table
-from number_tower.text import summarize_numbers
-from number_tower.voice import SPECTATOR, get_voice
+from number_tower.engine.position import Position
+from number_tower.engine.table import Table
+from number_tower.support.text import summarize_numbers
+from number_tower.words.endings import tell_ending
+from number_tower.words.voice import SPECTATOR, get_voice
 
 WIDTH, HEIGHT = 1200, 630
 """The size that previews of links have."""
 
-MOST_GAMES = 64
+MAX_GAMES = 64
 """Games in one picture; more would be too small to be read."""
 
 
@@ -38,7 +38,7 @@ class Scene(NamedTuple):
 
 
 def make_scene(table: Table) -> Scene:
-    """Return what a picture shows of a table: how the game stands, and which blocks are left or were placed."""
+    """Return what a picture shows of a table: the standing, and the blocks left or placed."""
     voice = get_voice(table.book, SPECTATOR)
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     position = table.game.position
@@ -53,7 +53,7 @@ def make_scene(table: Table) -> Scene:
 
 def draw_scenes(scenes: Sequence[Scene], scale: float = 1.0) -> str:
     """Draw games side by side; of very many, the first ones."""
-    shown = scenes[:MOST_GAMES]
+    shown = scenes[:MAX_GAMES]
     return render(
         "picture.svg",
         scenes=shown,

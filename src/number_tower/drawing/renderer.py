@@ -10,7 +10,7 @@ from textwrap import wrap
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from number_tower.text import summarize_numbers
+from number_tower.support.text import summarize_numbers
 
 FOLDER = Path(__file__).parent
 TEMPLATES = FOLDER / "templates"
@@ -26,7 +26,7 @@ def render(name: str, /, **context: object) -> str:
 
 def render_png(svg: str, width: int) -> bytes:
     """Draw an SVG as PNG, with the one font that is the same on every machine."""
-    from resvg_py import svg_to_bytes  # noqa: PLC0415 - only pictures need it, and it is in an extra
+    from resvg_py import svg_to_bytes  # noqa: PLC0415 - an extra, for pictures only
 
     font = str(FOLDER / "fonts" / "nunito-bold.ttf")
     return svg_to_bytes(svg_string=svg, width=width, skip_system_fonts=True, font_files=[font])
@@ -42,13 +42,12 @@ def _load_environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_clean_value,
     )
-    environment.filters |= {"summarize": summarize_numbers, "wrap": _wrap_text}
+
+    def wrap_text(text: str, room: int, max_lines: int) -> list[str]:
+        return wrap(text[:1000], room, max_lines=max_lines, placeholder=" \u2026")
+
+    environment.filters |= {"summarize": summarize_numbers, "wrap": wrap_text}
     return environment
-
-
-def _wrap_text(text: str, room: int, most: int) -> list[str]:
-    """Break a text into at most `most` lines of `room` letters; what is left out is shown by dots."""
-    return wrap(text[:1000], room, max_lines=most, placeholder=" \u2026")
 
 
 def _clean_value(value: object) -> object:

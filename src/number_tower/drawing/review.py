@@ -1,35 +1,27 @@
-"""A reviewed game as an HTML page to read and to print: every move, the tower after it, and who then wins."""
+"""A reviewed game as an HTML page: every move, the tower after it, and who then wins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from number_tower.brief import has_height
-from number_tower.coach.review import GameReview, JudgedMove, ReviewText
+from number_tower.coach.review import GameReview, ReviewText
 from number_tower.drawing.renderer import render
 from number_tower.drawing.towers import draw_towers
-from number_tower.table import Table
+from number_tower.engine.table import Table
+from number_tower.words.brief import has_height
 
-_MOST_SCALED_BLOCKS, _MOST_BLOCKS = 30, 12
-"""Blocks of a tower that are drawn one by one beside a move, where heights count and elsewhere; the others are one."""
+_MAX_SCALED_BLOCKS, _MAX_BLOCKS = 30, 12
+"""Blocks of a tower that are drawn one by one beside a move, where heights count and elsewhere; the
+others are one."""
 
 
 class _Block(NamedTuple):
-    """A block of a lying tower, its width in percent; `seat` is None for the lower part of a long tower."""
+    """A block of a lying tower, its width in percent; `seat` is None for the lower part."""
 
     number: int
     width: float
     seat: int | None = None
-
-
-class _Row(NamedTuple):
-    """A move as the page shows it."""
-
-    move: JudgedMove
-    value: int | None
-    blocks: list[_Block]
-    remarks: list[str]
 
 
 def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
@@ -59,7 +51,7 @@ def draw_review(review: GameReview, text: ReviewText, title: str) -> str:
     )
 
 
-def _list_rows(review: GameReview, text: ReviewText) -> Iterator[_Row]:
+def _list_rows(review: GameReview, text: ReviewText) -> Iterator[dict[str, object]]:
     rules, introduced = review.game.rules, set[str]()
     shared = rules.towers == "shared"
     for move, value in zip(review.moves, review.values[1:], strict=True):
@@ -69,15 +61,16 @@ def _list_rows(review: GameReview, text: ReviewText) -> Iterator[_Row]:
             if shared or earlier.player == move.player
         ]
         if has_height(rules):
-            most, whole = _MOST_SCALED_BLOCKS, max(rules.target or 0, *review.game.heights)
+            most, whole = _MAX_SCALED_BLOCKS, max(rules.target or 0, *review.game.heights)
             widths = [100 * number / whole for number, _ in tower]
             lower_width = sum(widths[:-most])
         else:
-            most, lower_width = _MOST_BLOCKS, 100 / (_MOST_BLOCKS + 1)
+            most, lower_width = _MAX_BLOCKS, 100 / (_MAX_BLOCKS + 1)
             widths = [lower_width] * len(tower)
         blocks = [
             _Block(number, width, seat) for (number, seat), width in zip(tower, widths, strict=True)
         ]
         if len(blocks) > most:
             blocks[:-most] = [_Block(len(blocks) - most, lower_width)]
-        yield _Row(move, value, blocks, list(text.list_remarks(move, introduced)))
+        remarks = list(text.list_remarks(move, introduced))
+        yield {"move": move, "value": value, "blocks": blocks, "remarks": remarks}

@@ -1,21 +1,21 @@
-"""A sheet for playing on paper: the rules, a score table, places for the towers, and blocks to cut out.
+"""A sheet for playing on paper: the rules, a score table, places for towers, and blocks to cut out.
 
-It is an HTML page that a browser prints; all lengths are millimetres on the paper. Players are told apart by shape, a
-square and a circle, so that black and white is enough.
+It is an HTML page that a browser prints; all lengths are millimetres on the paper. Players are told
+apart by shape, a square and a circle, so that black and white is enough.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from number_tower.brief import describe_rules, has_height, summarize_rules
-from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.drawing.renderer import render
-from number_tower.errors import NumberTowerError
-from number_tower.rules import Rules
-from number_tower.table import Table
-from number_tower.text import format_count
-from number_tower.voice import Voice, get_voice
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Table
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_count
+from number_tower.words.brief import describe_rules, has_height, summarize_rules
+from number_tower.words.voice import Voice, get_voice
 
 __all__ = ["SheetError", "draw_sheet"]
 
@@ -25,16 +25,16 @@ PAPERS = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
 GAMES = 6
 """Games in the score table: an even number, so that both players start equally often."""
 
-MOST_BLOCKS = 400
+MAX_BLOCKS = 400
 """Blocks to cut out, on several pages."""
 
 _ABOVE_BLOCKS = 162.0
 """Room on the page for all but blocks and towers; what does not fit goes to the next page."""
 
-_LARGEST, _SMALLEST = 38, 18
+_MAX_SIDE, _MIN_SIDE = 38, 18
 """Sides of a block: the largest, and the smallest that is easy to hold."""
 
-_LONGEST_TRACKS = {"own": 41, "shared": 83}
+_MAX_TRACKS = {"own": 41, "shared": 83}
 """The height up to which a tower has a track of numbers; larger heights are written into boxes."""
 
 _UPSIDE_DOWN = str.maketrans("01689", "01986")
@@ -44,7 +44,7 @@ class SheetError(NumberTowerError, ValueError):
     """A game has more blocks than a sheet has room for.
 
     Examples:
-        >>> from number_tower import catalogue
+        >>> from number_tower.engine import catalogue
         >>> choice = catalogue.choose(nt.Rules(blocks=range(1, 501)))
         >>> draw_sheet(choice.book, choice.rules)
         Traceback (most recent call last):
@@ -68,7 +68,7 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
     `paper` is "a4" or "letter". The page needs no other file, and is the same every time.
 
     Examples:
-        >>> from number_tower import catalogue
+        >>> from number_tower.engine import catalogue
         >>> choice = catalogue.choose(nt.Rules(blocks=range(1, 7), supply="own", target=15))
         >>> draw_sheet(choice.book, choice.rules).count('data-block')
         12
@@ -76,17 +76,17 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
     rules = book.rules if rules is None else rules
     voice, (width, height) = get_voice(book), PAPERS[paper]
     sets = 2 if rules.supply == "own" else 1
-    if sets * len(rules.blocks) > MOST_BLOCKS:
+    if sets * len(rules.blocks) > MAX_BLOCKS:
         raise SheetError(
-            f"a sheet has room for {format_count(MOST_BLOCKS // sets, 'block')}"
+            f"a sheet has room for {format_count(MAX_BLOCKS // sets, 'block')}"
             f"{' for each player' if sets == 2 else ''}; this game has {len(rules.blocks):,}"
         )
     rooms = {
         # A place for a tower is as high as a block.
         side: int((width - 20) // side) * int((height - _ABOVE_BLOCKS - side) / sets // side)
-        for side in range(_LARGEST, _SMALLEST - 1, -1)
+        for side in range(_MAX_SIDE, _MIN_SIDE - 1, -1)
     }
-    numbers = _copy_blocks(rules, rooms[_SMALLEST])
+    numbers = _copy_blocks(rules, rooms[_MIN_SIDE])
     fitting = (side for side, room in rooms.items() if room >= len(numbers))
     own = rules.towers == "own"
     return render(
@@ -99,12 +99,12 @@ def draw_sheet(book: Rulebook, rules: Rules | None = None, *, paper: str = "a4")
         games=GAMES,
         draws=rules.stuck == "skips",
         towers=[f"{name}'s tower" for name in voice.players] if own else ["The tower"],
-        heights=range(rules.most_height + 1) if _has_track(rules) else (),
+        heights=range(rules.max_height + 1) if _has_track(rules) else (),
         notes=18 if has_height(rules) and not _has_track(rules) else 0,
         target=rules.target,
         sets=_list_sets(rules, voice, numbers),
         turned={block for block in rules.blocks if _reads_as_another(str(block), rules)},
-        side=next(fitting, _SMALLEST),
+        side=next(fitting, _MIN_SIDE),
         paper=(width, height),
     )
 
@@ -130,7 +130,7 @@ def _list_paper_rules(rules: Rules, noun: str) -> list[str]:
 
 
 def _has_track(rules: Rules) -> bool:
-    return has_height(rules) and rules.most_height <= _LONGEST_TRACKS[rules.towers]
+    return has_height(rules) and rules.max_height <= _MAX_TRACKS[rules.towers]
 
 
 def _list_sets(rules: Rules, voice: Voice, numbers: list[int]) -> list[_BlockSet]:
@@ -151,7 +151,7 @@ def _list_sets(rules: Rules, voice: Voice, numbers: list[int]) -> list[_BlockSet
 
 
 def _copy_blocks(rules: Rules, room: int) -> list[int]:
-    """Return the blocks of a set: of an endless supply each as often as it can be used, as far as there is room."""
+    """Return the blocks of a set: of an endless supply, as many of each as useful and as fit."""
     useful = {block: _count_useful(rules, block) for block in rules.blocks}
     copies = max(1, min(room, max(useful.values())))
     while copies > 1 and sum(min(copies, count) for count in useful.values()) > room:
@@ -163,8 +163,10 @@ def _count_useful(rules: Rules, block: int) -> int:
     """Return how many copies of a block a set needs at most."""
     if rules.supply != "endless":
         return 1
-    each = 1 if rules.fit == "ascending" or rules.target is None else max(1, rules.target // block)
-    return each * (2 if rules.towers == "own" else 1)
+    towers = 2 if rules.towers == "own" else 1
+    if rules.fit == "ascending" or rules.target is None:
+        return towers
+    return towers * max(1, rules.target // block)
 
 
 def _reads_as_another(text: str, rules: Rules) -> bool:

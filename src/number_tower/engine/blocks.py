@@ -1,6 +1,7 @@
 """The numbered blocks of a game: a set of distinct positive integers, and how people write them.
 
-A set in equal steps is stored as a `range`, so a game of a million blocks takes no memory until it is played.
+A set in equal steps is stored as a `range`, so a game of a million blocks takes no memory until it
+is played.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from number_tower.errors import NumberTowerError
-from number_tower.text import format_value
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value
 
-MOST_BLOCKS = 1_000_000
+MAX_BLOCKS = 1_000_000
 
-LARGEST_NUMBER = 10**9
+MAX_NUMBER = 10**9
 """Larger than any game needs, and small enough for arithmetic of 64 bits."""
 
 _EXPECTED = "positive whole numbers, such as 1-9 or 1,3,5"
@@ -30,30 +31,37 @@ class BlocksError(NumberTowerError, ValueError):
     reason = "bad_rules"
 
 
-def parse_blocks(given: object) -> Sequence[int]:
+def parse_blocks(blocks: object) -> Sequence[int]:
     """Return a set of blocks in rising order: a range if it has equal steps, otherwise a tuple."""
-    if isinstance(given, str):
-        return _parse_text(given)
-    if isinstance(given, range):
-        return _check_limits(given if given.step > 0 else given[::-1])
-    if not isinstance(given, list | tuple | set | frozenset):
-        raise BlocksError(f"expected {_EXPECTED}; got {format_value(given)}")
-    for number in given:
+    if isinstance(blocks, str):
+        return _parse_text(blocks)
+    if isinstance(blocks, range):
+        return _check_limits(blocks if blocks.step > 0 else blocks[::-1])
+    if not isinstance(blocks, list | tuple | set | frozenset):
+        raise BlocksError(f"expected {_EXPECTED}; got {format_value(blocks)}")
+    for number in blocks:
         if type(number) is not int:
             raise BlocksError(f"expected {_EXPECTED}; got {format_value(number)} among them")
-    return _compact(_check_limits(sorted(given)))
+    return _compact(_check_limits(sorted(blocks)))
 
 
 def parse_number(text: str) -> int | None:
-    """Read a number in plain digits, 0 to 9; every number too large to be a block is read as the same one."""
+    """Read a number in plain digits, 0 to 9.
+
+    Every number too large to be a block is read as the same one.
+    """
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()):
         return None
-    return min(int(digits.lstrip("0")[:30] or "0"), LARGEST_NUMBER + 1)
+    # Thousands of digits would take int() long, and say no more than thirty.
+    return min(int(digits.lstrip("0")[:30] or "0"), MAX_NUMBER + 1)
 
 
 def classify_misread(text: str) -> str:
-    """Return why a text is not one whole number; every voice has words for each of these reasons."""
+    """Return why a text is not one whole number.
+
+    Every voice has words for each of these reasons.
+    """
     if not text:
         return "empty"
     if re.fullmatch(r"[+-]\s*\d+", text):
@@ -69,19 +77,21 @@ def classify_misread(text: str) -> str:
 
 
 def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
-    """Return whether some blocks add up to a total, each used at most `copies` times (None: without limit).
+    """Return whether some blocks add up to a total, each used at most `copies` times (None: any).
 
     The result None means that finding out would take too long.
     """
     usable = blocks[: bisect_right(blocks, total)]
     if copies is not None and sum(usable) * copies < total:
         return False
+    # Bits times blocks: more would take longer than a page or a command may.
     if total * len(usable) > 3 * 10**7:
         return None
     sums = 1
     within = (2 << total) - 1
     for block in usable:
         if copies is None:
+            # Doubling the shift adds 1, 2, 4, ... copies, so any number of them.
             shift = block
             while shift <= total:
                 sums |= sums << shift & within
@@ -93,7 +103,10 @@ def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | 
 
 
 def count_blocks(text: str) -> int:
-    """Count the blocks in a text such as `1-9,12` without making them; parts that are not numbers count as none."""
+    """Count the blocks in a text such as `1-9,12` without making them.
+
+    Parts that are not numbers count as none.
+    """
     count = 0
     for part in text.split(","):
         low, dash, high = part.partition("-")
@@ -112,12 +125,11 @@ def _parse_text(text: str) -> Sequence[int]:
         if first is None or last is None:
             raise BlocksError(f"expected {_EXPECTED}; got {format_value(part.strip())}")
         if last < first:
-            raise BlocksError(
-                f"expected the smaller number first; got {format_value(part.strip())}"
-            )
+            shown = format_value(part.strip())
+            raise BlocksError(f"expected the smaller number first; got {shown}")
         spans.append(_check_limits(range(first, last + 1)))
-    if sum(map(len, spans)) > MOST_BLOCKS:
-        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks")
+    if sum(map(len, spans)) > MAX_BLOCKS:
+        raise BlocksError(f"expected at most {MAX_BLOCKS:,} blocks")
     return spans[0] if len(spans) == 1 else _compact([number for span in spans for number in span])
 
 
@@ -139,8 +151,8 @@ def _check_limits(blocks: Blocks) -> Blocks:
         raise BlocksError("expected at least one block; got none")
     if blocks[0] < 1:
         raise BlocksError(f"expected blocks of 1 and above; got {format_value(blocks[0])}")
-    if blocks[-1] > LARGEST_NUMBER:
-        raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}")
-    if len(blocks) > MOST_BLOCKS:
-        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks; got {len(blocks):,}")
+    if blocks[-1] > MAX_NUMBER:
+        raise BlocksError(f"expected numbers up to {MAX_NUMBER:,}")
+    if len(blocks) > MAX_BLOCKS:
+        raise BlocksError(f"expected at most {MAX_BLOCKS:,} blocks; got {len(blocks):,}")
     return blocks

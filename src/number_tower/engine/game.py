@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from number_tower.position import MoveError, Outcome, Pair, Position
-from number_tower.rules import Rules
-from number_tower.text import format_value
+from number_tower.engine.position import MoveError, Outcome, Pair, Position
+from number_tower.engine.rules import Rules
+from number_tower.support.text import format_value
 
 if TYPE_CHECKING:
     from random import Random
 
-LONGEST_RANDOM_GAME = 60
+MAX_RANDOM_PLIES = 60
 """Moves of a random game."""
 
 EventKind = Literal["start", "placed", "skipped", "turn", "end"]
@@ -59,13 +59,14 @@ class Game:
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
             raise TypeError(
-                f'rules: expected Rules, such as number_tower.rules("mygame.toml"); got {format_value(self.rules)}'
+                'rules: expected Rules, such as number_tower.rules("mygame.toml");'
+                f" got {format_value(self.rules)}"
             )
         if type(self.first) is not int or self.first not in (0, 1):
             raise ValueError(f"first: expected 0 or 1; got {format_value(self.first)}")
         moves = tuple(self.moves)
         positions = _replay(self.rules, self.first, moves)
-        movers = tuple(each.to_move for each in positions[:-1])
+        movers = tuple(position.to_move for position in positions[:-1])
         self.__dict__.update(
             moves=moves, movers=movers, position=positions[-1], _positions=positions
         )
@@ -110,7 +111,8 @@ class Game:
         """Yield this game before its first move, after it, and so on to now.
 
         Examples:
-            >>> [game.legal for game in nt.Game(nt.Rules(blocks=range(1, 4)), moves=(2, 1)).history()]
+            >>> game = nt.Game(nt.Rules(blocks=range(1, 4)), moves=(2, 1))
+            >>> [earlier.legal for earlier in game.history()]
             [(1, 2, 3), (1, 3), (3,)]
         """
         return map(self.at, range(len(self.moves) + 1))
@@ -135,15 +137,10 @@ class Game:
         """Each player's tower from the ground up; a shared tower twice."""
         if self.rules.towers == "shared":
             return self.moves, self.moves
-        mine, theirs = (
-            tuple(
-                block
-                for block, mover in zip(self.moves, self.movers, strict=True)
-                if mover == player
-            )
-            for player in (0, 1)
-        )
-        return mine, theirs
+        towers: tuple[list[int], list[int]] = ([], [])
+        for block, mover in zip(self.moves, self.movers, strict=True):
+            towers[mover].append(block)
+        return tuple(towers[0]), tuple(towers[1])
 
     @property
     def outcome(self) -> Outcome | None:
@@ -181,9 +178,9 @@ Playable = TypeVar("Playable", Game, Position)
 
 
 def play_randomly(
-    start: Playable, rng: "Random", most: int = LONGEST_RANDOM_GAME
+    start: Playable, rng: "Random", most: int = MAX_RANDOM_PLIES
 ) -> Iterator[Playable]:
-    """Yield a game or position, and then what it becomes by each random move, until it is over or `most` were made.
+    """Yield a game or position, and what each random move makes of it, for up to `most` moves.
 
     A move is drawn only when the next item is requested, so callers may draw from `rng` in between.
     """

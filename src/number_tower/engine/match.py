@@ -1,4 +1,7 @@
-"""Matches: several games between two players. A win is a point, a draw half a point, and the starter alternates."""
+"""Matches: several games between two players.
+
+A win is a point, a draw half a point, and the starter alternates.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from number_tower.catalogue import GameChoice
-from number_tower.errors import NumberTowerError
-from number_tower.table import Table
-from number_tower.text import format_value
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.table import Table
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value
 
-MOST_GAMES = 999
+MAX_GAMES = 999
 
 
 class MatchError(NumberTowerError, ValueError):
@@ -22,7 +25,7 @@ class MatchError(NumberTowerError, ValueError):
 
 @dataclass(frozen=True)
 class Match:
-    """A best-of-N match: who starts its first game, and the winner of each game so far (None: drawn).
+    """A best-of-N match: who starts its first game, and each winner so far (None: drawn).
 
     Examples:
         >>> match = nt.Match(best_of=3).after(0).after(None)
@@ -39,10 +42,9 @@ class Match:
     winners: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
-        if type(self.best_of) is not int or not 1 <= self.best_of <= MOST_GAMES:
-            raise MatchError(
-                f"expected a best of 1 to {MOST_GAMES} games; got {format_value(self.best_of)}"
-            )
+        if type(self.best_of) is not int or not 1 <= self.best_of <= MAX_GAMES:
+            expected = f"expected a best of 1 to {MAX_GAMES} games"
+            raise MatchError(f"{expected}; got {format_value(self.best_of)}")
         if self.first not in (0, 1) or any(winner not in (0, 1, None) for winner in self.winners):
             raise MatchError("expected players 0 and 1")
         if self.winners and self._is_decided(self.winners[:-1]):
@@ -131,9 +133,8 @@ class Series:
     @property
     def table(self) -> Table:
         """The next game, before its first move."""
-        return Table.start(
-            self.entry._replace(first=self.match.starter, hidden=self.hidden), self.names
-        )
+        choice = self.entry._replace(first=self.match.starter, hidden=self.hidden)
+        return Table.start(choice, self.names)
 
     def after(self, winner: int | None) -> Series:
         """Return the series after one more game."""

@@ -1,18 +1,19 @@
-"""A position: the blocks left, the towers' heights and tops, and whose turn it is. Legality is decided here."""
+"""A position: the blocks left, the towers' heights and tops, and whose turn it is.
+
+Legality is decided here.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from number_tower.errors import NumberTowerError
-from number_tower.rules import EMPTY, Rules
-from number_tower.text import format_value
+from number_tower.engine.refusals import Refusal
+from number_tower.engine.rules import EMPTY, Rules
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value
 
 Ending = Literal["exact", "stuck", "higher", "level", "resigned", "forfeit", "abandoned"]
 """Why a game is over: the first four follow from the position, the others are declared."""
-
-Refusal = Literal["not_a_block", "over", "used", "opening", "fit", "target"]
-"""Why a block cannot be placed now."""
 
 Pair = tuple[int, int]
 """One value for each player; both are the same if the players share it."""
@@ -52,9 +53,8 @@ class MoveError(NumberTowerError, ValueError):
 
     def __str__(self) -> str:
         where = "" if self.ply is None else f"move {self.ply}: "
-        return (
-            f"{where}{format_value(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
-        )
+        reason = self.reason.replace("_", " ")
+        return f"{where}{format_value(self.block)} cannot be placed ({reason})"
 
 
 class NotABlockError(MoveError):
@@ -64,7 +64,7 @@ class NotABlockError(MoveError):
         >>> nt.Game().play(10)
         Traceback (most recent call last):
             ...
-        number_tower.position.NotABlockError: 10 cannot be placed (not a block)
+        number_tower.engine.position.NotABlockError: 10 cannot be placed (not a block)
     """
 
 
@@ -75,7 +75,7 @@ class IllegalMoveError(MoveError):
         >>> nt.Game(nt.Rules(target=12), moves=(9, 4))
         Traceback (most recent call last):
             ...
-        number_tower.position.IllegalMoveError: move 2: 4 cannot be placed (target)
+        number_tower.engine.position.IllegalMoveError: move 2: 4 cannot be placed (target)
     """
 
 
@@ -83,8 +83,8 @@ class IllegalMoveError(MoveError):
 class Position:
     """All that matters for the rest of a game.
 
-    The player to move can move, or the game is over: a forced skip is resolved when a block is placed. Once the game
-    is over, `to_move` is the player whose turn it would be.
+    The player to move can move, or the game is over: a forced skip is resolved when a block is
+    placed. Once the game is over, `to_move` is the player whose turn it would be.
 
     Examples:
         >>> rules = nt.Rules(blocks=range(1, 9), fit="ascending", step=2)
@@ -129,13 +129,15 @@ class Position:
     @property
     def outcome(self) -> Outcome | None:
         """The ending, if this position is one."""
+        # Most games go on, and most positions know their legal blocks already.
+        if self._legal or self.legal_mask:
+            return None
         other = 1 - self.to_move
         if self._reached:
             return Outcome(other, "exact")
-        if self.legal_mask:
-            return None
         if self.rules.stuck == "loses":
             return Outcome(other, "stuck")
+        # Both are stuck, and the higher tower wins.
         mine, theirs = self.heights
         if mine == theirs:
             return Outcome(None, "level")
@@ -147,7 +149,7 @@ class Position:
         return None if self.legal_mask & bit else self._find_refusal(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
-        """Yield masks of the blocks that cannot be placed now, each block under the first reason that applies."""
+        """Yield masks of the blocks that cannot be placed now, each under its first reason."""
         rules, mover = self.rules, self.to_move
         left, top = self.left[mover], self.tops[mover]
         fits = left & rules.fits(top)
@@ -163,6 +165,7 @@ class Position:
             raise (IllegalMoveError if bit else NotABlockError)(block, self._find_refusal(bit))
         left = self.left
         if rules.supply == "shared":
+            # A shared pool is stored for both players.
             pool = left[mover] & ~bit
             left = (pool, pool)
         elif rules.supply == "own":
@@ -171,10 +174,9 @@ class Position:
         if rules.towers == "shared":
             heights, tops = (height, height), (block, block)
         else:
-            heights, tops = (
-                _replace_at(self.heights, mover, height),
-                _replace_at(self.tops, mover, block),
-            )
+            heights = _replace_at(self.heights, mover, height)
+            tops = _replace_at(self.tops, mover, block)
+        # The turn passes, unless the other player has to skip and the mover can go on.
         after = Position(rules, left, heights, tops, 1 - mover)
         if (
             rules.stuck == "skips"
@@ -186,16 +188,17 @@ class Position:
         return after
 
     def find_reachable(self, player: int) -> int:
-        """Return the mask of blocks that can still be placed on a player's tower, now or after others."""
+        """Return the blocks that can still be placed on a player's tower, now or after others."""
         rules = self.rules
         left = self.left[player] if rules.towers == "own" else self.left[0] | self.left[1]
         within = left & rules.room(self.heights[player])
         reached = new = within & rules.fits(self.tops[player])
         while new and reached != within:
             lowest = new & -new
-            found = within & rules.fits(rules.blocks[lowest.bit_length() - 1]) & ~reached
-            reached |= found
-            new = new & ~lowest | found
+            more = within & rules.fits(rules.blocks[lowest.bit_length() - 1]) & ~reached
+            reached |= more
+            # Follow each block once: what fits on it is reached as well.
+            new = new & ~lowest | more
         return reached
 
     def _find_refusal(self, bit: int) -> Refusal:

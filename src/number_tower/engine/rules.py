@@ -1,4 +1,4 @@
-"""The rules of a game: its blocks, where they come from and lie, which block fits on which, and what ends it.
+"""The rules of a game: blocks, supply, towers, which block fits on which, and what ends it.
 
 Rules are three tables of bit masks. With block `i` of the game as bit `i` of an integer,
 
@@ -17,10 +17,10 @@ from itertools import accumulate, compress, takewhile
 from math import isqrt
 from typing import Any, Literal, cast, get_args
 
-from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
-from number_tower.errors import NumberTowerError
-from number_tower.text import (
-    MOST_MISTAKES,
+from number_tower.engine.blocks import MAX_NUMBER, BlocksError, can_add_up, parse_blocks
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import (
+    MAX_MISTAKES,
     format_runs,
     format_text,
     format_value,
@@ -34,7 +34,8 @@ Fit = Literal["any", "descending", "ascending", "related", "unrelated"]
 Stuck = Literal["loses", "skips"]
 
 MAX_SERVED_BLOCKS, MAX_SERVED_TARGET, MAX_SERVED_PLIES = 1_000, 10_000, 2_000
-"""How large rules may be that are served to others: each game is described in full again and again."""
+"""How large rules may be that are served to others: each game is described in full again and
+again."""
 
 UNNAMED = "rules"
 """The name of a game that has rules and no rulebook."""
@@ -55,7 +56,7 @@ class RulesError(NumberTowerError, ValueError):
         >>> nt.Rules(fit="rising")
         Traceback (most recent call last):
             ...
-        number_tower.rules.RulesError: fit: expected one of any, descending, ascending, related, unrelated; got...
+        number_tower.engine.rules.RulesError: fit: expected one of any, descending, ascending...
     """
 
     reason = "bad_rules"
@@ -79,10 +80,11 @@ class Rules:
         blocks: The numbers on the blocks, each once, from 1 up.
         supply: "own", a set for each player; "shared", one pool; "endless", as often as you like.
         towers: "own", one for each player; "shared", one for both.
-        fit: What may lie on the top: "any"; "descending", equal or smaller; "ascending", larger; "related", a divisor
-            or a multiple; "unrelated", neither.
+        fit: What may lie on the top: "any"; "descending", equal or smaller; "ascending", larger;
+            "related", a divisor or a multiple; "unrelated", neither.
         step: With "ascending", by how much a block may be larger at most; None, by any number.
-        target: The height that wins when it is reached exactly and that no tower may pass; None, there is none.
+        target: The height that wins when it is reached exactly and that no tower may pass; None,
+            there is none.
         stuck: A player who cannot place a block "loses" or "skips".
         opening: The blocks that may lie on an empty tower; None, all.
 
@@ -96,7 +98,7 @@ class Rules:
         (7,)
         >>> mine.numbers(mine.every & ~mine.up_to(5)), mine.has(4)
         ((7, 11), False)
-        >>> mine.most_plies, mine.most_height, mine.target_in_reach
+        >>> mine.max_plies, mine.max_height, mine.target_in_reach
         (4, 20, True)
     """
 
@@ -114,12 +116,18 @@ class Rules:
             if (value := getattr(self, field.name)) is not field.default or field.name == "blocks":
                 object.__setattr__(self, field.name, parse_rule(field.name, value))
         if self.step is not None and self.fit != "ascending":
-            raise RulesError(
-                "step", f'expected only with fit "ascending"; this fit is "{self.fit}"'
-            )
-        if self.opening is not None:
-            self._check_opening(self.opening)
-        if self._could_never_end():
+            problem = f'expected only with fit "ascending"; this fit is "{self.fit}"'
+            raise RulesError("step", problem)
+        for block in self.opening or ():
+            if not self.has(block):
+                raise RulesError(
+                    "opening",
+                    f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}",
+                )
+        # An ascending tower never repeats a block. With every other fit a block fits on itself, or
+        # two blocks fit on each other: one that fits on an opening already makes a cycle.
+        may_repeat = self.supply == "endless" and self.target is None and self.fit != "ascending"
+        if may_repeat and any(map(self.fits, self.opening or self.blocks)):
             raise RulesError(
                 "supply",
                 f'with endless blocks, no target and fit "{self.fit}" the game could never end;'
@@ -131,20 +139,20 @@ class Rules:
         return Rules, tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
-    def read(cls, table: Mapping[str, object]) -> Rules:
+    def from_dict(cls, table: Mapping[str, object]) -> Rules:
         """Make rules from the keys and values of a rule file or a record.
 
         Examples:
-            >>> nt.Rules.read({"blocks": "1-3,8", "target": 12}).blocks
+            >>> nt.Rules.from_dict({"blocks": "1-3,8", "target": 12}).blocks
             (1, 2, 3, 8)
         """
-        return cls().changed(table)
+        return cls().replace(table)
 
-    def changed(self, table: Mapping[str, object]) -> Rules:
+    def replace(self, table: Mapping[str, object]) -> Rules:
         """Return these rules with some of them replaced.
 
         Examples:
-            >>> nt.Rules(target=15).changed({"target": 21, "blocks": "1-12"}).target
+            >>> nt.Rules(target=15).replace({"target": 21, "blocks": "1-12"}).target
             21
         """
         for key in table:
@@ -152,40 +160,13 @@ class Rules:
         values: dict[str, Any] = dict(table)
         return replace(self, **values)
 
-    @classmethod
-    def find_mistakes(cls, table: Mapping[str, object]) -> list[RulesError]:
-        """Return everything that is wrong with the keys and values of a rule file.
+    def to_dict(self) -> dict[str, str | int]:
+        """Return every rule as a rule file writes it; `from_dict` makes the same rules of it.
 
         Examples:
-            >>> [mistake.key for mistake in nt.Rules.find_mistakes({"target": 0, "blocks": "9-1"})]
-            ['target', 'blocks']
-        """
-        mistakes, values = [], dict[str, Any]()
-        for key, value in table.items():
-            try:
-                values[key] = parse_rule(str(key), value)
-            except RulesError as error:
-                mistakes.append(error)
-            if len(mistakes) >= MOST_MISTAKES:
-                return mistakes
-        for mistake in mistakes:
-            for dependent in _DEPENDENTS.get(mistake.key, ()):
-                values.pop(dependent, None)
-        while True:
-            try:
-                cls(**values)
-            except RulesError as error:
-                mistakes.append(error)
-                values.pop(error.key)
-            else:
-                return mistakes
-
-    def written(self) -> dict[str, str | int]:
-        """Return every rule as a rule file writes it; `read` makes the same rules of it.
-
-        Examples:
-            >>> nt.Rules(blocks=[1, 2, 3, 8], target=12).written()
-            {'blocks': '1-3,8', 'supply': 'shared', 'towers': 'shared', 'fit': 'any', 'target': 12, 'stuck': 'loses'}
+            >>> table = nt.Rules(blocks=[1, 2, 3, 8], target=12).to_dict()
+            >>> table["blocks"], table["target"], table["stuck"]
+            ('1-3,8', 12, 'loses')
         """
         table: dict[str, str | int] = {}
         for field in fields(self):
@@ -202,18 +183,19 @@ class Rules:
         Examples:
             >>> nt.Rules(target=10_000).check_served()
         """
-        for key, most, size in (
-            ("blocks", MAX_SERVED_BLOCKS, len(self.blocks)),
-            ("target", MAX_SERVED_TARGET, self.target or 0),
-        ):
-            if size > most:
-                raise RulesError(key, f"expected at most {most:,} here; got {size:,}")
-        if self.most_plies > MAX_SERVED_PLIES:
+        sizes = {
+            "blocks": (len(self.blocks), MAX_SERVED_BLOCKS),
+            "target": (self.target or 0, MAX_SERVED_TARGET),
+        }
+        for key, (size, limit) in sizes.items():
+            if size > limit:
+                raise RulesError(key, f"expected at most {limit:,} here; got {size:,}")
+        if self.max_plies > MAX_SERVED_PLIES:
             problem = f"expected a game of at most {MAX_SERVED_PLIES:,} moves here"
             key = "target" if self.supply == "endless" else "blocks"
-            raise RulesError(key, f"{problem}; this one could take {self.most_plies:,}")
+            raise RulesError(key, f"{problem}; this one could take {self.max_plies:,}")
 
-    # The three tables ------------------------------------------------------------------------------------
+    # The three tables -----------------------------------------------------------------------------
 
     def fits(self, top: int) -> int:
         """Return the blocks that may lie on `top`; on an empty tower, the permitted openings.
@@ -223,6 +205,7 @@ class Rules:
             >>> rules.numbers(rules.fits(6))
             (1, 2, 3, 6)
         """
+        # The same few tops are asked for in every position of a search.
         mask = self._fits_seen.get(top)
         if mask is None:
             mask = self._openings if top == EMPTY else _FITS[self.fit](self, top)
@@ -248,7 +231,7 @@ class Rules:
         """Return the blocks not above a number, as a mask."""
         return (1 << bisect_right(self.blocks, number)) - 1
 
-    # Between blocks and bits -----------------------------------------------------------------------------
+    # Between blocks and bits ----------------------------------------------------------------------
 
     def has(self, number: object) -> bool:
         """Return whether a value is a block of this game."""
@@ -263,8 +246,7 @@ class Rules:
 
     def mask(self, blocks: Iterable[int]) -> int:
         """Return the mask of some blocks of the game."""
-        chosen = frozenset(blocks)
-        return _select(self.blocks, chosen.__contains__)
+        return _select(self.blocks, frozenset(blocks).__contains__)
 
     def numbers(self, mask: int) -> tuple[int, ...]:
         """Return the blocks of a mask, rising.
@@ -275,41 +257,40 @@ class Rules:
         """
         return tuple(compress(self.blocks, bin(mask)[:1:-1].encode().translate(_DIGITS_TO_BITS)))
 
-    # What follows from the rules -------------------------------------------------------------------------
+    # What follows from the rules ------------------------------------------------------------------
 
     @cached_property
     def target_in_reach(self) -> bool | None:
-        """Whether the blocks that one tower can get add up to the target (None: no target, or not known)."""
+        """Whether the blocks of one tower can add up to the target; None: no target, or unknown."""
         if self.target is None:
             return None
         if self.supply == "endless":
             return can_add_up(self.blocks, self.target, None)
-        return can_add_up(
-            self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1
-        )
+        copies = 2 if (self.supply, self.towers) == ("own", "shared") else 1
+        return can_add_up(self.blocks, self.target, copies)
 
     @property
     def is_regular(self) -> bool:
         """Whether the blocks are neighbouring multiples of one number.
 
         Examples:
-            >>> [nt.Rules.read({"blocks": blocks}).is_regular for blocks in ("1-9", "20,30,40", "1,3,5")]
-            [True, True, False]
+            >>> nt.Rules(blocks=[20, 30, 40]).is_regular, nt.Rules(blocks=[1, 3, 5]).is_regular
+            (True, False)
         """
         return isinstance(self.blocks, range) and self.blocks[0] % self.blocks.step == 0
 
     @cached_property
-    def most_plies(self) -> int:
+    def max_plies(self) -> int:
         """An upper bound for the moves of a game."""
-        each = (
+        copies = (
             2 if (self.supply, self.towers) == ("own", "shared") and self.fit != "ascending" else 1
         )
         if self.supply == "endless" and self.target is not None and self.fit != "ascending":
             tower = self.target // self.blocks[0]
         elif self.target is None:
-            tower = each * len(self.blocks)
+            tower = copies * len(self.blocks)
         else:
-            smallest = (block for block in self.blocks for _ in range(each))
+            smallest = (block for block in self.blocks for _ in range(copies))
             target = self.target
             tower = sum(1 for _ in takewhile(lambda height: height <= target, accumulate(smallest)))
         if self.towers == "shared":
@@ -317,31 +298,13 @@ class Rules:
         return min(2 * tower, len(self.blocks)) if self.supply == "shared" else 2 * tower
 
     @cached_property
-    def most_height(self) -> int:
+    def max_height(self) -> int:
         """An upper bound for the height of a tower."""
         if self.target is not None:
             return self.target
         return sum(self.blocks) * (2 if (self.supply, self.towers) == ("own", "shared") else 1)
 
-    # ---------------------------------------------------------------------------------------------------
-
-    def _check_opening(self, opening: Sequence[int]) -> None:
-        for block in opening:
-            if not self.has(block):
-                raise RulesError(
-                    "opening",
-                    f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}",
-                )
-
-    def _could_never_end(self) -> bool:
-        """Return whether blocks could be placed forever: endless supply, no target, and a fit that allows a cycle.
-
-        An ascending tower never repeats a block. With every other fit a block fits on itself, or two blocks fit on
-        each other: then one block that fits on an opening already makes a cycle.
-        """
-        if self.supply != "endless" or self.target is not None or self.fit == "ascending":
-            return False
-        return any(map(self.fits, self.blocks if self.opening is None else self.opening))
+    # ----------------------------------------------------------------------------------------------
 
     @cached_property
     def _openings(self) -> int:
@@ -374,6 +337,7 @@ def _fit_related(rules: Rules, top: int) -> int:
     digits = bytearray(b"0") * len(rules.blocks)
     multiples = slice(number - lowest, None, number)
     digits[multiples] = b"1" * len(digits[multiples])
+    # Divisors come in pairs, so those up to the square root find all.
     for divisor in range(1, min(isqrt(number), number // lowest) + 1):
         if number % divisor == 0:
             digits[number // divisor - lowest] = _ONE
@@ -408,38 +372,61 @@ _DEPENDENTS = {
 
 
 def _check_key(key: str) -> None:
-    known = [field.name for field in fields(Rules)]
-    if key not in known:
-        problem = f"unknown; expected one of {', '.join(known)}{suggest_nearest(key, known)}"
+    keys = [field.name for field in fields(Rules)]
+    if key not in keys:
+        problem = f"unknown; expected one of {', '.join(keys)}{suggest_nearest(key, keys)}"
         raise RulesError(format_text(key, 40), problem)
 
 
 def parse_rule(key: str, value: object) -> object:
     """Return the checked value of one rule, as far as it can be checked alone."""
     _check_key(key)
-    if key in {"blocks", "opening"}:
-        return None if value is None and key == "opening" else _parse_blocks(key, value)
     if key in _VOCABULARIES:
-        if value not in _VOCABULARIES[key]:
-            words = f"expected one of {', '.join(_VOCABULARIES[key])}; got {format_value(value)}"
-            raise RulesError(key, f"{words}{suggest_nearest(value, _VOCABULARIES[key])}")
-    else:
-        _check_number(key, value)
+        words = _VOCABULARIES[key]
+        if value not in words:
+            problem = f"expected one of {', '.join(words)}; got {format_value(value)}"
+            raise RulesError(key, f"{problem}{suggest_nearest(value, words)}")
+        return value
+    if value is None and key != "blocks":
+        return None
+    if key in {"blocks", "opening"}:
+        try:
+            return parse_blocks(value)
+        except BlocksError as error:
+            raise RulesError(key, str(error)) from None
+    if type(value) is not int or not 1 <= value <= MAX_NUMBER:
+        expected = f"expected a whole number from 1 to {MAX_NUMBER:,}"
+        raise RulesError(key, f"{expected}; got {format_value(value)}")
     return value
 
 
-def _parse_blocks(key: str, given: object) -> Sequence[int]:
-    try:
-        return parse_blocks(given)
-    except BlocksError as wrong:
-        raise RulesError(key, str(wrong)) from None
+def find_mistakes(table: Mapping[str, object]) -> list[RulesError]:
+    """Return everything that is wrong with the keys and values of a rule file.
 
-
-def _check_number(key: str, number: object) -> None:
-    if number is not None and (type(number) is not int or not 1 <= number <= LARGEST_NUMBER):
-        raise RulesError(
-            key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {format_value(number)}"
-        )
+    Examples:
+        >>> [mistake.key for mistake in find_mistakes({"target": 0, "blocks": "9-1"})]
+        ['target', 'blocks']
+    """
+    mistakes, values = [], dict[str, Any]()
+    for key, value in table.items():
+        try:
+            values[key] = parse_rule(str(key), value)
+        except RulesError as error:
+            mistakes.append(error)
+        if len(mistakes) >= MAX_MISTAKES:
+            return mistakes
+    # What depends on a wrong value would only be a mistake because of it.
+    for mistake in mistakes:
+        for dependent in _DEPENDENTS.get(mistake.key, ()):
+            values.pop(dependent, None)
+    while True:
+        try:
+            Rules(**values)
+        except RulesError as error:
+            mistakes.append(error)
+            values.pop(error.key)
+        else:
+            return mistakes
 
 
 def _cache_mask(seen: dict[int, int], key: int, mask: int, bits: int) -> None:

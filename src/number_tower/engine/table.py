@@ -1,24 +1,26 @@
-"""A game with its players: their names, what is hidden from them, results they declare, and a log of all changes."""
+"""A game with its players: names, hidden blocks, declared results, and a log of all changes."""
 
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast, get_args
 
-from number_tower.catalogue import GameChoice, Rulebook, find_rulebook
-from number_tower.errors import NumberTowerError
-from number_tower.game import Game
-from number_tower.position import IllegalMoveError, Outcome, Refusal
-from number_tower.rules import UNNAMED
-from number_tower.text import format_value
+from number_tower.engine.catalogue import GameChoice, Rulebook, find_rulebook
+from number_tower.engine.game import Game
+from number_tower.engine.position import IllegalMoveError, Outcome
+from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.engine.rules import UNNAMED, Rules
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value
 
-LONGEST_NAME = 40
-
-Unplaceable = Literal["unavailable"]
-"""The only reason given for a used block where blocks are hidden."""
+MAX_NAME = 40
 
 Declaration = Literal["resigned", "forfeit", "abandoned"]
-"""A result that does not follow from the position: a player gives up, is ruled out, or both leave."""
+"""A result that does not follow from the position: a player gives up, is ruled out, or both
+leave."""
+
+_NO_BOOK = find_rulebook(UNNAMED, Rules())
+"""Stands for the rulebook of a table that was made without one: the table looks it up."""
 
 _CHANGE = re.compile(r"(?:(?P<kind>[a-z]+) )?(?P<number>[0-9]{1,19})")
 _JOINERS = "\u200c\u200d"
@@ -31,7 +33,7 @@ class TableError(NumberTowerError, ValueError):
         >>> nt.Table(nt.Game(), names=("Ann", "ann"))
         Traceback (most recent call last):
             ...
-        number_tower.table.TableError: expected two different names; both are Ann
+        number_tower.engine.table.TableError: expected two different names; both are Ann
     """
 
     reason = "bad_name"
@@ -45,7 +47,7 @@ class StaleError(TableError):
         >>> table.answer(1, nt.Change("place", 7))
         Traceback (most recent call last):
             ...
-        number_tower.table.StaleError: the game has changed meanwhile
+        number_tower.engine.table.StaleError: the game has changed meanwhile
     """
 
     reason = "stale"
@@ -59,28 +61,25 @@ class Change(NamedTuple):
     """A block placed, a number of moves taken back, or a result declared by player 0 or 1.
 
     Examples:
-        >>> nt.Change("undo", 2).written(), nt.Change.read("resigned 2")
+        >>> nt.Change("undo", 2).to_text(), nt.Change.from_text("resigned 2")
         ('undo 2', Change(kind='resigned', number=1))
-        >>> nt.Change("undo", 2).repeats(nt.Change("undo", 1))
-        True
     """
 
     kind: Literal["place", "undo"] | Declaration
     number: int
 
-    def repeats(self, other: "Change") -> bool:
-        """Return whether this is the same change again; how many moves an `undo` takes back does not matter."""
-        return self == other or self.kind == other.kind == "undo"
+    def to_text(self) -> str:
+        """Return the change as text: `9`, `undo 2`, `resigned 1`.
 
-    def written(self) -> str:
-        """Return the change as text: `9`, `undo 2`, `resigned 1`; players are written as 1 and 2."""
+        Players are written as 1 and 2.
+        """
         if self.kind == "place":
             return str(self.number)
         return f"{self.kind} {self.number if self.kind == 'undo' else self.number + 1}"
 
     @classmethod
-    def read(cls, text: str) -> "Change":
-        """Read the text that `written` returns."""
+    def from_text(cls, text: str) -> "Change":
+        """Read the text that `to_text` returns."""
         parts = _CHANGE.fullmatch(text)
         if parts is not None:
             kind, number = parts["kind"] or "place", int(parts["number"])
@@ -88,9 +87,8 @@ class Change(NamedTuple):
                 return cls(cast("Literal['place', 'undo']", kind), number)
             if kind in get_args(Declaration) and number in {1, 2}:
                 return cls(cast("Declaration", kind), number - 1)
-        raise ValueError(
-            f"expected a change such as 9, undo 1 or resigned 2; got {format_value(text)}"
-        )
+        expected = "expected a change such as 9, undo 1 or resigned 2"
+        raise ValueError(f"{expected}; got {format_value(text)}")
 
 
 def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
@@ -115,9 +113,9 @@ def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
 class Table:
     """A game and its players; immutable, every change makes a new table with a higher version.
 
-    The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
-    computer are excluded from equality. A table made without a rulebook, or with the name of another one, looks it up
-    by the name and the rules.
+    The log holds every change, takebacks too, and the version is its length. The log, the rulebook
+    and who is a computer are excluded from equality. A table made without a rulebook, or with the
+    name of another one, looks it up by the name and the rules.
 
     Examples:
         >>> table = nt.Table(nt.Game(nt.Rules(target=20)), names=("Ann", "Ben")).play(9).play(8)
@@ -127,7 +125,7 @@ class Table:
         ((1, 2, 3), 'used', (1, 2, 3, 4, 5, 6, 7))
         >>> table.declare("resigned", 0).outcome, table.may_undo
         (Outcome(winner=1, reason='resigned'), True)
-        >>> secret = nt.Table(table.game, hidden=True)  # neither player is told which blocks are left
+        >>> secret = nt.Table(table.game, hidden=True)  # players are not told what is left
         >>> secret.secret, secret.legal, secret.refusal(9)
         (True, None, 'unavailable')
     """
@@ -141,17 +139,20 @@ class Table:
     automatic: tuple[bool, bool] = field(default=(False, False), compare=False)
     """Which seats a computer plays; not part of a record."""
     log: tuple[Change, ...] = field(default=(), compare=False, repr=False)
-    book: Rulebook = field(default=cast("Rulebook", None), compare=False, repr=False, kw_only=True)
+    book: Rulebook = field(default=_NO_BOOK, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        book = cast("Rulebook | None", self.book)
-        if book is None or self.rulebook != book.name:
-            if book is None or self.rulebook:
-                book = find_rulebook(self.rulebook or UNNAMED, self.game.rules)
-            object.__setattr__(self, "book", book)
-            object.__setattr__(self, "rulebook", book.name)
+        book = self.book
+        if book is _NO_BOOK or self.rulebook not in {"", book.name}:
+            book = find_rulebook(self.rulebook or UNNAMED, self.game.rules)
+        object.__setattr__(self, "book", book)
+        object.__setattr__(self, "rulebook", book.name)
         if not self.log:
-            object.__setattr__(self, "log", self._make_log())
+            log = [Change("place", block) for block in self.game.moves]
+            if self.declared is not None:
+                loser = 0 if self.declared.winner is None else 1 - self.declared.winner
+                log.append(Change(cast("Declaration", self.declared.reason), loser))
+            object.__setattr__(self, "log", tuple(log))
         if self.names is not None:
             object.__setattr__(self, "names", check_player_names(self.names))
 
@@ -160,8 +161,8 @@ class Table:
         """Return the table of a chosen game before its first move.
 
         Examples:
-            >>> from number_tower.catalogue import choose
-            >>> nt.Table.start(choose("draft", {"target": 21}), names=("Ann", "Ben")).game.rules.target
+            >>> from number_tower.engine.catalogue import choose
+            >>> nt.Table.start(choose("draft", {"target": 21})).game.rules.target
             21
         """
         return cls(
@@ -180,7 +181,9 @@ class Table:
         return len(self.log)
 
     def answer(self, version: int, change: Change) -> "Table":
-        """Make a change that is meant for a version of this table; return the table itself if it is a repetition.
+        """Make a change that is meant for a version of this table.
+
+        Return the table itself if it is a repetition.
 
         Examples:
             >>> table = nt.Table(nt.Game())
@@ -199,26 +202,35 @@ class Table:
                 return self.declare(declaration, change.number)
 
     def check_version(self, version: int, change: Change, seats: Collection[int] = (0, 1)) -> bool:
-        """Return whether a change for a version has been made already, by a player of one of these seats.
+        """Return whether a change for a version was made already, by a player of one of the seats.
 
-        This is the one rule for changes that arrive late or twice: a change for the present version is new, one that
-        was made at its version is a repetition and counts once, and any other raises StaleError.
+        This is the one rule for changes that arrive late or twice: a change for the present version
+        is new, one that was made at its version is a repetition and counts once, and any other
+        raises StaleError.
 
         Examples:
             >>> table = nt.Table(nt.Game(moves=(9, 8)))
-            >>> table.check_version(2, nt.Change("place", 7)), table.check_version(1, nt.Change("place", 8))
-            (False, True)
+            >>> table.check_version(2, nt.Change("place", 7))
+            False
+            >>> table.check_version(1, nt.Change("place", 8))
+            True
         """
         if version == self.version:
             return False
-        if not 0 <= version < self.version or not change.repeats(self.log[version]):
+        if not 0 <= version < self.version:
+            raise StaleError(self)
+        # A repeated undo is the same change, however many moves it took back.
+        made = self.log[version]
+        if change != made and not change.kind == made.kind == "undo":
             raise StaleError(self)
         if change.kind == "place" and self.replay_to(version).to_move not in seats:
             raise StaleError(self)
         return True
 
     def replay_to(self, version: int) -> Game:
-        """Return the game at a version of this table; only moves that were taken back since are replayed.
+        """Return the game at a version of this table.
+
+        Only moves that were taken back since are replayed.
 
         Examples:
             >>> table = nt.Table(nt.Game()).play(9).undo().play(8)
@@ -227,6 +239,7 @@ class Table:
         """
         moves, game = replay_moves(self.log[:version]), self.game
         pairs = zip(moves, game.moves, strict=False)
+        # Moves that were not taken back since need no replay.
         common = next(
             (ply for ply, (one, other) in enumerate(pairs) if one != other),
             min(len(moves), len(game.moves)),
@@ -238,15 +251,15 @@ class Table:
 
     @property
     def may_undo(self) -> bool:
-        """Whether a move can be taken back: also the last of a game, but not after a declared result."""
-        return self.declared is None and any(
-            not self.automatic[mover] for mover in self.game.movers
-        )
+        """Whether a move can be taken back, even the last one; not after a declared result."""
+        by_people = [mover for mover in self.game.movers if not self.automatic[mover]]
+        return self.declared is None and bool(by_people)
 
     def undo(self, player: int | None = None) -> "Table":
         """Take back the last move of a person, or of one player, and all moves after it."""
         if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to undo")
+        # Answers of a computer are taken back together with the move before them.
         count = 1
         for mover in reversed(self.game.movers):
             if not self.automatic[mover] if player is None else mover == player:
@@ -259,18 +272,16 @@ class Table:
         if self.outcome is not None:
             raise TableError("the game is over")
         if reason not in get_args(Declaration) or player not in (0, 1):
-            raise TableError(
-                f"expected one of {', '.join(get_args(Declaration))}, by player 0 or 1"
-            )
+            expected = ", ".join(get_args(Declaration))
+            raise TableError(f"expected one of {expected}, by player 0 or 1")
         winner = None if reason == "abandoned" else 1 - player
-        return replace(
-            self, declared=Outcome(winner, reason), log=(*self.log, Change(reason, player))
-        )
+        log = (*self.log, Change(reason, player))
+        return replace(self, declared=Outcome(winner, reason), log=log)
 
     @property
     def outcome(self) -> Outcome | None:
         """How the game ended, by a declaration or by the position."""
-        return self.declared or self.game.outcome
+        return self.declared or self.game.position.outcome
 
     @property
     def secret(self) -> bool:
@@ -295,14 +306,6 @@ class Table:
             return "over"
         return "unavailable" if self.hidden and reason == "used" else reason
 
-    def _make_log(self) -> tuple[Change, ...]:
-        """Return the shortest log that leads to this table."""
-        moves = tuple(Change("place", block) for block in self.game.moves)
-        if self.declared is None:
-            return moves
-        loser = 0 if self.declared.winner is None else 1 - self.declared.winner
-        return (*moves, Change(cast("Declaration", self.declared.reason), loser))
-
 
 def check_player_names(names: object) -> tuple[str, str]:
     """Return two stripped, different names that are safe to show."""
@@ -319,16 +322,14 @@ def check_player_name(name: object) -> str:
     return _check_name(name, "a name, such as Ann", "it")
 
 
-def _check_name(given: object, expected: str, this: str) -> str:
-    if not isinstance(given, str):
+def _check_name(value: object, expected: str, this: str) -> str:
+    if not isinstance(value, str):
         raise TableError(f"expected {expected}; {this} is not text")
-    name = given.strip()
+    name = value.strip()
     if not name.strip(_JOINERS):
         raise TableError(f"expected {expected}; {this} is empty")
-    if len(name) > LONGEST_NAME:
-        raise TableError(
-            f"expected names of at most {LONGEST_NAME} characters; {this} has {len(name)}"
-        )
+    if len(name) > MAX_NAME:
+        raise TableError(f"expected names of at most {MAX_NAME} characters; {this} has {len(name)}")
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
         raise TableError(f"expected names without control characters; got {name!a}")
     return name

@@ -1,7 +1,9 @@
-"""The games as environments for learning agents, one module for each library; none is loaded before it is used.
+"""The games as environments for learning agents, one module for each library.
 
-Here is what they share: ids, the number of an action, who has which seat, the masks of many games at once, and how a
-game is rendered.
+None is loaded before it is used.
+
+Here is what they share: ids, the number of an action, who has which seat, the masks of many games
+at once, and how a game is rendered.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.catalogue import list_names
-from number_tower.rules import EMPTY, Rules
-from number_tower.table import Table
-from number_tower.text import format_value
-from number_tower.voice import narrate
+from number_tower.engine.catalogue import list_names
+from number_tower.engine.rules import EMPTY, Rules
+from number_tower.engine.table import Table
+from number_tower.support.text import format_value
+from number_tower.words.voice import narrate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,20 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["GameSource", "SeatOrder", "list_ids", "register"]
 
 GameSource = str | os.PathLike[str] | Rules | Mapping[str, object]
-"""A game of the catalogue by its name, a rule file by its path, or rules, which may be written as JSON takes them."""
+"""A game of the catalogue by its name, a rule file by its path, or rules, which may be written as
+JSON takes them."""
 
 SeatOrder = int | Literal["alternating", "random"]
 """A seat, 0 or 1; or how it changes from game to game."""
 
 _SEAT_ORDERS = (0, 1, "alternating", "random")
 ALTERNATING, AT_RANDOM = 2, 3
-"""The numbers of the orders that are no seats; Numba's cache of `kernel` does not notice if they change."""
+"""The numbers of the orders that are no seats; Numba's cache of `kernel` does not notice if they
+change."""
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
 def list_ids(prefix: str = "NumberTower/") -> dict[str, dict[str, str]]:
-    """Return the ids of the environments, each with its settings: one for any game, and one for each game.
+    """Return the ids of the environments, with their settings: for any game, and for each.
 
     Examples:
         >>> list(list_ids())[:2]
@@ -81,14 +85,16 @@ def parse_action(action: object) -> int:
 def encode_seat_order(key: str, order: SeatOrder) -> int:
     """Return the number of an order: a seat, `ALTERNATING` or `AT_RANDOM`."""
     if type(order) not in {int, str} or order not in _SEAT_ORDERS:
-        raise ValueError(
-            f'{key}: expected 0, 1, "alternating" or "random"; got {format_value(order)}'
-        )
+        expected = 'expected 0, 1, "alternating" or "random"'
+        raise ValueError(f"{key}: {expected}; got {format_value(order)}")
     return _SEAT_ORDERS.index(order)
 
 
 class SeatRotation:
-    """Who has a seat in game after game. A seed restarts it, so that the same seed gives the same games."""
+    """Who has a seat in game after game.
+
+    A seed restarts it, so that the same seed gives the same games.
+    """
 
     def __init__(self, key: str, order: SeatOrder) -> None:
         self._order = encode_seat_order(key, order)
@@ -97,8 +103,8 @@ class SeatRotation:
     def next_seat(self, rng: np.random.Generator, seed: int | None) -> int:
         """Return who has the seat now.
 
-        Alternating, it is 0 first and then the other. After a seed it is 0 if that is even and 1 if it is odd: so seats
-        alternate as well where every game has its own seed.
+        Alternating, it is 0 first and then the other. After a seed it is 0 if that is even and 1 if
+        it is odd: so seats alternate as well where every game has its own seed.
         """
         if self._order == AT_RANDOM:
             return int(rng.integers(2))
@@ -109,26 +115,29 @@ class SeatRotation:
         return seat
 
 
-LARGEST_IN_TABLE = 1024
+MAX_IN_TABLE = 1024
 """The largest number on a block for which there is a table of rooms."""
 
 
 class MaskTables(NamedTuple):
-    """The masks of some rules as lists. A top is the place of its block counted from 1; 0 is an empty tower."""
+    """The masks of some rules as lists. A top is the place of its block counted from 1.
+
+    0 is an empty tower.
+    """
 
     fits: list[int]
     """The blocks that may lie on each top."""
     rooms: list[int]
-    """The blocks that fit into each gap below the largest number, above which all do; no list if it would be long."""
+    """The blocks that fit into each gap below the largest number, above which all do; no list if it
+    would be long."""
 
 
 def make_mask_tables(rules: Rules) -> MaskTables:
-    """Return the masks of some rules, for the compiled loops of `games` and the arrays of `jax` alike."""
+    """Return the masks of some rules, for the loops of `games` and the arrays of `jax`."""
     largest = rules.blocks[-1]
-    gaps = range(largest if largest <= LARGEST_IN_TABLE else 0)
-    return MaskTables(
-        [rules.fits(top) for top in (EMPTY, *rules.blocks)], [rules.up_to(gap) for gap in gaps]
-    )
+    gaps = range(largest if largest <= MAX_IN_TABLE else 0)
+    fits = [rules.fits(top) for top in (EMPTY, *rules.blocks)]
+    return MaskTables(fits, [rules.up_to(gap) for gap in gaps])
 
 
 class Renderer:
@@ -141,15 +150,17 @@ class Renderer:
         self._mode = mode
 
     def render(self, table: Table, before: Table | None) -> str | NDArray[np.uint8] | None:
-        """Return the events since `before` as text, or the table as a picture; people have been shown them already."""
+        """Return the events since `before` as text, or the table as a picture.
+
+        People have been shown them already.
+        """
         if self._mode is None:
-            warnings.warn(
-                f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3
-            )
+            modes = ", ".join(RENDER_MODES)
+            warnings.warn(f"nothing is shown without a render_mode: {modes}", stacklevel=3)
         if self._mode == "ansi":
             return narrate_since(table, before)
         if self._mode == "rgb_array":
-            from number_tower.envs.render import draw_table  # noqa: PLC0415 - Pillow is needed only for pictures
+            from number_tower.envs.render import draw_table  # noqa: PLC0415 - only pictures
 
             return draw_table(table)
         return None
@@ -161,6 +172,9 @@ class Renderer:
 
 
 def narrate_since(table: Table, before: Table | None) -> str:
-    """Return the dialogue since a table stood as `before`, up to whose turn it is now; all of it if that is None."""
+    """Return the dialogue since a table stood as `before`, up to whose turn it is now.
+
+    If that is None, return all of it.
+    """
     since = 0 if before is None else before.version + 1
     return "".join(said.text for said in narrate(table, since, answers=True))

@@ -1,11 +1,13 @@
-"""The rules as operations on whole arrays of games, for JAX: one move is a few operations on small integers.
+"""The rules as operations on whole arrays of games, for JAX.
 
-A set of blocks is a tuple of words of 32 bits, each an array with one number for each game, of any shape. What belongs
-to players stands in the order of the player to move and the other; what they share stands once, and what is endless
-not at all. A top is the place of its block counted from 1; 0 is an empty tower.
+A set of blocks is a tuple of words of 32 bits, each an array with one number for each game, of any
+shape. What belongs to players stands in the order of the player to move and the other; what they
+share stands once, and what is endless not at all. A top is the place of its block counted from 1; 0
+is an empty tower.
 
-The masks come from `make_mask_tables`. To read a table is to gather, which is slow where many games are computed at
-once; so masks that are ranges and move along with their place, as those of most rules do, are computed instead.
+The masks come from `make_mask_tables`. To read a table is to gather, which is slow where many games
+are computed at once; so masks that are ranges and move along with their place, as those of most
+rules do, are computed instead.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from number_tower.engine.rules import Rules, RulesError
 from number_tower.envs import MaskTables, make_mask_tables
-from number_tower.rules import Rules, RulesError
 
-MOST_BLOCKS = 256
-MOST_HEIGHT = (1 << 24) - 1
-"""Limits of rules on arrays; up to this height, `float32` has all whole numbers, and observations are exact."""
+MAX_BLOCKS = 256
+MAX_HEIGHT = (1 << 24) - 1
+"""Limits of rules on arrays; up to this height, `float32` has all whole numbers, and observations
+are exact."""
 
 Words = tuple[Array, ...]
 """A set of blocks in each game, 32 blocks in a word."""
@@ -34,7 +37,7 @@ WORD = 32
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
 
 
-class Board(NamedTuple):
+class ArrayBoard(NamedTuple):
     """What lies on the tables, with the player to move first."""
 
     left: tuple[Words, ...]
@@ -44,10 +47,10 @@ class Board(NamedTuple):
     """What the player to move may place; nothing once the game is over."""
 
 
-class Move(NamedTuple):
+class ArrayMove(NamedTuple):
     """What comes of placing a block."""
 
-    board: Board
+    board: ArrayBoard
     passed: Array
     """Whether it is the other player's turn now, or would be if the game were not over."""
     over: Array
@@ -69,10 +72,9 @@ class ArrayRules:
         self.opening = rules.fits(0) & rules.room(0)
         self._skips = rules.stuck == "skips"
         sets = [min(WORD, self.blocks - int(shift)) for shift in self.shifts] * (self.pools + 1)
-        numbers = [rules.most_height.bit_length()] * self.towers + [
-            self.blocks.bit_length()
-        ] * self.towers
-        self._packing = _find_packing(sets + numbers)
+        heights = [rules.max_height.bit_length()] * self.towers
+        tops = [self.blocks.bit_length()] * self.towers
+        self._packing = _find_packing([*sets, *heights, *tops])
         self.packed_words = self._packing.words
         self._get_number = _make_number_function(rules.blocks)
         self._count_room = _make_room_function(rules, tables)
@@ -80,22 +82,23 @@ class ArrayRules:
         self._find_reachable = self._make_mask_function(_find_closure(tables.fits))
         self._heights_matter = self._skips or rules.target is not None
 
-    def start(self) -> Board:
+    def start(self) -> ArrayBoard:
         """Return the board of one game before its first move."""
-        every, opening = (
-            tuple(map(jnp.asarray, self._split(mask))) for mask in (self.rules.every, self.opening)
-        )
+        every = tuple(map(jnp.asarray, self._split(self.rules.every)))
+        opening = tuple(map(jnp.asarray, self._split(self.opening)))
         zeros = (jnp.zeros((), jnp.int32),) * self.towers
-        return Board((every,) * self.pools, zeros, zeros, opening)
+        return ArrayBoard((every,) * self.pools, zeros, zeros, opening)
 
-    def pack(self, board: Board) -> Words:
+    def pack(self, board: ArrayBoard) -> Words:
         """Return a board in as few words as it takes."""
         words: list[Any] = [_ZERO] * self._packing.words
-        for part, (word, shift, _) in zip(_list_parts(board), self._packing.places, strict=True):
+        sets = [word for words in (*board.left, board.legal) for word in words]
+        parts = [*sets, *board.heights, *board.tops]
+        for part, (word, shift, _) in zip(parts, self._packing.places, strict=True):
             words[word] |= part.astype(jnp.uint32) << np.uint32(shift)
         return tuple(words)
 
-    def unpack(self, words: Words) -> Board:
+    def unpack(self, words: Words) -> ArrayBoard:
         """Return the board that `pack` has put into some words."""
         parts = iter(
             [(words[word] >> np.uint32(shift)) & mask for word, shift, mask in self._packing.places]
@@ -108,24 +111,23 @@ class ArrayRules:
             return tuple(next(parts).astype(jnp.int32) for _ in range(self.towers))
 
         left, (legal,) = take_sets(self.pools), take_sets(1)
-        return Board(left, take_numbers(), take_numbers(), legal)
+        return ArrayBoard(left, take_numbers(), take_numbers(), legal)
 
     def remove_legal(self, words: Words) -> Words:
         """Return the packed boards of games that are over."""
         masks = [0] * len(words)
-        for word, shift, mask in self._packing.places[self.pools * len(self.shifts) :][
-            : len(self.shifts)
-        ]:
+        # The parts with legal blocks come after those with the blocks left.
+        first = self.pools * len(self.shifts)
+        for word, shift, mask in self._packing.places[first : first + len(self.shifts)]:
             masks[word] |= int(mask) << shift
-        return tuple(
-            word & np.uint32(~mask & 0xFFFFFFFF) for word, mask in zip(words, masks, strict=True)
-        )
+        kept = [np.uint32(~mask & 0xFFFFFFFF) for mask in masks]
+        return tuple(word & bits for word, bits in zip(words, kept, strict=True))
 
-    def is_legal(self, board: Board, action: Array) -> Array:
+    def is_legal(self, board: ArrayBoard, action: Array) -> Array:
         """Return whether an action may be taken, whatever number it is."""
         return has_blocks(_intersect(board.legal, self._make_bits(action)))
 
-    def place(self, board: Board, action: Array) -> Move:
+    def place(self, board: ArrayBoard, action: Array) -> ArrayMove:
         """Place a block that may be placed, and find whose turn it is or how the game ended."""
         height = board.heights[0] + self._get_number(action)
         heights, tops = (height, *board.heights[1:]), (action + np.int32(1), *board.tops[1:])
@@ -136,19 +138,21 @@ class ArrayRules:
         can_move = has_blocks(theirs)
         target = self.rules.target
         exact = jnp.zeros_like(can_move) if target is None else height == np.int32(target)
-        swapped = Board(left[::-1], heights[::-1], tops[::-1], _mask(exact, theirs))
+        # Once the target is reached, nothing may be placed.
+        legal = tuple(jnp.where(exact, _ZERO, word) for word in theirs)
+        swapped = ArrayBoard(left[::-1], heights[::-1], tops[::-1], legal)
         if not self._skips:
             over = exact | ~can_move
-            return Move(swapped, jnp.ones_like(over), over, jnp.ones_like(height))
+            return ArrayMove(swapped, jnp.ones_like(over), over, jnp.ones_like(height))
         mine = self._find_legal(left[:1], height, tops[0])
         over = exact | ~(can_move | has_blocks(mine))
         passed = can_move | over
-        same = Board(left, heights, tops, mine)
+        same = ArrayBoard(left, heights, tops, mine)
         result = jnp.where(exact, np.int32(1), jnp.sign(height - heights[-1]))
-        return Move(select(passed, swapped, same), passed, over, result)
+        return ArrayMove(select(passed, swapped, same), passed, over, result)
 
-    def simplify(self, board: Board) -> Board:
-        """Return boards without what cannot matter any more, so that those with the same future are equal.
+    def simplify(self, board: ArrayBoard) -> ArrayBoard:
+        """Return boards without what cannot matter now: those with the same future are equal.
 
         That is every block that no player can ever place again, and heights that nothing asks for.
         """
@@ -160,25 +164,22 @@ class ArrayRules:
             left = tuple(_intersect(words, union) for words in board.left)
         else:
             left = tuple(map(_intersect, board.left, reachable * self.pools))
-        heights = (
-            board.heights if self._heights_matter else tuple(map(jnp.zeros_like, board.heights))
-        )
+        heights = board.heights
+        if not self._heights_matter:
+            heights = tuple(map(jnp.zeros_like, heights))
         return board._replace(left=left, heights=heights)
 
-    def measure_progress(self, board: Board) -> Array:
-        """Return a number that rises with every move, and is the same for equal simplified boards."""
+    def measure_progress(self, board: ArrayBoard) -> Array:
+        """Return a number that rises with every move, equal for equal simplified boards."""
         if self._heights_matter:
             return sum(board.heights[1:], board.heights[0])
         if self.pools:
-            counts = [
-                lax.population_count(word).astype(jnp.int32)
-                for words in board.left
-                for word in words
-            ]
+            words = [word for pool in board.left for word in pool]
+            counts = [lax.population_count(word).astype(jnp.int32) for word in words]
             return np.int32(self.pools * self.blocks) - sum(counts[1:], counts[0])
         return sum(board.tops[1:], board.tops[0])
 
-    # The three tables -------------------------------------------------------------------------------------------
+    # The three tables -----------------------------------------------------------------------------
 
     def _find_legal(self, left: Sequence[Words], height: Array, top: Array) -> Words:
         """Return what a player could place if it were their turn."""
@@ -186,11 +187,9 @@ class ArrayRules:
         return _intersect(legal, left[0]) if left else legal
 
     def _limit_to_room(self, words: Words, height: Array) -> Words:
-        return (
-            words
-            if self._count_room is None
-            else _intersect(words, self._make_range(self._count_room(height)))
-        )
+        if self._count_room is None:
+            return words
+        return _intersect(words, self._make_range(self._count_room(height)))
 
     def _split(self, mask: int) -> tuple[np.uint32, ...]:
         return tuple(np.uint32(mask >> int(shift) & 0xFFFFFFFF) for shift in self.shifts)
@@ -206,23 +205,23 @@ class ArrayRules:
         return tuple(shift_one(jnp.clip(count - shift, 0, WORD)) - _ONE for shift in self.shifts)
 
     def _make_mask_function(self, masks: Sequence[int]) -> Callable[[Array], Words]:
-        """Return the function from tops to masks; the one of an empty tower is often unlike the rest."""
+        """Return the function from tops to masks.
+
+        The one of an empty tower is often unlike the rest.
+        """
         lines = _find_lines(masks[1:])
         if lines is None:
             rows = [jnp.array(words) for words in zip(*map(self._split, masks), strict=True)]
             return lambda top: tuple(row[top] for row in rows)
         low, high = lines
-        opening = (
-            None if (low.get(0), high.get(0)) == _find_span(masks[0], 0) else self._split(masks[0])
-        )
+        regular_opening = (low.get(0), high.get(0)) == _find_span(masks[0], 0)
+        opening = self._split(masks[0])
 
         def find_mask(top: Array) -> Words:
-            words = tuple(
-                map(
-                    _remove, self._make_range(high.compute(top)), self._make_range(low.compute(top))
-                )
-            )
-            return words if opening is None else select(top == np.int32(0), opening, words)
+            below_high = self._make_range(high.compute(top))
+            below_low = self._make_range(low.compute(top))
+            words = tuple(map(_remove, below_high, below_low))
+            return words if regular_opening else select(top == np.int32(0), opening, words)
 
         return find_mask
 
@@ -261,10 +260,6 @@ def select(condition: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda one, other: jnp.where(condition, one, other), yes, no)
 
 
-def _mask(exact: Array, words: Words) -> Words:
-    return tuple(jnp.where(exact, _ZERO, word) for word in words)
-
-
 def _intersect(one: Words, other: Words) -> Words:
     return tuple(a & b for a, b in zip(one, other, strict=True))
 
@@ -278,13 +273,8 @@ def shift_one(places: Array) -> Array:
     return jnp.left_shift(_ONE, places.astype(jnp.uint32))
 
 
-def _list_parts(board: Board) -> list[Array]:
-    sets = [word for words in (*board.left, board.legal) for word in words]
-    return [*sets, *board.heights, *board.tops]
-
-
 def _find_packing(sizes: Sequence[int]) -> _Packing:
-    """Return where to put parts of some bits, the largest first, each into the first word that has room."""
+    """Return where to put parts of some bits: the largest first, into the first free word."""
     used: list[int] = []
     places = [(0, 0, _ZERO)] * len(sizes)
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
@@ -296,11 +286,14 @@ def _find_packing(sizes: Sequence[int]) -> _Packing:
     return _Packing(len(used), places)
 
 
-# Tables that can be computed --------------------------------------------------------------------------------------
+# Tables that can be computed ----------------------------------------------------------------------
 
 
 def _find_span(mask: int, place: int) -> tuple[int, int] | None:
-    """Return where the blocks of a mask begin and end, if there is no gap; an empty one begins and ends at `place`."""
+    """Return where the blocks of a mask begin and end, if there is no gap.
+
+    An empty one begins and ends at `place`.
+    """
     if not mask:
         return place, place
     low, high = (mask & -mask).bit_length() - 1, mask.bit_length()
@@ -308,7 +301,7 @@ def _find_span(mask: int, place: int) -> tuple[int, int] | None:
 
 
 def _find_lines(masks: Sequence[int]) -> tuple[_Line, _Line] | None:
-    """Return the lines along which masks begin and end, from place 1 on, if there are such lines."""
+    """Return the lines along which masks begin and end, from place 1 on, if there are any."""
     spans = [_find_span(mask, place) for place, mask in enumerate(masks, 1)]
     known = [span for span in spans if span is not None]
     if len(known) < len(spans):
@@ -318,16 +311,14 @@ def _find_lines(masks: Sequence[int]) -> tuple[_Line, _Line] | None:
 
 
 def _find_closure(fits: Sequence[int]) -> list[int]:
-    """Return, for each top, the blocks that can lie on a tower above it, at once or after others."""
+    """Return, for each top, the blocks that can follow it, at once or after others."""
     reachable = list(fits)
     changed = True
     while changed:
         changed = False
         for top, mask in enumerate(reachable):
-            followers = (
-                reachable[place + 1] for place in range(mask.bit_length()) if mask >> place & 1
-            )
-            wider = reduce(or_, followers, mask)
+            places = [place for place in range(mask.bit_length()) if mask >> place & 1]
+            wider = reduce(or_, (reachable[place + 1] for place in places), mask)
             changed |= wider != mask
             reachable[top] = wider
     return reachable
@@ -341,14 +332,10 @@ def _find_line(values: Sequence[int], first: int) -> _Line | None:
         _Line(1, offset, least, greatest)
         for offset in {value - first - at for at, value in enumerate(values)}
     )
-    return next(
-        (
-            line
-            for line in candidates
-            if [*values] == [*map(line.get, range(first, first + len(values)))]
-        ),
-        None,
-    )
+    for line in candidates:
+        if list(values) == [line.get(first + at) for at in range(len(values))]:
+            return line
+    return None
 
 
 def _make_number_function(blocks: Sequence[int]) -> Callable[[Array], Array]:
@@ -360,7 +347,7 @@ def _make_number_function(blocks: Sequence[int]) -> Callable[[Array], Array]:
 
 
 def _make_room_function(rules: Rules, tables: MaskTables) -> Callable[[Array], Array] | None:
-    """Return the function from heights to how many blocks keep a tower within the target, from the lowest on."""
+    """Return the function from heights to the number of blocks that stay within the target."""
     if rules.target is None:
         return None
     blocks, target = rules.blocks, np.int32(rules.target)
@@ -368,9 +355,6 @@ def _make_room_function(rules: Rules, tables: MaskTables) -> Callable[[Array], A
     line = _find_line(counts, 0) if tables.rooms else None
     if line is not None:
         return lambda height: line.compute(target - height)
-    if tables.rooms:
-        table = jnp.array(counts, jnp.int32)
-        return lambda height: table[jnp.minimum(target - height, len(counts) - 1)]
     numbers = np.array(blocks, np.int32)
     return lambda height: jnp.sum((target - height)[..., None] >= numbers, axis=-1, dtype=jnp.int32)
 
@@ -378,13 +362,12 @@ def _make_room_function(rules: Rules, tables: MaskTables) -> Callable[[Array], A
 def _check_size(rules: Rules) -> None:
     """Reject rules that do not fit into the words and numbers of the arrays."""
     alone = "one game at a time, gymnasium.make takes any rules"
-    if len(rules.blocks) > MOST_BLOCKS:
-        raise RulesError(
-            "blocks", f"expected at most {MOST_BLOCKS} with JAX; got {len(rules.blocks):,}; {alone}"
-        )
-    if rules.most_height > MOST_HEIGHT:
-        most = f"expected towers of at most {MOST_HEIGHT:,} with JAX"
+    if len(rules.blocks) > MAX_BLOCKS:
+        problem = f"expected at most {MAX_BLOCKS} with JAX; got {len(rules.blocks):,}"
+        raise RulesError("blocks", f"{problem}; {alone}")
+    if rules.max_height > MAX_HEIGHT:
+        most = f"expected towers of at most {MAX_HEIGHT:,} with JAX"
         raise RulesError(
             "target" if rules.target else "blocks",
-            f"{most}; these can reach {rules.most_height:,}; {alone}",
+            f"{most}; these can reach {rules.max_height:,}; {alone}",
         )

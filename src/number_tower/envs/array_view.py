@@ -1,7 +1,8 @@
-"""What learners see of arrays of games: observations and masks, and random choices, all computed from a board.
+"""What learners see of arrays of games: observations, masks and random choices.
 
-An observation is the one of `observation`. Except for heights it consists of zeros and ones, so it is packed into a few
-words first and then unpacked by one operation for all its numbers: that is as fast as memory can take them.
+An observation is the one of `observation`. Except for heights it consists of zeros and ones, so it
+is packed into a few words first and then unpacked by one operation for all its numbers: that is as
+fast as memory can take them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from jax import Array, lax
 
 from number_tower.envs.array_rules import (
     WORD,
+    ArrayBoard,
     ArrayRules,
-    Board,
     Words,
     has_blocks,
     select,
@@ -38,15 +39,15 @@ class ArrayView:
             self._places[part] = self.size
             self.size += places
 
-    def unpack_mask(self, board: Board) -> Array:
+    def unpack_mask(self, board: ArrayBoard) -> Array:
         """Return whether each action is legal; True for all once the game is over."""
         return self.unpack_legal(board) | ~has_blocks(board.legal)[..., None]
 
-    def unpack_legal(self, board: Board) -> Array:
+    def unpack_legal(self, board: ArrayBoard) -> Array:
         """Return whether each action is legal; False for all once the game is over."""
         return _unpack(board.legal, self._arrays.blocks)
 
-    def observe(self, board: Board, swapped: Array | None = None) -> Array:
+    def observe(self, board: ArrayBoard, swapped: Array | None = None) -> Array:
         """Return what the player to move sees, or the other where `swapped` is true."""
         turn = has_blocks(board.legal)
         left, heights, tops = board.left, board.heights, board.tops
@@ -64,27 +65,20 @@ class ArrayView:
         seen = _unpack(bits.words, self.size).astype(jnp.float32)
         column = np.arange(self.size)
         for height, part in zip(heights, ("height", "height of the other"), strict=False):
-            seen = jnp.where(
-                column == self._places[part], self._find_share(height)[..., None], seen
-            )
+            # The compiler would turn a division by a constant into a multiplication, which is
+            # rounded otherwise. The maximum hides that this is one; no height is above it.
+            highest = jnp.maximum(height, np.int32(self._arrays.rules.max_height))
+            share = height.astype(jnp.float32) / highest.astype(jnp.float32)
+            seen = jnp.where(column == self._places[part], share[..., None], seen)
         return seen
 
-    def _find_share(self, height: Array) -> Array:
-        """Return heights as shares of the highest, with the rounding of a division.
-
-        The compiler would turn the division by a constant into a multiplication, which is rounded otherwise. So it
-        must not see that this is one; no height is above the highest.
-        """
-        highest = jnp.maximum(height, np.int32(self._arrays.rules.most_height))
-        return height.astype(jnp.float32) / highest.astype(jnp.float32)
-
-    def choose_block(self, board: Board, dice: Array) -> Array:
+    def choose_block(self, board: ArrayBoard, dice: Array) -> Array:
         """Return a legal action chosen by a random word for each game; 0 where nothing is legal."""
         return choose_bit(board.legal, self._arrays.blocks, dice)
 
 
 def choose_bit(words: Words, count: int, dice: Array) -> Array:
-    """Return one of the first `count` places of some words that have a bit, chosen by a random word; 0 without bits.
+    """Return one of the first `count` places that have a bit, by a random word; 0 if none has.
 
     All are as probable as each other, to one in 30,000 with as many as 256 of them.
     """
@@ -93,9 +87,8 @@ def choose_bit(words: Words, count: int, dice: Array) -> Array:
     place = jnp.zeros_like(which)
     for start, word, bits in zip(range(0, count, WORD), words, counts, strict=True):
         here = which < bits
-        place = jnp.where(
-            here, _select_bit(word, which, min(WORD, count - start)) + np.uint32(start), place
-        )
+        chosen = _select_bit(word, which, min(WORD, count - start)) + np.uint32(start)
+        place = jnp.where(here, chosen, place)
         which = jnp.where(here, np.uint32(WORD * WORD), which - bits)
     return place.astype(jnp.int32)
 

@@ -1,4 +1,4 @@
-"""Thousands of games at once, both seats: a few arrays hold them all, and games that end start again."""
+"""Thousands of games at once in a few arrays, both seats; games that end start again."""
 
 from __future__ import annotations
 
@@ -8,39 +8,38 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.position import Position
+from number_tower.engine.rules import EMPTY, Rules, RulesError
 from number_tower.envs import (
     GameSource,
     SeatOrder,
     encode_seat_order,
     kernel,
     make_mask_tables,
-    parse_action,
 )
-from number_tower.envs.kernel import ENDINGS, REFUSALS
+from number_tower.envs.kernel import ENDING_NAMES, REFUSAL_NAMES
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.position import Position
-from number_tower.rules import EMPTY, Rules, RulesError
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
-__all__ = ["ENDINGS", "REFUSALS", "BatchState", "ExactValues", "Games", "StepResult"]
+__all__ = ["ENDING_NAMES", "REFUSAL_NAMES", "BatchState", "ExactValues", "Games", "StepResult"]
 
 Actions = NDArray[np.integer] | Sequence[int]
 Players = NDArray[np.integer] | int
 Selection = NDArray[np.bool_] | None
 
-MOST_BLOCKS = 64
+MAX_BLOCKS = 64
 
 
 class RuleTables(NamedTuple):
     """The rules as numbers, and all their masks in one table."""
 
-    tables: NDArray[
-        np.uint64
-    ]  # in order: what fits, by top; the blocks' numbers; rooms, by the gap to the target
+    tables: NDArray[np.uint64]
+    """In order: what fits, by top; the blocks' numbers; rooms, by the gap to the target."""
     blocks: int
     largest: int
-    has_rooms: bool  # whether the table has rooms; numbers can be too large for that
+    has_rooms: bool
+    """Whether the table has rooms; numbers can be too large for that."""
     every: np.uint64
     target: int
     supply: int
@@ -71,7 +70,7 @@ class BatchState(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """All that the loops need: rules, the games now and as each last ended, who starts, dice, and action masks."""
+    """What the loops need: rules, games now and as they ended, who starts, dice, and masks."""
 
     rules: RuleTables
     now: BatchState
@@ -82,7 +81,9 @@ class Batch(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """The rewards of a step, of both players or of one; and which games ended and have started again.
+    """The rewards of a step, of both players or of one.
+
+    `ended` says which games ended and have started again.
 
     Examples:
         >>> rewards, ended = Games(nt.Rules(target=9), 3, seed=1).step([8, 7, 0])
@@ -95,7 +96,9 @@ class StepResult(NamedTuple):
 
 
 class ExactValues(NamedTuple):
-    """Values of games and of actions for the player to move: 1, 0, -1; -inf if illegal, NaN if not known.
+    """Values of games and of actions for the player to move: 1, 0, -1.
+
+    They are -inf if illegal, NaN if not known.
 
     Examples:
         >>> values = Games(nt.Rules(target=15), 3, seed=1).truth()
@@ -110,8 +113,9 @@ class ExactValues(NamedTuple):
 class Games:
     """Many games by the same rules, played all at once.
 
-    Where who starts alternates, it is player 0 in the first game of the first row, 1 in that of the second, and so on.
-    Their arrays are read-only views that change with every step: copy what you keep.
+    Where who starts alternates, it is player 0 in the first game of the first row, 1 in that of the
+    second, and so on. Their arrays are read-only views that change with every step: copy what you
+    keep.
 
     Examples:
         >>> games = Games(nt.Rules(target=15), 1024, seed=1)
@@ -121,7 +125,7 @@ class Games:
         >>> games.position(0).heights == tuple(games.now.heights[0])
         True
         >>> games.reset(seed=2)
-        >>> int(games.to_move.sum()), bin(games.legal[0])  # player 0 begins, and all blocks are legal
+        >>> int(games.to_move.sum()), bin(games.legal[0])  # player 0 begins; all is legal
         (0, '0b111111111')
 
         A game that ends starts again; `last` is how it ended:
@@ -146,7 +150,12 @@ class Games:
         **options: object,
     ) -> None:
         self.rules = choose(game, options).rules
-        _check_arguments(self.rules, number)
+        if type(number) is not int or number < 1:
+            raise ValueError(f"number: expected a whole number from 1; got {format_value(number)}")
+        if len(self.rules.blocks) > MAX_BLOCKS:
+            expected = f"expected at most {MAX_BLOCKS} for many games at once"
+            advice = "one game at a time, gymnasium.make takes any rules"
+            raise RulesError("blocks", f"{expected}; got {len(self.rules.blocks)}; {advice}")
         self.number = number
         self.encoder = ObservationEncoder(self.rules)
         self._batch = Batch(
@@ -162,12 +171,13 @@ class Games:
 
     def reset(self, seed: int | None = None) -> None:
         """Start every game again, with new dice."""
+        # Each game has its own two dice, so it does not depend on how many there are.
         words = np.random.SeedSequence(seed).generate_state(2 * self.number, np.uint64)
         self._batch.dice[:] = words.reshape(self.number, 2)
         self._batch.now.first[:] = allocate_state(self.number).first
         self.begin()
 
-    # What the games show -----------------------------------------------------------------------------------
+    # What the games show --------------------------------------------------------------------------
 
     @property
     def to_move(self) -> NDArray[np.int8]:
@@ -191,13 +201,18 @@ class Games:
 
     @property
     def last(self) -> BatchState:
-        """How the game before the present one ended, for each; only those of the last step are new."""
+        """How the game before the present one ended, for each.
+
+        Only those of the last step are new.
+        """
         return _make_state_read_only(self._batch.last)
 
     def observations(
         self, players: Players | None = None, some: Selection = None
     ) -> NDArray[np.float32]:
-        """Return what a player sees of each game, as `ObservationEncoder` lays it out; by default the player to move.
+        """Return what a player sees of each game, as `ObservationEncoder` lays it out.
+
+        The default is the player to move.
 
         `some` selects games: as many rows, in the order of the games.
         """
@@ -206,7 +221,10 @@ class Games:
     def last_observations(
         self, players: Players | None = None, some: Selection = None
     ) -> NDArray[np.float32]:
-        """Return what a player saw when the game before the present one ended; zeros if there was none."""
+        """Return what a player saw when the game before the present one ended.
+
+        It is all zeros if there was none.
+        """
         return self._observe(self._batch.last, players, some)
 
     def position(self, index: int) -> Position:
@@ -218,28 +236,35 @@ class Games:
         return self._make_position(self._batch.last, index)
 
     def truth(self) -> ExactValues:
-        """Return the exact values of every game, as far as they are known; equal positions are solved once.
+        """Return the exact values of every game, as far as they are known.
+
+        Equal positions are solved once.
 
         A position that is out of reach takes seconds. A game that is over has the value NaN.
 
         Examples:
             >>> values = Games(nt.Rules(target=15), 3, seed=1).truth()
-            >>> values.position_values.tolist(), int(values.action_values[0].argmax())  # the block 5 wins
-            ([1.0, 1.0, 1.0], 4)
+            >>> values.position_values.tolist()
+            [1.0, 1.0, 1.0]
+            >>> int(values.action_values[0].argmax())  # the block 5 wins
+            4
         """
         running = np.flatnonzero(self._batch.now.endings == 0)
         position_values = np.full(self.number, np.nan, np.float32)
         action_values = np.full(self._batch.masks.shape, -np.inf, np.float32)
         if running.size:
-            positions, places = self._find_distinct(running)
-            infos = [make_value_info(position) for position in positions]
-            position_values[running] = np.array([info["value"] for info in infos], np.float32)[
-                places
-            ]
+            # Equal positions are solved once.
+            now = self._batch.now
+            parts = (now.left, now.heights, now.tops, now.to_move)
+            rows = np.column_stack([part[running].astype(np.uint64) for part in parts])
+            _, indices, places = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+            infos = [make_value_info(self.position(int(row))) for row in running[indices]]
+            values = np.array([info["value"] for info in infos], np.float32)
+            position_values[running] = values[places]
             action_values[running] = np.array([info["action_values"] for info in infos])[places]
         return ExactValues(position_values, action_values)
 
-    # What can be done --------------------------------------------------------------------------------------
+    # What can be done -----------------------------------------------------------------------------
 
     def random_actions(self, some: Selection = None) -> NDArray[np.int64]:
         """Return a random legal action for each game; 0 for a game that is over or not selected."""
@@ -258,19 +283,20 @@ class Games:
         return StepResult(rewards, ended)
 
     def act(self, actions: Actions, some: Selection = None) -> None:
-        """Take an action in some of the games; those that end stay as they are, and `now` says how they ended.
+        """Take an action in some of the games.
+
+        Those that end stay as they are, and `now` says how they ended.
 
         Examples:
             >>> games = Games(nt.Rules(target=9), 3, seed=1)
             >>> games.act([8, 1, 2], some=games.now.plies == 0)
-            >>> games.now.plies.tolist(), [ENDINGS[ending] for ending in games.now.endings]
+            >>> games.now.plies.tolist(), [ENDING_NAMES[ending] for ending in games.now.endings]
             ([1, 1, 1], ['exact', None, None])
         """
-        selected = self._check_selection(some)
-        kernel.act_in_some(self._batch, selected, self.parse_actions(actions))
+        kernel.act_in_some(self._batch, self._check_selection(some), self.parse_actions(actions))
 
     def answer(self, seats: Players) -> None:
-        """Take random actions in every game until it is the turn of the given seat or the game is over.
+        """Take random actions in every game until it is over or the given seat's turn.
 
         Examples:
             >>> games = Games(nt.Rules(target=15), 3, seed=1)
@@ -293,48 +319,39 @@ class Games:
         kernel.begin_some(self._batch, self._check_selection(some))
 
     def parse_actions(self, actions: object) -> NDArray[np.int64]:
-        """Return actions as the loops take them: one integer for each game, however large it was.
+        """Return actions as the loops take them: one integer for each game.
 
         Examples:
-            >>> Games(nt.Rules(target=15), 3).parse_actions([8, 0, 10**30]).tolist()
+            >>> Games(nt.Rules(target=15), 3).parse_actions([8, 0, -1]).tolist()
             [8, 0, -1]
         """
-        given = (
-            np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
-        )
-        if given.shape != (self.number,):
-            raise ValueError(
-                f"expected an action for each of {self.number} games; got the shape {given.shape}"
-            )
-        if given.dtype == object:
-            within = range(self.encoder.actions)
-            given = np.array(
-                [action if action in within else -1 for action in map(parse_action, given)]
-            )
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"expected whole numbers, the places of blocks; got {given.dtype}")
-        return _to_contiguous(given, np.int64)
+        numbers = np.asarray(actions)
+        if numbers.shape != (self.number,):
+            expected = f"expected an action for each of {self.number} games"
+            raise ValueError(f"{expected}; got the shape {numbers.shape}")
+        if numbers.dtype.kind not in "iu":
+            raise TypeError(f"expected whole numbers, the places of blocks; got {numbers.dtype}")
+        return _to_contiguous(numbers, np.int64)
 
-    # -------------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def _check_selection(self, some: Selection) -> NDArray[np.bool_]:
         if some is None:
             return self._all_games
-        given = np.asarray(some)
-        if given.dtype != np.bool_ or given.shape != (self.number,):
+        selected = np.asarray(some)
+        if selected.dtype != np.bool_ or selected.shape != (self.number,):
             expected = f"expected True or False for each of {self.number} games"
-            raise ValueError(f"{expected}; got the shape {given.shape} of {given.dtype}")
-        return _to_contiguous(given, np.bool_)
+            raise ValueError(f"{expected}; got the shape {selected.shape} of {selected.dtype}")
+        return _to_contiguous(selected, np.bool_)
 
     def _check_players(self, players: Players) -> NDArray[np.int8]:
-        given = np.asarray(players)
-        if given.shape not in {(), (self.number,)}:
-            raise ValueError(
-                f"expected a player, or one for each of {self.number} games; got the shape {given.shape}"
-            )
-        if given.dtype.kind not in "iu" or ((given != 0) & (given != 1)).any():
+        seats = np.asarray(players)
+        if seats.shape not in {(), (self.number,)}:
+            expected = f"expected a player, or one for each of {self.number} games"
+            raise ValueError(f"{expected}; got the shape {seats.shape}")
+        if seats.dtype.kind not in "iu" or ((seats != 0) & (seats != 1)).any():
             raise ValueError(f"expected players 0 and 1; got {format_value(players)}")
-        return _to_contiguous(np.broadcast_to(given, self.number), np.int8)
+        return _to_contiguous(np.broadcast_to(seats, self.number), np.int8)
 
     def _observe(
         self, state: BatchState, players: Players | None, some: Selection
@@ -342,7 +359,7 @@ class Games:
         viewers = state.to_move if players is None else self._check_players(players)
         games = self._indices if some is None else np.flatnonzero(self._check_selection(some))
         rows = np.zeros((len(games), self.encoder.size), np.float32)
-        highest = float(self.rules.most_height)
+        highest = float(self.rules.max_height)
         kernel.observe_some(self._batch.rules, state, games, viewers, highest, rows)
         return rows
 
@@ -353,14 +370,6 @@ class Games:
         blocks = (EMPTY, *self.rules.blocks)
         tops = blocks[places[0]], blocks[places[1]]
         return Position(self.rules, left, heights, tops, int(state.to_move[index]))
-
-    def _find_distinct(self, games: NDArray[np.intp]) -> tuple[list[Position], NDArray[np.intp]]:
-        """Return the distinct positions of some games, and the place of each game's position among them."""
-        now = self._batch.now
-        parts = (now.left, now.heights, now.tops, now.to_move)
-        rows = np.column_stack([part[games].astype(np.uint64) for part in parts])
-        _, indices, places = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return [self.position(int(index)) for index in games[indices]], places
 
 
 def make_rule_tables(rules: Rules) -> RuleTables:
@@ -381,33 +390,26 @@ def make_rule_tables(rules: Rules) -> RuleTables:
 
 def allocate_state(number: int) -> BatchState:
     """Return the arrays for `number` games, none of which has started."""
-    pair, each = (number, 2), (number,)
+    pair, single = (number, 2), (number,)
     return BatchState(
         left=np.zeros(pair, np.uint64),
         heights=np.zeros(pair, np.int64),
         tops=np.zeros(pair, np.int8),
-        to_move=np.zeros(each, np.int8),
-        legal=np.zeros(each, np.uint64),
-        plies=np.zeros(each, np.int64),
+        to_move=np.zeros(single, np.int8),
+        legal=np.zeros(single, np.uint64),
+        plies=np.zeros(single, np.int64),
         first=(1 - np.arange(number) % 2).astype(np.int8),
-        endings=np.zeros(each, np.int8),
-        winners=np.full(each, kernel.NOBODY, np.int8),
-        refusals=np.zeros(each, np.int8),
+        endings=np.zeros(single, np.int8),
+        winners=np.full(single, kernel.NOBODY, np.int8),
+        refusals=np.zeros(single, np.int8),
     )
 
 
-def _check_arguments(rules: Rules, number: int) -> None:
-    """Reject an impossible number of games, and rules that do not fit into 64 bits."""
-    alone = "one game at a time, gymnasium.make takes any rules"
-    if type(number) is not int or number < 1:
-        raise ValueError(f"number: expected a whole number from 1; got {format_value(number)}")
-    if len(rules.blocks) > MOST_BLOCKS:
-        most = f"expected at most {MOST_BLOCKS} for many games at once"
-        raise RulesError("blocks", f"{most}; got {len(rules.blocks)}; {alone}")
-
-
 def _to_contiguous(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
-    """Return an array in the form that the loops are compiled for; another form would be compiled again."""
+    """Return an array in the form that the loops are compiled for.
+
+    Another form would be compiled again.
+    """
     return np.require(array, kind, ["C", "A", "W"])
 
 

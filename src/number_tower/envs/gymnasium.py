@@ -15,7 +15,11 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.game import Game
+from number_tower.engine.position import MoveError
+from number_tower.engine.record import to_line
+from number_tower.engine.table import Table
 from number_tower.envs import (
     RENDER_MODES,
     GameSource,
@@ -26,12 +30,8 @@ from number_tower.envs import (
     register,
 )
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
-from number_tower.position import MoveError
-from number_tower.record import to_line
-from number_tower.table import Table
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
 __all__ = ["NumberTowerEnv"]
 
@@ -42,15 +42,17 @@ _Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 
 
 class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """One agent plays; the opponent moves within `reset` and `step`, until it is the agent's turn again.
+    """One agent plays; the opponent moves within `reset` and `step`.
 
-    `opponent` is the name of a level, from `random` to `perfect`, or the command of a program; or a `Player`; or a
-    function that takes a `Game` and returns a block. `seat` is the agent's: 0 begins, 1 comes second; or "alternating"
-    or "random". With `values` the exact values are in every info. An illegal action loses the game, and so does an
-    opponent's choice that cannot be placed.
+    `opponent` is the name of a level, from `random` to `perfect`, or the command of a program; or a
+    `Player`; or a function that takes a `Game` and returns a block. `seat` is the agent's: 0
+    begins, 1 comes second; or "alternating" or "random". With `values` the exact values are in
+    every info. An illegal action loses the game, and so does an opponent's choice that cannot be
+    placed.
 
     Examples:
-        >>> env = NumberTowerEnv(nt.Rules(target=15), opponent="perfect", values=True, render_mode="ansi")
+        >>> rules = nt.Rules(target=15)
+        >>> env = NumberTowerEnv(rules, opponent="perfect", values=True, render_mode="ansi")
         >>> observation, info = env.reset(seed=1)
         >>> info["value"], info["action_values"].tolist()
         (1.0, [-1.0, -1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0])
@@ -64,7 +66,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         >>> env.close()
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium defines it
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's
 
     def __init__(
         self,
@@ -84,9 +86,17 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._rotation = SeatRotation("seat", seat)
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
-        self._opponent = (
-            make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
-        )
+        if isinstance(opponent, str):
+            self._opponent = make_player(opponent)
+        elif hasattr(opponent, "choose"):
+            self._opponent = cast("Player", opponent)
+        elif callable(opponent):
+            self._opponent = _PolicyPlayer(opponent)
+        else:
+            raise TypeError(
+                "opponent: expected the name of a level, such as random or perfect, a player, or a"
+                f" function that takes a game and returns a block; got {format_value(opponent)}"
+            )
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
         self.action_space = spaces.Discrete(self._encoder.actions)
@@ -94,9 +104,13 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start a game; an opponent who begins has moved. Everything random follows from the seed."""
+        """Start a game; an opponent who begins has moved.
+
+        Everything random follows from the seed.
+        """
         super().reset(seed=seed, options=options)
         self.seat = self._rotation.next_seat(self.np_random, seed)
+        # Drawn for every opponent, so that a seed gives the same games against all of them.
         opponent_seed = int(self.np_random.integers(_SEED_LIMIT))
         if self._opponent_spec is not None:
             self._opponent.close()
@@ -107,12 +121,14 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._observe(), self._make_info()
 
     def step(self, action: np.int64 | int) -> _Step:
-        """Place the block of an action, and let the opponent answer; a game that was over at its start only ends."""
+        """Place the block of an action, and let the opponent answer.
+
+        A game that was over at its start only ends.
+        """
         before = self.table
         if self._is_result_given:
-            gymnasium.logger.warn(
-                "this game is over and its result was given: call reset() to begin another"
-            )
+            advice = "call reset() to begin another"
+            gymnasium.logger.warn(f"this game is over and its result was given: {advice}")
         if before.outcome is None:
             self._play_opponent(self._apply_action(before, parse_action(action)), before)
         outcome = self.table.outcome
@@ -134,7 +150,10 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._table
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Return what happened since the agent's last choice as text, or a picture; people were shown it already."""
+        """Return what happened since the agent's last choice as text, or a picture.
+
+        People were shown it already.
+        """
         return self._renderer.render(self.table, self._before)
 
     def close(self) -> None:
@@ -194,17 +213,6 @@ class _PolicyPlayer(Player):
         if isinstance(block, int) or not hasattr(block, "__index__"):
             return cast("int", block)  # the table refuses anything that is no block
         return index(block)
-
-
-def _make_player(opponent: Player | Callable[[Game], SupportsIndex]) -> Player:
-    if hasattr(opponent, "choose"):
-        return cast("Player", opponent)
-    if callable(opponent):
-        return _PolicyPlayer(opponent)
-    raise TypeError(
-        "opponent: expected the name of a level, such as random or perfect, a player, or a function"
-        f" that takes a game and returns a block; got {format_value(opponent)}"
-    )
 
 
 register()

@@ -1,13 +1,15 @@
-"""The games for JAX, with the interface of pgx: pure functions on arrays, for any number of games on any device.
+"""The games for JAX, with the interface of pgx: pure functions on arrays.
 
-`make(game)` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`), mapped
-(`jax.vmap`) and repeated (`jax.lax.scan`). They take one game, or many in arrays of any shape, with or without `vmap`.
-A state is small, as observation and mask are computed from it where they are read; a search or a rollout that stores
-many states stores neither.
+`make(game)` returns an environment whose `init`, `step` and `observe` can be compiled (`jax.jit`),
+mapped (`jax.vmap`) and repeated (`jax.lax.scan`). They take one game, or many in arrays of any
+shape, with or without `vmap`. A state is small, as observation and mask are computed from it where
+they are read; a search or a rollout that stores many states stores neither.
 
-As in pgx, an illegal action ends the game with -1 for its player and 1 for the other; a state whose game is over stays
-as it is, with rewards of 0, and its mask is all ones, so that it can be divided by its sum.
+As in pgx, an illegal action ends the game with -1 for its player and 1 for the other; a state whose
+game is over stays as it is, with rewards of 0, and its mask is all ones, so that it can be divided
+by its sum.
 """
+# ruff: noqa: ARG002 - pgx passes what is not used here
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.position import Pair, Position
+from number_tower.engine.rules import EMPTY, Rules
 from number_tower.envs import GameSource
-from number_tower.envs.array_rules import WORD, ArrayRules, Board, Words
+from number_tower.envs.array_rules import WORD, ArrayBoard, ArrayRules, Words
 from number_tower.envs.array_view import ArrayView
 from number_tower.envs.value_table import ValueTable, find_positions, make_entries, split_entry
-from number_tower.position import Pair, Position
-from number_tower.rules import EMPTY, Rules
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
 __all__ = ["FirstPlayer", "JaxEnv", "State", "make"]
 
@@ -53,7 +55,7 @@ _DATA = [
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["_env"])
 @dataclass(frozen=True)
 class State:
-    """Where games stand, with the attributes of a state of pgx: one game, or many in arrays of any shape.
+    """Where games stand, with the attributes of pgx: one game, or arrays of any shape.
 
     Examples:
         >>> import jax
@@ -77,7 +79,8 @@ class State:
 
     current_player: Array
     _rewards: tuple[Array, Array]
-    """The rewards of each player: apart, so that a step writes only arrays of one shape, in one pass over memory."""
+    """The rewards of each player: apart, so that a step writes only arrays of one shape, in one
+    pass over memory."""
     terminated: Array
     truncated: Array
     _step_count: Array
@@ -104,16 +107,22 @@ class State:
 
     @property
     def value(self) -> Array:
-        """The exact value for the current player: 1, 0 or -1; 0 once the game is over. It needs `values=True`."""
+        """The exact value for the current player: 1, 0 or -1; 0 once the game is over.
+
+        It needs `values=True`.
+        """
         return split_entry(self._get_entry())[0]
 
     @property
     def plies(self) -> Array:
-        """The plies to the end, if the winner hurries and the loser delays; 0 once the game is over."""
+        """The plies to the end, if the winner hurries and the loser delays.
+
+        It is 0 once the game is over.
+        """
         return split_entry(self._get_entry())[1]
 
     @property
-    def board(self) -> Board:
+    def board(self) -> ArrayBoard:
         """What lies on the tables."""
         return self._env.arrays.unpack(self._packed)
 
@@ -138,7 +147,10 @@ class State:
         return self._env.id
 
     def replace(self, **changes: Any) -> State:
-        """Return this state with some attributes replaced; an observation lasts until the next step."""
+        """Return this state with some attributes replaced.
+
+        An observation lasts until the next step.
+        """
         unknown = [name for name in changes if name not in {*_DATA, "observation", "rewards"}]
         if unknown:
             expected = "observation, rewards, current_player, terminated or truncated"
@@ -146,18 +158,15 @@ class State:
         if "observation" in changes:
             changes["_observation"] = changes.pop("observation")
         if "rewards" in changes:
-            rewards, shape = (
-                jnp.asarray(changes.pop("rewards"), jnp.float32),
-                (*self.terminated.shape, 2),
-            )
+            rewards = jnp.asarray(changes.pop("rewards"), jnp.float32)
+            shape = (*self.terminated.shape, 2)
             if rewards.shape != shape:
-                raise ValueError(
-                    f"rewards: expected two for each game, in the shape {shape}; got {rewards.shape}"
-                )
+                expected = f"expected two for each game, in the shape {shape}"
+                raise ValueError(f"rewards: {expected}; got {rewards.shape}")
             changes["_rewards"] = rewards[..., 0], rewards[..., 1]
         return replace(self, **changes)
 
-    def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:  # noqa: ARG002 - as in pgx
+    def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:
         """Return a drawing of the games; `color_theme` is not used, as there is one theme."""
         from number_tower.envs.state_svg import draw_games  # noqa: PLC0415 - only for drawings
 
@@ -165,18 +174,18 @@ class State:
         if not 0 < scale < np.inf:
             raise ValueError(f"scale: expected a number above 0; got {format_value(scale)}")
         over, rewards = np.ravel(self.terminated), np.reshape(self.rewards, (-1, 2))
-        endings = [
-            tuple(pair) if ended else None
-            for ended, pair in zip(over, rewards.tolist(), strict=True)
-        ]
-        return draw_games(list(zip(self._env.list_positions(self), endings, strict=True)), scale)
+        games: list[tuple[Position, tuple[float, float] | None]] = []
+        for position, ended, (mine, yours) in zip(
+            self._env.list_positions(self), over, rewards.tolist(), strict=True
+        ):
+            games.append((position, (mine, yours) if ended else None))
+        return draw_games(games, scale)
 
     def save_svg(self, filename: str | os.PathLike[str], **options: Any) -> None:
         """Save a drawing of the games in a file, whose name has to end with `.svg`."""
         if not os.fspath(filename).endswith(".svg"):
-            raise ValueError(
-                f"filename: expected a name that ends with .svg; got {format_value(os.fspath(filename))}"
-            )
+            name = format_value(os.fspath(filename))
+            raise ValueError(f"filename: expected a name that ends with .svg; got {name}")
         Path(filename).write_text(self.to_svg(**options), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -184,9 +193,8 @@ class State:
 
     def _get_entry(self) -> Array:
         if self._exact is None:
-            raise ValueError(
-                "values: expected an environment with exact values: make(game, values=True)"
-            )
+            expected = "an environment with exact values: make(game, values=True)"
+            raise ValueError(f"values: expected {expected}")
         return self._exact
 
 
@@ -236,7 +244,8 @@ class JaxEnv:
         self._first = first
         over_at_start = not self.arrays.opening
         self._forfeit = np.int32(0 if over_at_start and self.rules.stuck == "skips" else -1)
-        """The result of an illegal action. If nobody can open, every action is one, and ends the game as it stands."""
+        """The result of an illegal action. If nobody can open, every action is one, and ends the
+        game as it stands."""
 
     @property
     def num_actions(self) -> int:
@@ -251,25 +260,24 @@ class JaxEnv:
     def init(self, key: Array) -> State:
         """Return the start of a game, or of as many as there are keys.
 
-        Where who starts is random, it is the last bit of the key: keys that were split have random ones.
+        Where who starts is random, it is the last bit of the key: keys that were split have random
+        ones.
         """
         words = _get_key_words(key)
         shape = words.shape[:-1]
-        first = (
-            words[..., -1] & np.uint32(1)
-            if self._first == "random"
-            else jnp.full(shape, self._first)
-        )
-        packed = tuple(
-            jnp.broadcast_to(word, shape) for word in self.arrays.pack(self.arrays.start())
-        )
+        first = jnp.asarray(words[..., -1] & np.uint32(1))
+        if self._first != "random":
+            first = jnp.full(shape, self._first)
+        start = self.arrays.pack(self.arrays.start())
+        packed = tuple(jnp.broadcast_to(word, shape) for word in start)
         return self._start_from(packed, first.astype(jnp.int32))
 
-    def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:  # noqa: ARG002 - no chance in it
+    def step(self, state: State, action: ArrayLike, key: Array | None = None) -> State:
         """Return the state after an action of the current player; `key` is not used."""
         self._check_state(state)
         block = self._parse_action(state, action)
         done = state.terminated | state.truncated
+        # All games make the move; what does not count is masked out afterwards.
         legal = self.arrays.is_legal(state.board, block)
         placed, lost = legal & ~done, ~legal & ~done
         move = self.arrays.place(state.board, block)
@@ -277,14 +285,10 @@ class JaxEnv:
         mover = state.current_player
         result = jnp.where(lost, self._forfeit, jnp.where(over, move.result, np.int32(0)))
         points = jnp.where(mover == np.int32(0), result, -result).astype(jnp.float32)
-        boards = zip(
-            self.arrays.pack(move.board),
-            self.arrays.remove_legal(state.packed),
-            state.packed,
-            strict=True,
-        )
+        after, end = self.arrays.pack(move.board), self.arrays.remove_legal(state.packed)
         packed = tuple(
-            jnp.where(placed, after, jnp.where(lost, end, before)) for after, end, before in boards
+            jnp.where(placed, word, jnp.where(lost, end_word, word_before))
+            for word, end_word, word_before in zip(after, end, state.packed, strict=True)
         )
         return State(
             jnp.where(placed & move.passed, np.int32(1) - mover, mover),
@@ -298,25 +302,37 @@ class JaxEnv:
         )
 
     def observe(self, state: State, player: ArrayLike | None = None) -> Array:
-        """Return what a player sees, by default the current one; in the layout of `ObservationEncoder`."""
+        """Return what a player sees, by default the current one.
+
+        It is in the layout of `ObservationEncoder`.
+        """
         self._check_state(state)
-        swapped = None if player is None else _parse_player(player) != state.current_player
+        if player is None:
+            return self.view.observe(state.board)
+        # Numbers in a JAX array are not checked: it may have none while compiling.
+        viewer = _to_array(player)
+        wrong = isinstance(viewer, np.ndarray) and not np.isin(viewer, (0, 1)).all()
+        if wrong or not jnp.issubdtype(viewer.dtype, jnp.integer):
+            raise ValueError(f"player: expected 0 or 1; got {format_value(player)}")
+        swapped = jnp.asarray(viewer, jnp.int32) != state.current_player
         return self.view.observe(state.board, swapped)
 
     def random_action(self, state: State, key: Array) -> Array:
-        """Return a random legal action in each game, from one key for all; 0 where the game is over."""
+        """Return a random legal action in each game, from one key for all.
+
+        It is 0 where the game is over.
+        """
         self._check_state(state)
         shape = _get_key_words(key).shape[:-1]
         if shape:
             raise ValueError(f"expected one key for all games; got keys in the shape {shape}")
-        return self.view.choose_block(
-            state.board, jax.random.bits(key, state.terminated.shape, jnp.uint32)
-        )
+        dice = jax.random.bits(key, state.terminated.shape, jnp.uint32)
+        return self.view.choose_block(state.board, dice)
 
-    # Exact values -----------------------------------------------------------------------------------------------
+    # Exact values ---------------------------------------------------------------------------------
 
     def regret(self, state: State, action: ArrayLike) -> Array:
-        """Return what an action gives away: the value of the position less that of the action, 0 to 2.
+        """Return what an action gives away: the position's value less its own, 0 to 2.
 
         An illegal action is worth a loss. Once the game is over nothing is given away.
         """
@@ -325,12 +341,14 @@ class JaxEnv:
         reward = jnp.where(mover == np.int32(0), after.rewards[..., 0], after.rewards[..., 1])
         value = jnp.where(after.current_player == mover, after.value, -after.value)
         done = state.terminated | state.truncated
-        return jnp.where(
-            done, np.float32(0), state.value - jnp.where(after.terminated, reward, value)
-        )
+        given_away = state.value - jnp.where(after.terminated, reward, value)
+        return jnp.where(done, np.float32(0), given_away)
 
     def action_values(self, state: State) -> Array:
-        """Return the value of each action for the current player: 1, 0 or -1; -inf if it is illegal."""
+        """Return the value of each action for the current player: 1, 0 or -1.
+
+        It is -inf if the action is illegal.
+        """
         shape = (*state.terminated.shape, self.num_actions)
 
         def repeat(part: Array) -> Array:
@@ -343,7 +361,7 @@ class JaxEnv:
         return jnp.where(self.view.unpack_legal(state.board), values, np.float32(-np.inf))
 
     def all_positions(self) -> State:
-        """Return all positions that can be reached in which the game is not over, each with player 0 to move."""
+        """Return all running positions that can be reached, each with player 0 to move."""
         packed = tuple(map(jnp.asarray, find_positions(self.arrays).T))
         return self._start_from(packed, jnp.zeros_like(packed[0], jnp.int32))
 
@@ -351,14 +369,10 @@ class JaxEnv:
         """Return the engine's positions of some games, to solve or show them."""
         self._check_state(state)
         movers = np.ravel(state.current_player).tolist()
-        flat = [
-            *zip(*(np.ravel(part).tolist() for part in jax.tree.leaves(state.board)), strict=True)
-        ]
+        parts = [np.ravel(part).tolist() for part in jax.tree.leaves(state.board)]
         structure = jax.tree.structure(state.board)
-        boards = [jax.tree.unflatten(structure, parts) for parts in flat]
-        return [
-            self._make_position(board, mover) for board, mover in zip(boards, movers, strict=True)
-        ]
+        boards = [jax.tree.unflatten(structure, row) for row in zip(*parts, strict=True)]
+        return list(map(self._make_position, boards, movers))
 
     def _make_position(self, board: Any, mover: int) -> Position:
         """Return the position of a board with the numbers of one game."""
@@ -377,7 +391,8 @@ class JaxEnv:
         )
 
     def __eq__(self, other: object) -> bool:
-        # States of equal environments can be mixed, as those that were pickled with their environment.
+        # States of equal environments can be mixed, as those that were pickled with their
+        # environment.
         return self is other or (
             isinstance(other, JaxEnv) and self.__reduce__() == other.__reduce__()
         )
@@ -394,9 +409,8 @@ class JaxEnv:
         no, zero = jnp.zeros(shape, jnp.bool_), jnp.zeros(shape, jnp.int32)
         rewards = jnp.zeros(shape, jnp.float32), jnp.zeros(shape, jnp.float32)
         exact = self._look_up(packed)
-        if (
-            exact is not None and not self.arrays.opening
-        ):  # the first step ends the game, whatever it is
+        if exact is not None and not self.arrays.opening:
+            # Nobody can open: the first step ends the game, whatever it is.
             exact = jnp.full_like(exact, make_entries(int(self._forfeit), 0))
         return State(players, rewards, no, no, zero, packed, self, exact)
 
@@ -416,29 +430,30 @@ class JaxEnv:
     def _parse_action(self, state: State, action: ArrayLike) -> Array:
         """Return actions as `int32`; a number that is not an action remains illegal.
 
-        Numbers that are not in a JAX array yet are checked first: JAX would keep only the low 32 of their 64 bits.
+        Numbers that are not in a JAX array yet are checked first: JAX would keep only the low 32 of
+        their 64 bits.
         """
-        given, shape = _to_array(action), state.terminated.shape
-        if not jnp.issubdtype(given.dtype, jnp.integer):
-            got = given.dtype if given.dtype.kind in "biufc" else format_value(action)
+        actions, shape = _to_array(action), state.terminated.shape
+        if not jnp.issubdtype(actions.dtype, jnp.integer):
+            got = actions.dtype if actions.dtype.kind in "biufc" else format_value(action)
             raise TypeError(f"expected actions as whole numbers, the places of blocks; got {got}")
-        if given.shape != shape:
-            raise ValueError(
-                f"expected an action for each game, in the shape {shape}; got the shape {given.shape}"
-            )
-        small = jnp.asarray(given.astype(np.int32))
-        if given.dtype.itemsize <= 4:
+        if actions.shape != shape:
+            expected = f"expected an action for each game, in the shape {shape}"
+            raise ValueError(f"{expected}; got the shape {actions.shape}")
+        small = jnp.asarray(actions.astype(np.int32))
+        if actions.dtype.itemsize <= 4:
             return small
-        return jnp.where((given >= 0) & (given < self.num_actions), small, np.int32(-1))
+        return jnp.where((actions >= 0) & (actions < self.num_actions), small, np.int32(-1))
 
 
 def make(
     game: GameSource, *, first: FirstPlayer = "random", values: bool = False, **options: object
 ) -> JaxEnv:
-    """Return the environment of a game of the catalogue, a rule file or rules, with options as keywords.
+    """Return the environment of a game, a rule file or rules, with options as keywords.
 
-    With `values`, all positions are solved now, and states know their exact value. A `NotSolvedError` says that there
-    are too many (`value_table.MOST_POSITIONS`); a `RulesError` names what is wrong with the rules or too large.
+    With `values`, all positions are solved now, and states know their exact value. A
+    `NotSolvedError` says that there are too many (`value_table.MAX_POSITIONS`); a `RulesError`
+    names what is wrong with the rules or too large.
 
     Examples:
         >>> env = make(nt.Rules(target=15), first=0)
@@ -448,7 +463,7 @@ def make(
     return JaxEnv(game, first=first, values=values, **options)
 
 
-def _restore(name: str, rules: Rules, first: FirstPlayer, values: bool) -> JaxEnv:  # noqa: FBT001 - as it is pickled
+def _restore(name: str, rules: Rules, first: FirstPlayer, values: bool) -> JaxEnv:  # noqa: FBT001
     """Return an environment that was pickled."""
     env = JaxEnv(rules, first=first, values=values)
     env.id = name
@@ -456,7 +471,7 @@ def _restore(name: str, rules: Rules, first: FirstPlayer, values: bool) -> JaxEn
 
 
 def _get_key_words(key: Array) -> Array:
-    """Return the words of keys, of `jax.random.key` or of `jax.random.PRNGKey`: 2 or 4 for each key."""
+    """Return the words of keys of `jax.random.key` or `jax.random.PRNGKey`: 2 or 4 each."""
     if isinstance(key, Array | np.ndarray):
         if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
             return jax.random.key_data(key)
@@ -465,17 +480,7 @@ def _get_key_words(key: Array) -> Array:
     raise TypeError(f"expected a key, such as jax.random.key(0); got {format_value(key)}")
 
 
-def _parse_player(player: ArrayLike) -> Array:
-    """Return players as `int32`; the numbers in a JAX array are not checked, as it may have none while compiling."""
-    given = _to_array(player)
-    wrong = isinstance(given, np.ndarray) and not np.isin(given, (0, 1)).all()
-    if wrong or not jnp.issubdtype(given.dtype, jnp.integer):
-        raise ValueError(f"player: expected 0 or 1; got {format_value(player)}")
-    return jnp.asarray(given, jnp.int32)
-
-
 def _to_array(numbers: ArrayLike) -> Array | np.ndarray[Any, Any]:
     """Return numbers as an array, of NumPy if they are not JAX's already."""
-    return (
-        jnp.asarray(numbers) if isinstance(numbers, Array | list | tuple) else np.asarray(numbers)
-    )
+    is_jax = isinstance(numbers, Array | list | tuple)
+    return jnp.asarray(numbers) if is_jax else np.asarray(numbers)

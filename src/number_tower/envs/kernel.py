@@ -1,14 +1,16 @@
-"""The compiled inner loops of thousands of games at once: functions for a move of one game, and loops over all games.
+"""The compiled inner loops of thousands of games: moves of one game, loops over all.
 
-`place_block` and `find_turn` say of one game what `Position.place` and `Position.outcome` say. All numbers are integers
-of at most 64 bits: blocks are bits, and a top is the place of its block counted from 1 (0: the tower is empty).
+`place_block` and `find_turn` say of one game what `Position.place` and `Position.outcome` say. All
+numbers are integers of at most 64 bits: blocks are bits, and a top is the place of its block
+counted from 1 (0: the tower is empty).
 
-The functions take and return values; only the loops handle many arrays. Branching with many arrays in scope is several
-times slower, as Numba counts references to each. Games are indexed by unsigned integers: others would be tested for
-counting from the end at every access.
+The functions take and return values; only the loops handle many arrays. Branching with many arrays
+in scope is several times slower, as Numba counts references to each. Games are indexed by unsigned
+integers: others would be tested for counting from the end at every access.
 
-All of it is one file, as Numba's cache on disk ignores changes of other files (see `solve.jit`). The cache names the
-classes of the arguments and cannot be read without them: rename this file when one of them is renamed or moved.
+All of it is one file, as Numba's cache on disk ignores changes of other files (see `solve.jit`).
+The cache names the classes of the arguments and cannot be read without them: rename this file when
+one of them is renamed or moved.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numba
 import numpy as np
 
+from number_tower.engine.position import Ending
+from number_tower.engine.refusals import Refusal
 from number_tower.envs import ALTERNATING, AT_RANDOM
-from number_tower.position import Ending, Refusal
 from number_tower.solve.jit import Function, compile_function
 
 if TYPE_CHECKING:
@@ -27,16 +30,24 @@ if TYPE_CHECKING:
 
 OWN, SHARED, ENDLESS = 0, 1, 2
 
-ENDINGS: tuple[Ending | None, ...] = (None, "exact", "stuck", "higher", "level", "forfeit")
+ENDING_NAMES: tuple[Ending | None, ...] = (None, "exact", "stuck", "higher", "level", "forfeit")
 """Why a game is over, by its number in `BatchState.endings`; None while it goes on."""
 EXACT, STUCK, HIGHER, LEVEL, FORFEIT = 1, 2, 3, 4, 5
 
-REFUSALS: tuple[Refusal | None, ...] = (None, "not_a_block", "used", "opening", "fit", "target")
+REFUSAL_NAMES: tuple[Refusal | None, ...] = (
+    None,
+    "not_a_block",
+    "used",
+    "opening",
+    "fit",
+    "target",
+)
 """Why an action was illegal, by its number in `BatchState.refusals`; None if it was legal."""
 NOT_A_BLOCK, USED, OPENING, FIT, TARGET = 1, 2, 3, 4, 5
 
 STARTS, CHOICES = 0, 1
-"""The two dice of a game: one decides who starts, the other chooses actions, so that they are independent."""
+"""The two dice of a game: one decides who starts, the other chooses actions, so that they are
+independent."""
 
 NOBODY = -1
 NO_TARGET = 2**63 - 1
@@ -75,7 +86,10 @@ class Turn(NamedTuple):
 
 
 class GameState(NamedTuple):
-    """All of one game. It is stored by who is to move, so that nothing branches on whose turn it is."""
+    """All of one game.
+
+    It is stored by who is to move, so that nothing branches on whose turn it is.
+    """
 
     mine: Side
     theirs: Side
@@ -131,7 +145,10 @@ def place_block(rules: RuleTables, mine: Side, theirs: Side, block: int) -> tupl
 
 @compile_inline
 def find_turn(rules: RuleTables, mine: Side, theirs: Side, mover: int) -> Turn:
-    """Return whose turn it is after a player has placed; if the other has to skip, the mover's again."""
+    """Return whose turn it is after a player has placed.
+
+    If the other has to skip, it is the mover's again.
+    """
     other = 1 - mover
     if mine.height == rules.target:
         return Turn(other, _NONE, EXACT, mover)
@@ -181,6 +198,7 @@ def apply_action(rules: RuleTables, game: GameState, action: int) -> GameState:
         return GameState(game.mine, game.theirs, lost, game.plies, game.first, refusal)
     mine, theirs = place_block(rules, game.mine, game.theirs, action)
     turn = find_turn(rules, mine, theirs, mover)
+    # Stored by who is to move: after a skip the mover stays first.
     if turn.to_move == mover:
         return GameState(mine, theirs, turn, game.plies + 1, game.first, 0)
     return GameState(theirs, mine, turn, game.plies + 1, game.first, 0)
@@ -191,7 +209,7 @@ def apply_action(rules: RuleTables, game: GameState, action: int) -> GameState:
 
 @compile_inline
 def roll_die(dice: Any, i: Any, which: int, sides: Any) -> Any:
-    """Return a random number below `sides` from one of a game's dice (splitmix64), uniform to one in a million."""
+    """Return a random number below `sides`, uniform to one in a million (splitmix64)."""
     dice[i, which] += _STRIDE
     mixed = dice[i, which]
     mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MIX_1
@@ -207,6 +225,7 @@ def draw_action(legal: Any, dice: Any, i: Any) -> Any:
     while rest:
         rest &= rest - _ONE
         count += _ONE
+    # Drop random many of the lowest bits; the next one is the action.
     skipped = roll_die(dice, i, CHOICES, count)
     for _ in range(skipped):
         legal &= legal - _ONE
@@ -232,7 +251,7 @@ def answer_randomly(rules: RuleTables, game: GameState, seat: Any, dice: Any, i:
     return game
 
 
-# All games --------------------------------------------------------------------------------------------------------
+# All games ----------------------------------------------------------------------------------------
 
 
 @compile_inline
@@ -294,7 +313,7 @@ def act_in_some(batch: Batch, selected: Any, actions: Any) -> None:
 
 @compile_function
 def answer_all(batch: Batch, seats: Any) -> None:
-    """Take random actions in every game, until it is the turn of the given seat or the game is over."""
+    """Take random actions in every game, until it is over or the given seat's turn."""
     rules, now, _, _, dice, masks = batch
     for number in range(len(masks)):
         i = np.uint64(number)
@@ -305,7 +324,7 @@ def answer_all(batch: Batch, seats: Any) -> None:
 
 @compile_function
 def step_all(batch: Batch, actions: Any, rewards: Any, ended: Any) -> None:
-    """Take an action in every game, write the rewards of both players, and start those again that end."""
+    """Take an action in every game, write both rewards, and start those again that end."""
     rules, now, last, starts, dice, masks = batch
     for number in range(len(masks)):
         i = np.uint64(number)
@@ -338,7 +357,10 @@ def observe_some(
     highest: float,
     rows: Any,
 ) -> None:
-    """Write the observations of some games, in the layout of `ObservationEncoder`; `rows` is all zeros before."""
+    """Write the observations of some games, in the layout of `ObservationEncoder`.
+
+    `rows` is all zeros before.
+    """
     count = rules.blocks
     pools = 2 if rules.supply == OWN else 1 if rules.supply == SHARED else 0
     towers = 1 if rules.one_tower else 2

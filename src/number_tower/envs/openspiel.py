@@ -1,11 +1,12 @@
 """The games in OpenSpiel: one registered game, `number_tower`, with any rules as its parameters.
 
-Importing this module registers it; then `pyspiel.load_game("number_tower(game=NAME,target=21)")` gives a game of the
-catalogue with options, `number_tower(game=PATH)` that of a rule file, and without `game` the parameters are the rules.
+Importing this module registers it; then `pyspiel.load_game("number_tower(game=NAME,target=21)")`
+gives a game of the catalogue with options, `number_tower(game=PATH)` that of a rule file, and
+without `game` the parameters are the rules.
 
-OpenSpiel reads a game from one line of text, in which commas separate the parameters and anything like a number is
-parsed as one: it fails on `1-9`, and takes `9` for no set of blocks. So a set is written in brackets, with semicolons:
-`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`.
+OpenSpiel reads a game from one line of text, in which commas separate the parameters and anything
+like a number is parsed as one: it fails on `1-9`, and takes `9` for no set of blocks. So a set is
+written in brackets, with semicolons: `number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
-from number_tower import catalogue
-from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.position import NotABlockError, Position
+from number_tower.engine.rules import EMPTY, Rules, RulesError
 from number_tower.envs import GameSource, observation
 from number_tower.envs.observation import ObservationEncoder
-from number_tower.position import NotABlockError, Position
-from number_tower.rules import EMPTY, Rules, RulesError
-from number_tower.text import format_runs, format_value
+from number_tower.support.text import format_runs, format_value
 
 __all__ = ["TowerGame", "TowerState", "game"]
 
@@ -41,7 +42,8 @@ _PARAMETERS: dict[str, str | int] = {
     **dict.fromkeys((field.name for field in fields(Rules)), ""),
     **dict.fromkeys(_NUMBERS, _SMALLEST_INT),
 }
-"""The parameters, each with the value that means "not given": OpenSpiel fills it in, and takes its type from it."""
+"""The parameters, each with the value that means "not given": OpenSpiel fills it in, and takes its
+type from it."""
 
 _MAX_PRUNED = 1000
 """Blocks up to which those that can never be placed again are left out of a position's text."""
@@ -67,7 +69,9 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
 def game(source: GameSource, **options: object) -> TowerGame:
-    """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any.
+    """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules.
+
+    Options are added to it.
 
     Examples:
         >>> game(nt.Rules(target=15))
@@ -85,12 +89,14 @@ class StatePosition:
     def __init__(self, position: Position) -> None:
         self.position = position
         legal = position.legal_mask
-        self.actions = list(
-            compress(range(legal.bit_length()), bin(legal)[:1:-1].encode().translate(_BITS))
-        )
-        self.player, self.result = (
-            (position.to_move, 0.0) if legal else (_TERMINAL, _compute_result(position))
-        )
+        bits = bin(legal)[:1:-1].encode().translate(_BITS)
+        self.actions = list(compress(range(legal.bit_length()), bits))
+        self.player = position.to_move if legal else _TERMINAL
+        self.result = 0.0
+        """What player 0 has won."""
+        outcome = None if legal else position.outcome
+        if outcome is not None and outcome.winner is not None:
+            self.result = 1.0 - 2.0 * outcome.winner
 
     def __deepcopy__(self, memo: object) -> StatePosition:
         """Return the same object: OpenSpiel's copies of a state can share it."""
@@ -100,7 +106,7 @@ class StatePosition:
         # Pickle text and integers, so that equal positions have equal bytes.
         here = self.position
         numbers = (*here.left, *here.heights, *here.tops, here.to_move)
-        return _restore_position, (json.dumps(here.rules.written()), *numbers)
+        return _restore_position, (json.dumps(here.rules.to_dict()), *numbers)
 
 
 class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -134,7 +140,8 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
     def value(self, player: int | None = None) -> float | None:
         """Return the exact value for a player: 1 wins, 0 draws, -1 loses; None if it is not known.
 
-        The default is the player to move; once the game is over, player 0, who also comes first in `returns`.
+        The default is the player to move; once the game is over, player 0, who also comes first in
+        `returns`.
         """
         now = self._now
         whose = max(now.player, 0) if player is None else player
@@ -144,10 +151,13 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return value if value is None or whose == now.position.to_move else 0.0 - value
 
     def action_values(self) -> NDArray[np.float32]:
-        """Return the exact value of each action for the player to move; -inf if not legal, NaN if not known."""
+        """Return the exact value of each action for the player to move.
+
+        They are -inf if not legal, NaN if not known.
+        """
         return observation.action_values(self._now.position)
 
-    # What OpenSpiel asks -----------------------------------------------------------------------------------
+    # What OpenSpiel asks --------------------------------------------------------------------------
 
     def current_player(self) -> int:
         """Return whose turn it is; a player who has to skip is never asked."""
@@ -158,7 +168,10 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return self._now.player == _TERMINAL
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """Return the legal actions of a player, by default the one to move; in Python, faster than through C++."""
+        """Return the legal actions of a player, by default the one to move.
+
+        This is faster in Python than through C++.
+        """
         now = self._now
         if player is None or player == now.player:
             return now.actions.copy()
@@ -166,7 +179,10 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return actions
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """Return what a player sees, by default the one to move; in Python, faster than through C++."""
+        """Return what a player sees, by default the one to move.
+
+        This is faster in Python than through C++.
+        """
         now = self._now
         player = now.player if player is None else player
         if player in (0, 1):
@@ -182,7 +198,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         position = self._now.position
         self._now = StatePosition(position.place(_find_block(position.rules, action)))
 
-    def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002 - the same for both players
+    def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002
         return str(_find_block(self._now.position.rules, action))
 
     def returns(self) -> list[float]:
@@ -190,9 +206,44 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return [self._now.result, 0.0 - self._now.result]
 
     def __str__(self) -> str:
-        return _format_position(self._now.position)
+        """Return what play depends on, and no more: equal texts are equal positions to solvers.
 
-    # The same as JSON --------------------------------------------------------------------------------------
+        Blocks that can never be placed again are left out, and so are tops and heights that make no
+        difference.
+        """
+        position = self._now.position
+        rules, outcome = position.rules, position.outcome
+        heights = rules.target is not None or (rules.stuck, rules.towers) == ("skips", "own")
+        lines = []
+        if rules.supply != "endless":
+            mine, yours = position.left
+            if len(rules.blocks) > _MAX_PRUNED:
+                first, second = map(rules.room, position.heights)
+            else:
+                first, second = map(position.find_reachable, (0, 1))
+            if rules.supply == "shared":
+                lines.append(f"left: {_format_blocks(rules, mine & (first | second))}")
+            else:
+                lines.append(f"left to player 1: {_format_blocks(rules, mine & first)}")
+                lines.append(f"left to player 2: {_format_blocks(rules, yours & second)}")
+        towers = {"": 0} if rules.towers == "shared" else {" 1": 0, " 2": 1}
+        for whose, player in towers.items():
+            facts, top = [], position.tops[player]
+            if rules.fit != "any":
+                facts.append("empty" if top == EMPTY else f"{top} on top")
+            elif rules.opening is not None:
+                facts.append("empty" if top == EMPTY else "begun")
+            if heights:
+                facts.append(f"height {position.heights[player]}")
+            if facts:
+                lines.append(f"tower{whose}: {', '.join(facts)}")
+        if outcome is None:
+            turn = f"player {position.to_move + 1} to move"
+        else:
+            turn = "drawn" if outcome.winner is None else f"player {outcome.winner + 1} has won"
+        return "\n".join([*lines, turn])
+
+    # The same as JSON -----------------------------------------------------------------------------
 
     def _to_struct(self) -> dict[str, object]:
         position = self._now.position
@@ -204,10 +255,10 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
             "to_move": None if self.is_terminal() else position.to_move + 1,
         }
 
-    def _to_observation_struct(self, player: int) -> dict[str, object]:  # noqa: ARG002 - both players see everything
+    def _to_observation_struct(self, player: int) -> dict[str, object]:  # noqa: ARG002
         return self._to_struct()
 
-    def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002 - the same for both players
+    def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002
         return {"block": _find_block(self._now.position.rules, action)}
 
     def _struct_to_actions(self, struct: Mapping[str, int]) -> list[int]:
@@ -241,18 +292,31 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=self.rules.most_plies,
+            max_game_length=self.rules.max_plies,
         )
         super().__init__(_TYPE, information, _format_parameters(book, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        # Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python.
+        # Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in
+        # Python.
         return _load_game, (str(self),)
 
     def new_initial_state(self, state: Any = None) -> TowerState:
-        """Return the start of a game; or, from a state's struct or dictionary, the game after its moves."""
+        """Return the start of a game.
+
+        From a state's struct or dictionary, it is the game after its moves.
+        """
+        table = state.to_dict() if isinstance(state, pyspiel.StateStruct) else state
+        match table:
+            case None:
+                moves: list[object] = []
+            case {"moves": [*moves]}:
+                pass
+            case _:
+                expected = 'expected the moves so far, as in {"moves": [9, 8]}'
+                raise ValueError(f"state: {expected}; got {format_value(table)}")
         started = TowerState(self)
-        for block in _read_moves(state):
+        for block in moves:
             started.apply_action(_find_action(self.rules, block))
         return started
 
@@ -272,9 +336,8 @@ class TowerObserver:
 
     def __init__(self, encoder: ObservationEncoder, params: Mapping[str, object] | None) -> None:
         if params:
-            raise ValueError(
-                f"an observation of number_tower takes no parameters; got {format_value(dict(params))}"
-            )
+            expected = "an observation of number_tower takes no parameters"
+            raise ValueError(f"{expected}; got {format_value(dict(params))}")
         self._encoder = encoder
         self.tensor = np.zeros(encoder.size, np.float32)
         ends = np.cumsum([places for _, places in encoder.layout])
@@ -286,16 +349,10 @@ class TowerObserver:
         self.tensor[:] = self._encoder.encode(state.position, player)
 
     def string_from(self, state: TowerState, player: int) -> str:
-        """Return what a player sees as text: the parts of the vector, under the same names and in the same order."""
+        """Return what a player sees as text: the parts of the vector, by name and in order."""
         position = state.position
-        over = not position.legal_mask
-        parts = {
-            "turn": "over"
-            if over
-            else "yours"
-            if position.to_move == player
-            else "the other player's"
-        }
+        turn = "yours" if position.to_move == player else "the other player's"
+        parts = {"turn": turn if position.legal_mask else "over"}
         for whose, side in (("", player), (" of the other", 1 - player)):
             parts[f"left{whose}"] = _format_blocks(position.rules, position.left[side])
             parts[f"top{whose}"] = str(position.tops[side] or "none")
@@ -305,9 +362,8 @@ class TowerObserver:
 
 def _find_block(rules: Rules, action: int) -> int:
     if not 0 <= action < len(rules.blocks):
-        raise ValueError(
-            f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {format_value(action)}"
-        )
+        expected = f"expected 0 to {len(rules.blocks) - 1}, a block's place"
+        raise ValueError(f"action: {expected}; got {format_value(action)}")
     return rules.blocks[action]
 
 
@@ -316,25 +372,6 @@ def _find_action(rules: Rules, block: Any) -> int:
     if not bit:
         raise NotABlockError(block, "not_a_block")
     return bit.bit_length() - 1
-
-
-def _read_moves(state: Any) -> list[object]:
-    if state is None:
-        return []
-    table = state.to_dict() if isinstance(state, pyspiel.StateStruct) else state
-    match table:
-        case {"moves": [*moves]}:
-            return moves
-        case _:
-            raise ValueError(
-                f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {format_value(table)}'
-            )
-
-
-def _compute_result(position: Position) -> float:
-    """Return what player 0 has won."""
-    outcome = position.outcome
-    return 0.0 if outcome is None or outcome.winner is None else 1.0 - 2.0 * outcome.winner
 
 
 def _load_game(*arguments: object) -> TowerGame:
@@ -352,103 +389,52 @@ def _restore_position(text: str, *numbers: int) -> StatePosition:
 
 @lru_cache(maxsize=64)
 def _parse_rules(text: str) -> Rules:
-    return Rules.read(json.loads(text))
+    return Rules.from_dict(json.loads(text))
 
 
-# Rules as parameters -----------------------------------------------------------------------------------------------
+# Rules as parameters ------------------------------------------------------------------------------
 
 
 def _parse_parameters(parameters: Mapping[str, object]) -> GameChoice:
     """Return the game that parameters name, with its options, or the rules that they write out."""
-    given = {key: value for key, value in parameters.items() if value != _PARAMETERS.get(key)}
-    source = given.pop("game", None)
+    chosen = {key: value for key, value in parameters.items() if value != _PARAMETERS.get(key)}
+    source = chosen.pop("game", None)
+    options = dict(chosen)
+    for key in _SETS:
+        if key in chosen:
+            text = str(chosen[key]).strip()
+            bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
+            options[key] = bare.replace(";", ",")
     try:
-        options = dict(_parse_parameter(key, value) for key, value in given.items())
-        return (
-            catalogue.choose(options) if source is None else catalogue.choose(str(source), options)
-        )
+        if source is None:
+            return catalogue.choose(options)
+        return catalogue.choose(str(source), options)
     except RulesError as error:
         if error.key not in _SETS:
             raise
-        raise RulesError(
-            error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]"
-        ) from None
+        advice = "in a line for OpenSpiel written as [1-9] or [1;3;5]"
+        raise RulesError(error.key, f"{error.problem}; {advice}") from None
 
 
 def _format_parameters(book: Rulebook, rules: Rules) -> dict[str, str | int]:
-    """Return rules as parameters, as few as possible; parsed, they are the same rules without any rule file."""
-    if book.source in catalogue.list_names() and (options := book.find_options(rules)) is not None:
-        return {
-            "game": book.name,
-            **dict(_format_parameter(key, value) for key, value in options.items()),
-        }
-    usual = Rules().written()
-    return dict(
-        _format_parameter(key, value)
-        for key, value in rules.written().items()
-        if value != usual.get(key)
-    )
+    """Return rules as parameters, as few as possible.
 
-
-def _parse_parameter(key: str, given: object) -> tuple[str, object]:
-    text = str(given).strip()
-    bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
-    return key, bare.replace(";", ",") if key in _SETS else given
-
-
-def _format_parameter(key: str, value: object) -> tuple[str, str | int]:
-    if isinstance(value, int):
-        return key, value
-    return key, f"[{value}]".replace(",", ";") if key in _SETS else str(value)
-
-
-# Positions as text -------------------------------------------------------------------------------------------------
-
-
-def _format_position(position: Position) -> str:
-    """Return what play from a position depends on, and no more: solvers take equal texts for equal positions.
-
-    Blocks that can never be placed again are left out, and so are tops and heights that make no difference.
+    Parsed, they are the same rules without any rule file.
     """
-    rules, outcome = position.rules, position.outcome
-    heights = rules.target is not None or (rules.stuck, rules.towers) == ("skips", "own")
-    lines = [
-        f"left{whose}: {_format_blocks(rules, mask)}" for whose, mask in _find_live_blocks(position)
-    ]
-    for player, whose in ((0, ""),) if rules.towers == "shared" else ((0, " 1"), (1, " 2")):
-        facts = [
-            _format_top(rules, position.tops[player]),
-            f"height {position.heights[player]}" if heights else "",
-        ]
-        if any(facts):
-            lines.append(f"tower{whose}: {', '.join(filter(None, facts))}")
-    if outcome is None:
-        turn = f"player {position.to_move + 1} to move"
-    else:
-        turn = "drawn" if outcome.winner is None else f"player {outcome.winner + 1} has won"
-    return "\n".join([*lines, turn])
+    if book.source in catalogue.list_names() and (options := book.find_options(rules)) is not None:
+        return {"game": book.name, **_format_options(options)}
+    # Without a game of the catalogue, the rules that are not the usual ones say all.
+    usual = Rules().to_dict()
+    own = {key: value for key, value in rules.to_dict().items() if value != usual.get(key)}
+    return _format_options(own)
 
 
-def _find_live_blocks(position: Position) -> list[tuple[str, int]]:
-    """Return the blocks that can still be placed, for each player or for both."""
-    rules, (mine, yours) = position.rules, position.left
-    if rules.supply == "endless":
-        return []
-    if len(rules.blocks) > _MAX_PRUNED:
-        first, second = map(rules.room, position.heights)
-    else:
-        first, second = map(position.find_reachable, (0, 1))
-    if rules.supply == "shared":
-        return [("", mine & (first | second))]
-    return [(" to player 1", mine & first), (" to player 2", yours & second)]
-
-
-def _format_top(rules: Rules, top: int) -> str:
-    if rules.fit == "any" and rules.opening is None:
-        return ""
-    if top == EMPTY:
-        return "empty"
-    return "begun" if rules.fit == "any" else f"{top} on top"
+def _format_options(options: Mapping[str, object]) -> dict[str, str | int]:
+    parameters: dict[str, str | int] = {}
+    for key, value in options.items():
+        text = f"[{value}]".replace(",", ";") if key in _SETS else str(value)
+        parameters[key] = value if isinstance(value, int) else text
+    return parameters
 
 
 def _format_blocks(rules: Rules, mask: int) -> str:

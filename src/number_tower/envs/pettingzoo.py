@@ -1,9 +1,11 @@
 """Two agents in turn, as a PettingZoo environment (AEC); see docs/how-to/gymnasium.md.
 
-An action is the place of a block among the blocks of the game. A player who has to skip is not asked: the other is
-selected again. An illegal action loses the game, and the towers stay as they were. A game that nobody can open ends
-with its first step, whatever the action: after `reset` no agent may be terminated.
+An action is the place of a block among the blocks of the game. A player who has to skip is not
+asked: the other is selected again. An illegal action loses the game, and the towers stay as they
+were. A game that nobody can open ends with its first step, whatever the action: after `reset` no
+agent may be terminated.
 """
+# ruff: noqa: ARG002 - PettingZoo passes options
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.position import Ending, MoveError
+from number_tower.engine.refusals import Refusal
+from number_tower.engine.table import Table
 from number_tower.envs import (
     RENDER_MODES,
     GameSource,
@@ -27,29 +32,18 @@ from number_tower.envs import (
     parse_action,
 )
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.position import Ending, MoveError, Refusal
-from number_tower.table import Table
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
 __all__ = ["env", "raw_env"]
 
 AGENTS = ("player_0", "player_1")
 """The names of the players, in the order of their seats."""
 
-_GAME_ATTRIBUTES = {
-    "agent_selection",
-    "rewards",
-    "terminations",
-    "truncations",
-    "infos",
-    "position",
-    "table",
-}
-"""Attributes that exist only after `reset`."""
-
 
 def env(game: GameSource, **settings: Any) -> OrderEnforcingWrapper:
-    """Return the environment in the wrapper that reports a wrong order of calls; the settings are `raw_env`'s.
+    """Return the environment in the wrapper that reports a wrong order of calls.
+
+    The settings are `raw_env`'s.
 
     Examples:
         >>> game = env(nt.Rules(target=15), first="random")
@@ -63,10 +57,13 @@ def env(game: GameSource, **settings: Any) -> OrderEnforcingWrapper:
     return OrderEnforcingWrapper(raw_env(game, **settings))
 
 
-class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no types; its naming
-    """One game for two agents. Observations are those of `ObservationEncoder`, with the action mask.
+class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801
+    """One game for two agents.
 
-    `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact values are in the mover's info.
+    Observations are those of `ObservationEncoder`, with the action mask.
+
+    `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact values are in
+    the mover's info.
 
     Examples:
         >>> game = raw_env(nt.Rules(target=15), values=True, render_mode="ansi")
@@ -114,19 +111,17 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []
         size, actions = self._encoder.size, self._encoder.actions
-        self.state_space = _make_box(size, np.float32)
+        self.state_space = spaces.Box(0, 1, (size,), np.float32)
         self.action_spaces = {agent: spaces.Discrete(actions) for agent in AGENTS}
-        self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": _make_box(size, np.float32),
-                    "action_mask": _make_box(actions, np.int8),
-                }
-            )
-            for agent in AGENTS
-        }
+        self.observation_spaces = {}
+        for agent in AGENTS:
+            seen: dict[str, spaces.Space[Any]] = {
+                "observation": spaces.Box(0, 1, (size,), np.float32),
+                "action_mask": spaces.Box(0, 1, (actions,), np.int8),
+            }
+            self.observation_spaces[agent] = spaces.Dict(seen)
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - PettingZoo's
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game; the seed decides who begins where that is random or alternates."""
         if seed is not None:
             self._rng = seeding.np_random(seed)[0]
@@ -136,22 +131,22 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self.position = self._table.game.position
         self.agents = list(AGENTS)
         self.rewards, self._cumulative_rewards = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, 0)
-        self.terminations, self.truncations = (
-            dict.fromkeys(AGENTS, False),
-            dict.fromkeys(AGENTS, False),
-        )
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._forfeited: int | None = None
         self._continue_game()
 
     def step(self, action: int | None) -> None:
-        """Place the block of an action for the selected agent; a terminated agent leaves with None."""
+        """Place the block of an action for the selected agent.
+
+        A terminated agent leaves with None.
+        """
         agent = self.agent_selection
         if not self.agents:
-            raise RuntimeError(
-                "the game is over and both players have left: call reset() to begin another"
-            )
+            advice = "call reset() to begin another"
+            raise RuntimeError(f"the game is over and both players have left: {advice}")
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
@@ -196,21 +191,16 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """The game so far; it is brought up to date only when it is read."""
         for block in self._moves[len(self._table.game.moves) :]:
             self._before, self._table = self._table, self._table.play(block)
-        return (
-            self._table
-            if self._forfeited is None
-            else self._table.declare("forfeit", self._forfeited)
-        )
+        if self._forfeited is None:
+            return self._table
+        return self._table.declare("forfeit", self._forfeited)
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Return the last move and whose turn it is as text, or a picture; people were shown it already."""
-        return self._renderer.render(self.table, self._table_before)
+        """Return the last move and whose turn it is as text, or a picture.
 
-    def __getattr__(self, name: str) -> Any:
-        """Explain that attributes of a game are missing before `reset`."""
-        if name in _GAME_ATTRIBUTES:
-            raise AttributeError(f"{name}: no game has begun; call reset() first")
-        return super().__getattribute__(name)
+        People were shown it already.
+        """
+        return self._renderer.render(self.table, self._table_before)
 
     @property
     def _table_before(self) -> Table | None:
@@ -218,7 +208,10 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         return self._before if self._forfeited is None else self._table
 
     def _continue_game(self) -> None:
-        """Select the agent to move, or end the game; a game that nobody can open is ended by its first step."""
+        """Select the agent to move, or end the game.
+
+        A game that nobody can open is ended by its first step.
+        """
         self.agent_selection = AGENTS[self.position.to_move]
         self._legal_mask = self.position.legal_mask
         if not self._legal_mask:
@@ -251,10 +244,6 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
     def _print_events(self) -> None:
         if self.render_mode == "human":  # the table is brought up to date only if it is needed
             self._renderer.print_events(self.table, self._table_before)
-
-
-def _make_box(size: int, dtype: type[np.float32 | np.int8]) -> spaces.Box:
-    return spaces.Box(0, 1, (size,), dtype)
 
 
 def _find_seat(agent: str) -> int:

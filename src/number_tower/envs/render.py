@@ -1,4 +1,4 @@
-"""A table as a picture of fixed size, for environments: the picture that a shared link shows, only smaller."""
+"""A table as a picture of fixed size: that of a shared link, only smaller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 from number_tower.drawing import picture
 from number_tower.drawing.renderer import render_png
-from number_tower.table import Table
+from number_tower.engine.table import Table
 
 WIDTH = 640
 HEIGHT = WIDTH * picture.HEIGHT // picture.WIDTH

@@ -1,4 +1,7 @@
-"""Drawings of states as SVG, many games side by side. A state has no history: of a tower, top and height are known."""
+"""Drawings of states as SVG, many games side by side.
+
+A state has no history: of a tower, top and height are known.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 from number_tower.drawing.picture import Scene, describe_left, draw_scenes
 from number_tower.drawing.towers import draw_position
-from number_tower.position import Position
+from number_tower.engine.position import Position
 
 Rewards = tuple[float, float] | None
 """The last rewards of a game that is over, player 0 first; None while it goes on."""
@@ -30,7 +33,7 @@ def draw_games(games: Sequence[tuple[Position, Rewards]], scale: float = 1.0) ->
 
 
 def _describe_status(position: Position, rewards: Rewards) -> str:
-    """Say whose turn it is, or who won: by the rewards, which are those of the last step, or else by the position."""
+    """Say whose turn it is, or who won: by the rewards of the last step, or the position."""
     if rewards is None:
         return f"{_NAMES[position.to_move]} is to move."
     if rewards[0] != rewards[1]:

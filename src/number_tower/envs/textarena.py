@@ -1,6 +1,9 @@
-"""The games in TextArena: two players who write; each is told how the game stands, and the answer is read as a block.
+"""The games in TextArena: two players who write.
 
-What a player writes beside the block is not passed on to the other: it could be long, or pretend to be the game.
+Each is told how the game stands, and the answer is read as a block.
+
+What a player writes beside the block is not passed on to the other: it could be long, or pretend to
+be the game.
 """
 
 from __future__ import annotations
@@ -13,21 +16,20 @@ import textarena as ta
 from textarena.envs import BOARDGAME_WRAPPERS, DEFAULT_WRAPPERS
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.table import Table
 from number_tower.envs import GameSource, list_ids
 from number_tower.envs.observation import make_value_info
-from number_tower.position import Position
-from number_tower.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
-from number_tower.table import Table
-from number_tower.text import format_value, make_sentence
-from number_tower.voice import get_voice
+from number_tower.support.text import format_value, make_sentence
+from number_tower.words.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
+from number_tower.words.voice import get_voice
 
 __all__ = ["NumberTowerTextEnv", "register"]
 
 _NAMES = ("Player 0", "Player 1")
 """TextArena's names of the players; a rulebook's own names would be off by one."""
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 """Characters of an answer that its author is shown again."""
 
 _EVERYBODY = -1
@@ -36,11 +38,11 @@ _EVERYBODY = -1
 class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no types
     """A game for two who answer in text, by any rules.
 
-    `game` and `options` are what `number_tower.rules` takes; `hidden` hides the blocks, where the rulebook has that
-    option. `legal=False` leaves the legal blocks out of everything that is said. An answer that cannot be used is
-    refused with the reason, `error_allowance` times in a turn; the next one loses. With `values=True` the info of each
-    move holds the exact `value` of the position before it, the `action_values` there, and the `regret`, which is what
-    the move gave away.
+    `game` and `options` are what `number_tower.rules` takes; `hidden` hides the blocks, where the
+    rulebook has that option. `legal=False` leaves the legal blocks out of everything that is said.
+    An answer that cannot be used is refused with the reason, `error_allowance` times in a turn; the
+    next one loses. With `values=True` the info of each move holds the exact `value` of the position
+    before it, the `action_values` there, and the `regret`, which is what the move gave away.
 
     Examples:
         >>> env = NumberTowerTextEnv(nt.Rules(target=15))
@@ -70,12 +72,10 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
     ) -> None:
         super().__init__()
         if type(error_allowance) is not int or error_allowance < 0:
-            raise ValueError(
-                f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}"
-            )
-        self._start = Table.start(
-            choose(game, options, hidden=hidden)._replace(first=first), _NAMES
-        )
+            shown = format_value(error_allowance)
+            raise ValueError(f"error_allowance: expected a whole number from 0; got {shown}")
+        choice = choose(game, options, hidden=hidden)._replace(first=first)
+        self._start = Table.start(choice, _NAMES)
         self._legal = legal
         self._error_allowance = error_allowance
         self._values = values
@@ -105,14 +105,17 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         self._announce()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Read an answer of the player to move, and place the block; once the game is over, do nothing."""
+        """Read an answer of the player to move, and place the block.
+
+        Once the game is over, do nothing.
+        """
         before, state = self.table, self.state
         if state.done:
             return True, {}
         mover = before.game.to_move
         answer = check_answer(before, action, legal=self._legal)
         if answer.block is None:
-            quoted = format_value(action, _MOST_SHOWN)
+            quoted = format_value(action, _MAX_SHOWN)
             state.add_observation(
                 quoted, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover
             )
@@ -122,7 +125,12 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
                 state.game_state["table"] = before.declare("forfeit", mover)
             return self._finish_step()
         if self._values:
-            state.step_info.update(_make_move_info(before.game.position, answer.block))
+            values = make_value_info(before.game.position)
+            index = bisect_left(before.game.rules.blocks, answer.block)
+            value, after_move = values["value"], float(values["action_values"][index])
+            # What the move gave away; None where a value is not known.
+            regret = None if value is None or isnan(after_move) else value - after_move
+            state.step_info.update(values, regret=regret)
         state.add_observation(f"[{answer.block}]", ta.ObservationType.PLAYER_ACTION, from_id=mover)
         after = before.play(answer.block)
         state.game_state["table"] = after
@@ -153,24 +161,22 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         self.state.add_observation(" ".join(sentences), ta.ObservationType.GAME_ACTION_DESCRIPTION)
 
     def _announce(self) -> None:
-        """Tell the player to move how the game stands; once it is over, tell both, and set the result."""
+        """Tell the player to move how the game stands.
+
+        Once it is over, tell both, and set the result.
+        """
         table = self.table
         outcome = table.outcome
         to_id = table.game.to_move if outcome is None else _EVERYBODY
         self.state.add_observation(self.get_board_str(), ta.ObservationType.GAME_BOARD, to_id=to_id)
         if outcome is None:
             return
-        reason = " ".join(
-            said.text.strip() for said in get_voice(table.book).tell(table) if said.kind == "end"
-        )
+        messages = get_voice(table.book).tell(table)
+        reason = " ".join(said.text.strip() for said in messages if said.kind == "end")
         if outcome.winner is None:
             self.state.set_draw(reason)
         else:
             self.state.set_winner(outcome.winner, reason)
-
-
-NumberTowerEnv = NumberTowerTextEnv
-"""The name in earlier versions."""
 
 
 def register() -> None:
@@ -185,16 +191,6 @@ def register() -> None:
     for name, settings in list_ids("NumberTower-").items():
         if name not in ENV_REGISTRY:
             register_with_versions(name, f"{__name__}:NumberTowerTextEnv", wrappers, **settings)
-
-
-def _make_move_info(position: Position, block: int) -> dict[str, Any]:
-    """Return the exact values of a position, and what a move in it gave away (None: not known)."""
-    info = make_value_info(position)
-    value, after = (
-        info["value"],
-        float(info["action_values"][bisect_left(position.rules.blocks, block)]),
-    )
-    return {**info, "regret": None if value is None or isnan(after) else value - after}
 
 
 register()

@@ -1,19 +1,18 @@
 """Exact values of all positions of some rules, in a table that is looked up on the device.
 
-The positions are found and solved once, by the operations that also play: first all that can be reached, from low
-towers to high ones, then their values, from high towers to low ones. Every move makes a tower higher, so what follows a
-position is solved before it.
+The positions are found and solved once, by the operations that also play: first all that can be
+reached, from low towers to high ones, then their values, from high towers to low ones. Every move
+makes a tower higher, so what follows a position is solved before it.
 
-A position is the packed words of its board, without what cannot matter any more. The table has a bucket for each hash
-of them, and an entry is one word: a part of a second hash, which tells the positions of a bucket apart, then plies and
-value. All positions that can be reached are in it and can be told apart, so one read finds the right entry; for any
-other board it means nothing.
+A position is the packed words of its board, without what cannot matter any more. The table has a
+bucket for each hash of them, and an entry is one word: a part of a second hash, which tells the
+positions of a bucket apart, then plies and value. All positions that can be reached are in it and
+can be told apart, so one read finds the right entry; for any other board it means nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,10 +22,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from number_tower.envs.array_rules import ArrayRules, Board, Words, has_blocks
+from number_tower.envs.array_rules import ArrayBoard, ArrayRules, Words, has_blocks
 from number_tower.solve.limits import NotSolvedError
 
-MOST_POSITIONS = 1_000_000
+MAX_POSITIONS = 1_000_000
 """The most positions of a table, which then takes up to 64 MiB on the device."""
 
 _CHUNK = 1 << 10
@@ -59,15 +58,21 @@ class Moves(NamedTuple):
 
 
 class PositionFinder:
-    """Finds all positions that can be reached by some rules; simplified, those with the same future are one."""
+    """Finds all positions that can be reached by some rules.
+
+    Simplified, those with the same future are one.
+    """
 
     def __init__(self, arrays: ArrayRules, *, simplified: bool) -> None:
         self._arrays = arrays
         self._simplified = simplified
         self._compiled = jax.jit(self._expand)
 
-    def find_levels(self, most_positions: int = MOST_POSITIONS) -> list[Rows]:
-        """Return all positions in which the game is not over, in groups; moves lead from a group to later ones."""
+    def find_levels(self, max_positions: int = MAX_POSITIONS) -> list[Rows]:
+        """Return all positions in which the game is not over, in groups.
+
+        Moves lead from a group to later ones.
+        """
         waiting: dict[int, list[Rows]] = defaultdict(list)
         if self._arrays.opening:
             start = self._pack(self._arrays.start())
@@ -76,13 +81,10 @@ class PositionFinder:
         while waiting:
             rows = _drop_repeated(np.concatenate(waiting.pop(min(waiting))))
             number += len(rows)
-            if number > most_positions:
-                most = f"expected rules with at most {most_positions:,} positions"
-                raise NotSolvedError(
-                    f"{most} for exact values; these have more: use fewer blocks, or play without exact values"
-                    if self._simplified
-                    else f"{most} to list them all; these have more, although values may be known: use fewer blocks"
-                )
+            if number > max_positions:
+                use = "for exact values" if self._simplified else "to list them all"
+                expected = f"expected rules with at most {max_positions:,} positions {use}"
+                raise NotSolvedError(f"{expected}; these have more: use fewer blocks")
             levels.append(rows)
             moves = self.try_actions(rows)
             goes_on = moves.legal & ~moves.over
@@ -93,14 +95,13 @@ class PositionFinder:
 
     def try_actions(self, rows: Rows) -> Moves:
         """Try all actions in some positions."""
-        found = []
+        chunks = []
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]
             padded = np.pad(chunk, ((0, _CHUNK - len(chunk)), (0, 0)))
-            found.append(
-                [np.asarray(part)[: len(chunk)] for part in self._compiled(tuple(padded.T))]
-            )
-        return Moves(*map(np.concatenate, zip(*found, strict=True)))
+            moves = self._compiled(tuple(padded.T))
+            chunks.append([np.asarray(part)[: len(chunk)] for part in moves])
+        return Moves(*map(np.concatenate, zip(*chunks, strict=True)))
 
     def _expand(self, packed: Words) -> Moves:
         board = jax.tree.map(lambda part: part[:, None], self._arrays.unpack(packed))
@@ -113,23 +114,26 @@ class PositionFinder:
         parts = jnp.broadcast_arrays(legal, move.passed, move.over, move.result, progress)
         return Moves(after, *parts)
 
-    def _pack(self, board: Board) -> Words:
+    def _pack(self, board: ArrayBoard) -> Words:
         return self._arrays.pack(self._arrays.simplify(board) if self._simplified else board)
 
 
 class ValueTable:
-    """The values of all positions that can be reached by some rules, and the plies to their ends."""
+    """The values and plies of all positions that can be reached by some rules."""
 
-    def __init__(self, arrays: ArrayRules, most_positions: int = MOST_POSITIONS) -> None:
+    def __init__(self, arrays: ArrayRules, max_positions: int = MAX_POSITIONS) -> None:
         self._arrays = arrays
         self._finder = PositionFinder(arrays, simplified=True)
-        self._positions, values, plies = self._solve(self._finder.find_levels(most_positions))
+        self._positions, values, plies = self._solve(self._finder.find_levels(max_positions))
         self._kept = np.uint32((1 << _VALUE_BITS + int(plies.max(initial=0)).bit_length()) - 1)
         self._seed, self._table = self._build(make_entries(values, plies))
         self.size, self.bytes = len(values), int(self._table.nbytes)
 
     def look_up(self, packed: Words) -> Array:
-        """Return value and plies of some positions as one word; for a game that is over, 0 and 0."""
+        """Return value and plies of some positions as one word.
+
+        For a game that is over, 0 and 0.
+        """
         board = self._arrays.unpack(packed)
         hashes, checks = hash_words(self._arrays.pack(self._arrays.simplify(board)), self._seed)
         bucket = self._table[(hashes & np.uint32(len(self._table) - 1)).astype(jnp.int32)]
@@ -154,45 +158,39 @@ class ValueTable:
             length[goes_on] += plies[places]
             best = worth.max(axis=1)
             is_best = worth == best[:, None]
-            quickest, slowest = (
-                np.where(is_best, length, 1 << 30).min(axis=1),
-                np.where(is_best, length, 0).max(axis=1),
-            )
+            quickest = np.where(is_best, length, 1 << 30).min(axis=1)
+            slowest = np.where(is_best, length, 0).max(axis=1)
             here = np.searchsorted(keys, make_keys(level))
             values[here], plies[here] = best, np.where(best > 0, quickest, slowest)
         return rows, values, plies
 
     def _build(self, entries: NDArray[np.uint32]) -> tuple[np.uint32, Array]:
         """Return a hash that tells all positions apart, and the table of their entries by it."""
-        for size, seed in self._list_hashes():
+        # The first table is at most half full; each one after some seeds is twice as large.
+        min_bits = (2 * len(self._positions) // _BUCKET).bit_length()
+        for bits, number in product(range(min_bits, min_bits + 6), range(_SEEDS)):
+            size, seed = 1 << bits, np.uint32(number * 0x01234567)
             hashes, checks = hash_words(tuple(self._positions.T), seed)
             buckets = hashes & np.uint32(size - 1)
             stored = (checks & ~self._kept) | entries
             order = np.lexsort((stored, buckets))
             buckets, stored = buckets[order], stored[order]
             ranks = np.arange(len(buckets)) - np.searchsorted(buckets, buckets)
+            # Sorted by check: two that agree in all but the value bits are neighbours.
             again = (buckets[1:] == buckets[:-1]) & ((stored[1:] ^ stored[:-1]) <= self._kept)
             if ranks.max(initial=0) < _BUCKET and not again.any():
                 break
         else:
-            raise NotSolvedError(
-                "values: no table was found that tells all positions apart; leave values out"
-            )
+            problem = "no table was found that tells all positions apart; leave values out"
+            raise NotSolvedError(f"values: {problem}")
         table = np.zeros((size, _BUCKET), np.uint32)
         table[buckets, ranks] = stored
         return seed, jnp.asarray(table)
 
-    def _list_hashes(self) -> Iterator[tuple[int, np.uint32]]:
-        """Yield sizes of a table, from one that is half full on, and seeds of hashes."""
-        fewest = (2 * len(self._positions) // _BUCKET).bit_length()
-        for bits, seed in product(range(fewest, fewest + 6), range(_SEEDS)):
-            yield 1 << bits, np.uint32(seed * 0x01234567)
-
 
 def find_positions(arrays: ArrayRules) -> Rows:
     """Return all positions that can be reached by some rules in which the game is not over."""
-    levels = PositionFinder(arrays, simplified=False).find_levels()
-    return _join_levels(arrays, levels)
+    return _join_levels(arrays, PositionFinder(arrays, simplified=False).find_levels())
 
 
 def _join_levels(arrays: ArrayRules, levels: list[Rows]) -> Rows:

@@ -1,7 +1,7 @@
-"""One agent in each of thousands of games, against an opponent in all: Gymnasium's vectorised environment.
+"""One agent in each of thousands of games: Gymnasium's vectorised environment.
 
-It is built on `Games`, which plays both seats; see docs/how-to/vector.md. Importing this module registers the games
-with `gymnasium.make_vec`.
+It is built on `Games`, which plays both seats; see docs/how-to/vector.md. Importing this module
+registers the games with `gymnasium.make_vec`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from number_tower.catalogue import choose
+from number_tower.engine.catalogue import choose
+from number_tower.engine.game import Game
 from number_tower.envs import (
     ALTERNATING,
     AT_RANDOM,
@@ -27,13 +28,15 @@ from number_tower.envs import (
     register,
 )
 from number_tower.envs.games import Games, StepResult
-from number_tower.game import Game
 from number_tower.players import LEVELS, RANDOM, Computer, Level
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
 __all__ = ["Games", "NumberTowerVectorEnv", "StepResult"]
 
-_ENDINGS, _REFUSALS = np.array(kernel.ENDINGS, object), np.array(kernel.REFUSALS, object)
+Bools = NDArray[np.bool_]
+"""Which games are meant, or what holds for each."""
+
+_ENDINGS, _REFUSALS = np.array(kernel.ENDING_NAMES, object), np.array(kernel.REFUSAL_NAMES, object)
 _REWARDS = np.array([0, -1, 1], np.float32)
 """The agent's reward if nobody has won, the opponent, the agent."""
 
@@ -41,10 +44,11 @@ _REWARDS = np.array([0, -1, 1], np.float32)
 class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray[Any]]):
     """One agent in each of many games; the opponent moves within `reset` and `step`.
 
-    `opponent` is "random", which is fast; or the name of a level, which is asked game by game and is slow; or a
-    function that takes `Games` and returns an action for each: those count where it is the opponent's turn. `seat` is
-    the agent's: 0 begins, 1 comes second; or "alternating" or "random". With `values` the exact values are in every
-    info. Games that end start again in the same step.
+    `opponent` is "random", which is fast; or the name of a level, which is asked game by game and
+    is slow; or a function that takes `Games` and returns an action for each: those count where it
+    is the opponent's turn. `seat` is the agent's: 0 begins, 1 comes second; or "alternating" or
+    "random". With `values` the exact values are in every info. Games that end start again in the
+    same step.
 
     Examples:
         >>> envs = NumberTowerVectorEnv(64, nt.Rules(target=15), seat="alternating")
@@ -56,7 +60,7 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         (64,)
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012 - as Gymnasium defines it
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
 
     def __init__(
         self,
@@ -71,7 +75,8 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     ) -> None:
         if render_mode is not None:
             raise ValueError(
-                f"render_mode: expected None, since many games at once are not drawn; got {format_value(render_mode)}"
+                "render_mode: expected None, since many games at once are not drawn;"
+                f" got {format_value(render_mode)}"
             )
         self.games = Games(choose(game, options).rules, num_envs, seed=0)
         self.num_envs = num_envs
@@ -79,7 +84,18 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         self.seats = self._find_seats_before(0)
         self._values = values
         self._has_reset = False
-        self._opponent = _make_opponent(opponent, self.games)
+        self._policy = opponent if callable(opponent) else None
+        self._level: _LevelOpponent | None = None
+        level = opponent.lower() if isinstance(opponent, str) else None
+        # Random actions are chosen by the compiled loops.
+        if self._policy is None and level != RANDOM.name:
+            if level not in LEVELS:
+                raise ValueError(
+                    f"opponent: expected {RANDOM.name}, a level ({', '.join(LEVELS)}), or a"
+                    " function that takes Games and returns an action for each;"
+                    f" got {format_value(opponent)}"
+                )
+            self._level = _LevelOpponent(LEVELS[level], self.games)
         self.single_observation_space = spaces.Box(0, 1, (self.games.encoder.size,), np.float32)
         self.single_action_space = spaces.Discrete(self.games.encoder.actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -88,8 +104,12 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start every game; opponents who begin have moved. Everything random follows from the seed."""
+        """Start every game; opponents who begin have moved.
+
+        Everything random follows from the seed.
+        """
         super().reset(seed=seed, options=options)
+        # Seats alternate from seed to seed, as in the environment of one game.
         if seed is not None:
             self.seats = self._find_seats_before(seed)
         self.seats = self._choose_next_seats()
@@ -101,7 +121,10 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     def step(
         self, actions: NDArray[np.integer]
     ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Take an action in every game, and let the opponents answer; games that were over at their start only end."""
+        """Take an action in every game, and let the opponents answer.
+
+        Games that were over at their start only end.
+        """
         if not self._has_reset:
             raise ResetNeeded("call reset() before anything else: no game has begun")
         seats, next_seats = self.seats, self._choose_next_seats()
@@ -113,13 +136,8 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         self.seats = np.where(ended, next_seats, seats)
         self._begin(ended)
         info = self._make_final_info(ended, seats) if ended.any() else {}
-        return (
-            self.games.observations(self.seats),
-            rewards,
-            ended,
-            np.zeros_like(ended),
-            info | self._make_info(),
-        )
+        info |= self._make_info()
+        return self.games.observations(self.seats), rewards, ended, np.zeros_like(ended), info
 
     def _find_seats_before(self, seed: int) -> NDArray[np.int8]:
         """Return the seats that come before those of a seed, where they alternate."""
@@ -133,25 +151,34 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
             return self.np_random.integers(2, size=self.num_envs, dtype=np.int8)
         return np.full(self.num_envs, self._seat_code, np.int8)
 
-    def _begin(self, some: NDArray[np.bool_]) -> None:
+    def _begin(self, some: Bools) -> None:
         self.games.begin(some)
-        if self._opponent is not None:
-            self._opponent.begin(some, self.np_random)
+        if self._level is not None:
+            self._level.begin(some, self.np_random)
         self._answer()
 
     def _answer(self) -> None:
         """Let opponents move until it is the agent's turn in every game, or the game is over."""
         now = self.games.now
-        if self._opponent is None:
+        if self._policy is None and self._level is None:
             self.games.answer(self.seats)
             return
         while (turn := (now.endings == 0) & (now.to_move != self.seats)).any():
-            self._act(self._opponent.choose(turn), turn)
+            if self._level is not None:
+                self._act(self._level.choose(turn), turn)
+            elif self._policy is not None:
+                answer = self._policy(self.games)
+                try:
+                    actions = self.games.parse_actions(answer)
+                except (TypeError, ValueError) as error:
+                    expected = "the function is given Games and returns an action for each"
+                    raise type(error)(f"opponent: {expected}: {error}") from None
+                self._act(actions, turn)
 
-    def _act(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
+    def _act(self, actions: NDArray[np.int64], some: Bools) -> None:
         self.games.act(actions, some)
-        if self._opponent is not None:
-            self._opponent.observe_actions(actions, some & (self.games.now.refusals == 0))
+        if self._level is not None:
+            self._level.observe(actions, some & (self.games.now.refusals == 0))
 
     def _make_info(self) -> dict[str, Any]:
         endings = self.games.now.endings
@@ -168,8 +195,8 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
             info |= _add_masks(running, value=position_values, action_values=action_values)
         return info
 
-    def _make_final_info(self, ended: NDArray[np.bool_], seats: NDArray[np.int8]) -> dict[str, Any]:
-        """Return the info of games that have ended, as Gymnasium wants it beside that of those that have started."""
+    def _make_final_info(self, ended: Bools, seats: NDArray[np.int8]) -> dict[str, Any]:
+        """Return the info of ended games, which Gymnasium wants beside that of new ones."""
         last = self.games.last
         rows = self.games.last_observations(seats, ended)
         observations: NDArray[Any] = np.full(self.num_envs, None)
@@ -187,31 +214,11 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         return _add_masks(ended, final_obs=observations, final_info=info)
 
 
-class _PolicyOpponent:
-    """A function that is asked about all games at once."""
-
-    def __init__(self, function: Callable[[Games], NDArray[np.integer]], games: Games) -> None:
-        self._function = function
-        self._games = games
-
-    def begin(self, some: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Do nothing: `Games` holds all that the function needs."""
-
-    def observe_actions(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
-        """Do nothing, likewise."""
-
-    def choose(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:  # noqa: ARG002 - it is asked about all games
-        """Return an action for each game; only some of them count."""
-        actions = self._function(self._games)
-        try:
-            return self._games.parse_actions(actions)
-        except (TypeError, ValueError) as error:
-            expected = "opponent: the function is given Games and returns an action for each"
-            raise type(error)(f"{expected}: {error}") from None
-
-
 class _LevelOpponent:
-    """A level's players, one for each game. Their choices depend on all moves so far, so these are kept."""
+    """A level's players, one for each game.
+
+    Their choices depend on all moves so far, so these are kept.
+    """
 
     def __init__(self, level: Level, games: Games) -> None:
         self._level = level
@@ -219,44 +226,28 @@ class _LevelOpponent:
         self._games = [Game(games.rules)] * games.number
         self._players = [Computer(level)] * games.number
 
-    def begin(self, some: NDArray[np.bool_], rng: np.random.Generator) -> None:
+    def begin(self, some: Bools, rng: np.random.Generator) -> None:
         """Start new games."""
         for index in np.flatnonzero(some):
             self._games[index] = Game(self._rules)
             self._players[index] = Computer(self._level, int(rng.integers(2**31)))
 
-    def observe_actions(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
+    def observe(self, actions: NDArray[np.int64], some: Bools) -> None:
         """Play the actions of either player."""
         for index in np.flatnonzero(some):
             self._games[index] = self._games[index].play(self._rules.blocks[actions[index]])
 
-    def choose(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def choose(self, some: Bools) -> NDArray[np.int64]:
         """Return each player's action where it is their turn."""
         actions = np.zeros(len(self._games), np.int64)
         for index in np.flatnonzero(some):
-            actions[index] = self._rules.blocks.index(
-                self._players[index].choose(self._games[index])
-            )
+            block = self._players[index].choose(self._games[index])
+            actions[index] = self._rules.blocks.index(block)
         return actions
 
 
-def _make_opponent(opponent: object, games: Games) -> _PolicyOpponent | _LevelOpponent | None:
-    """Return the opponent that is asked; None for random actions, which the compiled loops choose."""
-    if callable(opponent):
-        return _PolicyOpponent(opponent, games)
-    name = opponent.lower() if isinstance(opponent, str) else None
-    if name == RANDOM.name:
-        return None
-    if name not in LEVELS:
-        raise ValueError(
-            f"opponent: expected {RANDOM.name}, a level ({', '.join(LEVELS)}), or a function that takes Games and"
-            f" returns an action for each; got {format_value(opponent)}"
-        )
-    return _LevelOpponent(LEVELS[name], games)
-
-
-def _add_masks(some: NDArray[np.bool_], **entries: object) -> dict[str, Any]:
-    """Return entries of an info, each with a mask of the games that it is about, as Gymnasium wants it."""
+def _add_masks(some: Bools, **entries: object) -> dict[str, Any]:
+    """Return entries of an info, each with a mask of its games, as Gymnasium wants it."""
     return {**entries, **{f"_{key}": some.copy() for key in entries}}
 
 

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
-from number_tower import catalogue
-from number_tower.blocks import parse_number
+from number_tower.engine import catalogue
+from number_tower.engine.blocks import parse_number
+from number_tower.engine.rules import Fit, Stuck, Supply, Towers
 from number_tower.players import ALL_LEVELS
-from number_tower.rules import Fit, Stuck, Supply, Towers
 
 DEFAULT_SECONDS, MAX_SECONDS = 5.0, 30.0
 """Seconds for a hint or an analysis, unless others are asked for; and at most."""
@@ -21,16 +21,16 @@ DEFAULT_SECONDS, MAX_SECONDS = 5.0, 30.0
 NO_OPPONENT = "none"
 
 
-def _read_number(given: object) -> object:
-    """Return the number that a text, a float or a block in brackets stands for; anything else as it is."""
-    if isinstance(given, list) and len(given) == 1:
-        return _read_number(given[0])
-    if isinstance(given, float) and given.is_integer():
-        return int(given)
-    if isinstance(given, str):
-        number = parse_number(given.strip().removeprefix("[").removesuffix("]"))
-        return given if number is None else number
-    return given
+def _read_number(value: object) -> object:
+    """Return the number that a text, a float or a block in brackets stands for; else the value."""
+    if isinstance(value, list) and len(value) == 1:
+        return _read_number(value[0])
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        number = parse_number(value.strip().removeprefix("[").removesuffix("]"))
+        return value if number is None else number
+    return value
 
 
 # Strict, since otherwise true would be the number 1.
@@ -40,9 +40,12 @@ _Blocks = str | list[_Number]
 
 
 class OwnRules(TypedDict, total=False):
-    """Rules as in a rule file: step goes with the fit ascending; opening has the blocks that may lie on the ground."""
+    """Rules as in a rule file.
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc] # `Rules` says which there are
+    step goes with the fit ascending; opening has the blocks that may lie on the ground.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     blocks: _Blocks | None
     supply: Supply | None

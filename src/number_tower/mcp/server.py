@@ -13,7 +13,7 @@ from functools import partial
 from inspect import getdoc
 from secrets import randbelow
 from threading import Event
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from anyio import CapacityLimiter, from_thread, to_thread
 from mcp.server.mcpserver import Context, MCPServer
@@ -22,18 +22,20 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnno
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from number_tower import __version__, catalogue
-from number_tower.catalogue import CatalogueError, GameChoice, choose, load_named
+from number_tower import __version__
 from number_tower.coach.analysis import PositionAnalysis, analyse_table, find_hint
 from number_tower.coach.hints import format_hint
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import CatalogueError, GameChoice, choose, load_named
+from number_tower.engine.record import to_line
+from number_tower.engine.rules import RulesError
+from number_tower.engine.table import Table, TableError
 from number_tower.mcp import arguments, states
-from number_tower.mcp.states import AnalysisState, GameSession, HintState, MoveValue, State
+from number_tower.mcp.states import AnalysedState, HintedState, ToolGame, ToolState, ValuedBlock
 from number_tower.players import ALL_LEVELS
-from number_tower.prompt import check_answer, write_rules
-from number_tower.record import to_line
-from number_tower.rules import RulesError
-from number_tower.table import Table, TableError
-from number_tower.text import format_value
+from number_tower.support.text import format_value
+from number_tower.words.prompt import check_answer, write_rules
+from number_tower.words.voice import get_voice
 
 T = TypeVar("T")
 
@@ -44,9 +46,9 @@ _EXPECTED_ERRORS = (ToolError, CatalogueError, RulesError, TableError)
 """Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
-Number-stacking games for two, with the exact value of every position. list_games lists the games; start_game \
-starts one and returns its id; move places a block; see_game shows its state. Several games can be played at once, \
-each by its id. Seats are 1 and 2."""
+Number-stacking games for two, with the exact value of every position. list_games lists the \
+games; start_game starts one and returns its id; move places a block; see_game shows its state. \
+Several games can be played at once, each by its id. Seats are 1 and 2."""
 _HELP = " hint helps the player to move, and analyse shows exactly what every move is worth."
 
 
@@ -61,7 +63,10 @@ class GameOffered(TypedDict):
 
 
 class GamesOffered(TypedDict):
-    """What can be played, with the options and presets that start_game takes; and the computer's levels."""
+    """What can be played, with the options and presets that start_game takes.
+
+    opponents are the computer's levels.
+    """
 
     games: list[GameOffered]
     opponents: dict[str, str]
@@ -84,7 +89,7 @@ class Tools:
 
     def __init__(self, *, lists: bool = True) -> None:
         self._lists = lists
-        self._games: dict[str, GameSession] = {}
+        self._games: dict[str, ToolGame] = {}
         self._started = 0
         self._searches = CapacityLimiter(2)
         self._computers = CapacityLimiter(1)
@@ -114,14 +119,14 @@ class Tools:
         blocks: arguments.Blocks = None,
         opening: arguments.Opening = None,
     ) -> RulesTold:
-        """Show the rules of a game: one of list_games with a preset and options, or your own rules."""
+        """Show the rules of a game: one of list_games with a preset and options, or your own."""
         options = {"target": target, "blocks": blocks, "opening": opening}
         table = Table.start(_choose_game(game, rules, options, preset=preset))
         return {
             "title": table.book.title,
             "about": table.book.about,
             "sentences": write_rules(table).split("\n"),
-            "rules": table.game.rules.written(),
+            "rules": table.game.rules.to_dict(),
         }
 
     async def start_game(  # noqa: PLR0913 - the arguments of the tool
@@ -139,17 +144,17 @@ class Tools:
         first: arguments.FirstSeat = 1,
         seed: arguments.Seed = None,
         legal: arguments.ListsLegal = True,
-    ) -> Annotated[CallToolResult, State]:
-        """Start a game and return its id: by a name of list_games with a preset and options, or by your own rules.
+    ) -> Annotated[CallToolResult, ToolState]:
+        """Start a game and return its id.
 
-        Files cannot be named. Without an opponent you move for both sides; a computer that starts has already moved.
+        A game is a name of list_games with a preset and options, or your own rules. Files cannot be
+        named. Without an opponent you move for both sides; a computer that starts has already
+        moved.
         """
         level = ALL_LEVELS.get(opponent)
         if level is None and opponent != arguments.NO_OPPONENT:
-            levels = ", ".join(ALL_LEVELS)
-            raise ToolError(
-                f"opponent: expected none or one of {levels}; got {format_value(opponent)}"
-            )
+            expected = f"none or one of {', '.join(ALL_LEVELS)}"
+            raise ToolError(f"opponent: expected {expected}; got {format_value(opponent)}")
         seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
         choice = _choose_game(
@@ -157,22 +162,29 @@ class Tools:
         )
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
-        self._make_room()
+        if len(self._games) >= MAX_GAMES:
+            # The oldest finished game makes room.
+            finished = [key for key, other in self._games.items() if other.table.outcome]
+            if not finished:
+                limit = f"{MAX_GAMES} games are open, which is the limit"
+                raise ToolError(f"{limit}; finish one, or end one with resign")
+            del self._games[finished[0]]
         self._started += 1
-        session = GameSession(
-            f"game-{self._started}", table, level, seed, lists=legal and self._lists
-        )
-        session = await self._let_computer_move(session)
-        self._games[session.id] = session
-        return _make_state_result(session, rules=True)
+        number = f"game-{self._started}"
+        started = ToolGame(number, table, level, seed, lists=legal and self._lists)
+        self._games[number] = await self._let_computer_move(started)
+        return _make_state_result(self._games[number], rules=True)
 
-    async def see_game(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
-        """Show the state of a game, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
+    async def see_game(self, id: arguments.GameId) -> Annotated[CallToolResult, ToolState]:
+        """Show the state of a game, with its rules.
+
+        The state is the towers, the blocks left, the moves, and whose turn it is.
+        """
         return _make_state_result(self._get(id), rules=True)
 
     async def move(
         self, id: arguments.GameId, block: arguments.Block
-    ) -> Annotated[CallToolResult, State]:
+    ) -> Annotated[CallToolResult, ToolState]:
         """Place a block for the player whose turn it is; an opponent answers at once.
 
         A block that cannot be placed changes nothing: the error says why, and you may try again.
@@ -182,15 +194,16 @@ class Tools:
         _check_block(before, block)
         placed = replace(before, table=before.table.play(block), remark="")
         after = self._replace(before, await self._let_computer_move(placed))
-        return _make_state_result(after, states.describe_reply(before, after))
+        answers = after.table.game.moves[len(placed.table.game.moves) :]
+        said = f"The computer placed {', then '.join(map(str, answers))}." if answers else ""
+        return _make_state_result(after, said)
 
-    async def take_back(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
-        """Undo your last move, and with it the opponent's answer; also the move that ended a game."""
+    async def take_back(self, id: arguments.GameId) -> Annotated[CallToolResult, ToolState]:
+        """Undo your last move with the opponent's answer to it; also the move that ended a game."""
         before = self._get(id)
         if before.table.declared is not None:
-            raise ToolError(
-                f"{id} was resigned, and after that no move can be undone; start another with start_game"
-            )
+            problem = "was resigned, and after that no move can be undone"
+            raise ToolError(f"{id} {problem}; start another with start_game")
         if not before.table.may_undo:
             raise ToolError(f"you have made no move in {id} that could be undone")
         after = self._replace(before, replace(before, table=before.table.undo(), remark=""))
@@ -198,10 +211,10 @@ class Tools:
         return _make_state_result(after, f"Undone: {', '.join(map(str, removed))}.")
 
     async def open_games(self) -> states.OpenGames:
-        """List the games by their ids, each on one line: unfinished ones, and the last finished ones."""
+        """List the games by their ids, a line each: unfinished ones, and the last finished ones."""
         return {"games": {game.id: to_line(game.table) for game in self._games.values()}}
 
-    async def resign(self, id: arguments.GameId) -> Annotated[CallToolResult, State]:
+    async def resign(self, id: arguments.GameId) -> Annotated[CallToolResult, ToolState]:
         """Resign a game: your side loses; without an opponent, the side whose turn it is."""
         before = self._get(id)
         _check_not_over(before, "it cannot be resigned")
@@ -210,60 +223,57 @@ class Tools:
 
     async def hint(
         self, id: arguments.GameId, step: arguments.Step = 1
-    ) -> Annotated[CallToolResult, HintState]:
-        """Help the player to move: 1 says what to look for, 2 also shows a best move, and 3 also says why."""
-        session = self._get(id)
-        table = session.table
-        _check_not_hidden(session)
-        _check_not_over(session, "there is no move to find")
-        found = await _run_in_thread(
-            self._searches, find_hint, table.game, arguments.DEFAULT_SECONDS
-        )
-        text = format_hint(table, step, found)
-        state: HintState = {
-            **states.make_state(session),
-            "hints": list(text.texts),
-            "block": text.block,
-            "more": text.more,
+    ) -> Annotated[CallToolResult, HintedState]:
+        """Help the player to move.
+
+        1 says what to look for, 2 also shows a best move, and 3 also says why.
+        """
+        asked = self._get(id)
+        _check_not_hidden(asked)
+        _check_not_over(asked, "there is no move to find")
+        seconds = arguments.DEFAULT_SECONDS
+        advice = await _run_in_thread(self._searches, find_hint, asked.table.game, seconds)
+        hint = format_hint(asked.table, step, advice)
+        state: HintedState = {
+            **states.make_state(asked),
+            "hints": list(hint.texts),
+            "block": hint.block,
+            "more": hint.more,
         }
-        return _make_result(state, text.texts)
+        return _make_result(state, hint.texts)
 
     async def analyse(
         self,
         id: arguments.GameId,
         block: arguments.OneBlock = None,
         seconds: arguments.Seconds = arguments.DEFAULT_SECONDS,
-    ) -> Annotated[CallToolResult, AnalysisState]:
-        """Show the exact value of a position to the player to move, and of every move: value, moves to the end, why.
+    ) -> Annotated[CallToolResult, AnalysedState]:
+        """Show the exact value of a position to the player to move, and of every move.
 
-        A value that is not found in time is unknown; there is never a guess. In a game without lists of
-        what may be placed, give a block to see the value of that move.
+        A move has its value, the moves to the end, and why. A value that is not found in time is
+        unknown; there is never a guess. In a game without lists of what may be placed, give a block
+        to see the value of that move.
         """
-        session = self._get(id)
-        table = session.table
-        _check_not_hidden(session)
+        asked = self._get(id)
+        table, outcome = asked.table, asked.table.outcome
+        _check_not_hidden(asked)
         if block is not None:
-            _check_not_over(session, "there is no move to value")
-            _check_block(session, block)
-        if table.outcome is not None:
-            verdict = f"The game is over: {states.describe_winner(table)}."
-            analysis = PositionAnalysis(None, 0, verdict, method="", moves=(), note="")
-        else:
+            _check_not_over(asked, "there is no move to value")
+            _check_block(asked, block)
+        if outcome is None:
             analysis = await _run_in_thread(self._searches, analyse_table, table, seconds)
-        values: list[MoveValue] | None = None
-        if session.lists or block is not None or table.outcome is not None:
-            values = [
-                {
-                    "block": move.block,
-                    "value": move.value,
-                    "plies": move.plies,
-                    "reason": move.reason,
-                }
-                for move in analysis.moves
-                if block in {None, move.block}
-            ]
-        state: AnalysisState = {
-            **states.make_state(session),
+        else:
+            winner = "nobody"
+            if outcome.winner is not None:
+                winner = get_voice(table.book).get_name(table, outcome.winner)
+            verdict = f"The game is over: {winner} has won."
+            analysis = PositionAnalysis(None, 0, verdict, method="", moves=(), note="")
+        values: list[ValuedBlock] | None = None
+        if asked.lists or block is not None or outcome is not None:
+            moves = [move for move in analysis.moves if block in {None, move.block}]
+            values = [cast("ValuedBlock", move._asdict()) for move in moves]
+        state: AnalysedState = {
+            **states.make_state(asked),
             "value": analysis.value,
             "plies": analysis.plies,
             "verdict": analysis.verdict,
@@ -273,35 +283,22 @@ class Tools:
         }
         return _make_result(state, states.describe_analysis(analysis, values))
 
-    def _get(self, id: str) -> GameSession:
-        session = self._games.get(id)
-        if session is None:
+    def _get(self, id: str) -> ToolGame:
+        if id not in self._games:
             raise ToolError(f"there is no game with the id {format_value(id)}; see open_games")
-        return session
+        return self._games[id]
 
-    def _replace(self, before: GameSession, after: GameSession) -> GameSession:
+    def _replace(self, before: ToolGame, after: ToolGame) -> ToolGame:
         """Replace a game, unless another call has changed it while a computer was thinking."""
         if self._games.get(before.id) is not before:
-            raise ToolError(
-                f"{before.id} was changed by another call; look at it again with see_game"
-            )
+            advice = "look at it again with see_game"
+            raise ToolError(f"{before.id} was changed by another call; {advice}")
         self._games[before.id] = after
         return after
 
-    def _make_room(self) -> None:
-        """Remove the oldest finished game if no more can be added."""
-        if len(self._games) < MAX_GAMES:
-            return
-        finished = [game for game in self._games.values() if game.table.outcome is not None]
-        if not finished:
-            raise ToolError(
-                f"{MAX_GAMES} games are open, which is the limit; finish one, or end one with resign"
-            )
-        del self._games[finished[0].id]
-
-    async def _let_computer_move(self, session: GameSession) -> GameSession:
-        """Let the computer move, if it is its turn; one at a time, since they share what is known of a game."""
-        return await _run_in_thread(self._computers, session.let_computer_move)
+    async def _let_computer_move(self, game: ToolGame) -> ToolGame:
+        """Let the computer move, if it is its turn; one game at a time, as they share solutions."""
+        return await _run_in_thread(self._computers, game.let_computer_move)
 
 
 class TowerServer(MCPServer[Any]):
@@ -311,51 +308,45 @@ class TowerServer(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; null counts as not given, also as text."""
-        given = {
+        values = {
             key: value
             for key, value in arguments.items()
             if value is not None and not (isinstance(value, str) and value.strip() == "null")
         }
         schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
         if name not in schemas:
-            raise ToolError(
-                f"there is no tool {format_value(name)}; the tools are {', '.join(schemas)}."
-            )
+            tools = ", ".join(schemas)
+            raise ToolError(f"there is no tool {format_value(name)}; the tools are {tools}.")
         properties = schemas[name]["properties"]
         for key in arguments:
             if key not in properties:
-                known = ", ".join(properties) or "none"
-                raise ToolError(f"{name} takes no argument {format_value(key)}; it takes {known}.")
+                accepted = ", ".join(properties) or "none"
+                problem = f"{name} takes no argument {format_value(key)}"
+                raise ToolError(f"{problem}; it takes {accepted}.")
         try:
-            return await super().call_tool(name, given, context)
+            return await super().call_tool(name, values, context)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise ToolError(_explain_arguments(cause, given, properties)) from None
+                details = cause.errors()[0]
+                path = [str(part) for part in details["loc"]]
+                key, about = path[0], properties[path[0]]["description"]
+                if key not in values:
+                    raise ToolError(f"the argument {key} is missing: {about}") from None
+                where = ".".join(path[:2]) if key == "rules" else key
+                value = format_value(details["input"])
+                raise ToolError(f"{where}: {details['msg']}; got {value}. {about}") from None
             if isinstance(cause, _EXPECTED_ERRORS):
                 text = str(cause)
                 raise ToolError(text if text.endswith((".", "!", "?")) else f"{text}.") from None
             raise
 
 
-def _explain_arguments(
-    error: ValidationError, given: Mapping[str, object], properties: Mapping[str, Any]
-) -> str:
-    """Say which argument is wrong, and what is expected."""
-    problem = error.errors()[0]
-    path = [str(part) for part in problem["loc"]]
-    key = path[0]
-    about = properties[key]["description"]
-    if key not in given:
-        return f"the argument {key} is missing: {about}"
-    where = ".".join(path[:2]) if key == "rules" else key
-    return f"{where}: {problem['msg']}; got {format_value(problem['input'])}. {about}"
-
-
 def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
     """Return a server without games.
 
-    Without `lists` no game lists the legal blocks; without `helps` there are no hints and no analysis.
+    Without `lists` no game lists the legal blocks; without `helps` there are no hints and no
+    analysis.
 
     Examples:
         >>> import asyncio
@@ -415,45 +406,41 @@ def _choose_game(
     options: Mapping[str, object],
     **choices: Any,
 ) -> GameChoice:
-    """Return the game of a name, a preset and options, or of rules; no name is ever looked up as a file."""
+    """Return the game of a name, a preset and options, or of rules; a name is never a file."""
     source = rules if game is None else game
     if source is None or (game is not None and rules is not None):
         names = ", ".join(catalogue.list_names())
         raise ToolError(f"expected either a game ({names}) or your own rules, not both")
     if isinstance(source, Mapping):
         source = {key: value for key, value in source.items() if value is not None}
-    given = {key: value for key, value in options.items() if value is not None}
-    choice = choose(source, given, find=load_named, **choices)
+    options = {key: value for key, value in options.items() if value is not None}
+    choice = choose(source, options, find=load_named, **choices)
     choice.rules.check_served()
     return choice
 
 
-def _make_state_result(
-    session: GameSession, heading: str = "", *, rules: bool = False
-) -> CallToolResult:
-    lines = [heading, *states.describe_state(session, rules=rules)]
-    return _make_result(states.make_state(session), lines)
+def _make_state_result(game: ToolGame, heading: str = "", *, rules: bool = False) -> CallToolResult:
+    lines = [heading, *states.describe_state(game, rules=rules)]
+    return _make_result(states.make_state(game), lines)
 
 
-def _make_result(values: Mapping[str, Any], lines: Iterable[str]) -> CallToolResult:
-    text = "\n".join(filter(None, lines))
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=dict(values)
-    )
+def _make_result(state: Mapping[str, Any], lines: Iterable[str]) -> CallToolResult:
+    text = TextContent(type="text", text="\n".join(filter(None, lines)))
+    return CallToolResult(content=[text], structured_content={**state})
 
 
-def _check_block(session: GameSession, block: int) -> None:
-    answer = check_answer(session.table, block, legal=session.lists)
+def _check_block(game: ToolGame, block: int) -> None:
+    answer = check_answer(game.table, block, legal=game.lists)
     if answer.problem is not None:
         raise ToolError(answer.problem)
 
 
-def _check_not_over(session: GameSession, problem: str) -> None:
-    if session.table.outcome is not None:
-        raise ToolError(f"{session.id} is over: {problem}; start another with start_game")
+def _check_not_over(game: ToolGame, problem: str) -> None:
+    if game.table.outcome is not None:
+        raise ToolError(f"{game.id} is over: {problem}; start another with start_game")
 
 
-def _check_not_hidden(session: GameSession) -> None:
-    if session.table.secret:
+def _check_not_hidden(game: ToolGame) -> None:
+    if game.table.secret:
         problem = "so there is no hint and no analysis before it is over"
-        raise ToolError(f"the blocks are hidden in {session.id}, {problem}")
+        raise ToolError(f"the blocks are hidden in {game.id}, {problem}")

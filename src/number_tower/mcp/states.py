@@ -1,4 +1,4 @@
-"""What the tools return: one dictionary of a game's state, which some extend, and the same in words."""
+"""What the tools return: a dictionary of a game's state, which some extend, and it in words."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass, replace
 from typing_extensions import TypedDict
 
 from number_tower.coach.analysis import PositionAnalysis
+from number_tower.engine.position import Ending
+from number_tower.engine.record import to_line
+from number_tower.engine.rules import UNNAMED
+from number_tower.engine.table import Table
 from number_tower.players import Computer, Level, let_move
-from number_tower.position import Ending
-from number_tower.prompt import write_rules, write_situation
-from number_tower.record import to_line
-from number_tower.rules import UNNAMED
 from number_tower.solve.limits import Progress
 from number_tower.solve.worth import VALUE_VERBS, Value
-from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.words.prompt import write_rules, write_situation
+from number_tower.words.voice import get_voice
 
 MAX_MOVES_TOLD = 60
-"""Moves of a position that are described in words; the structured values have them all."""
+"""Of more moves, only these are described in words; the structured values have them all."""
 
 
 @dataclass(frozen=True)
-class GameSession:
+class ToolGame:
     """A game in play: its table, the opponent, and whether legal blocks are listed."""
 
     id: str
@@ -35,37 +35,35 @@ class GameSession:
     remark: str = ""
     """The computer's remark about its last move; usually empty."""
 
-    def let_computer_move(self, progress: Callable[[Progress], object]) -> GameSession:
+    def let_computer_move(self, progress: Callable[[Progress], object]) -> ToolGame:
         """Let the computer move as long as it is its turn."""
-        session = self
-        while session.opponent is not None and session.table.outcome is None:
-            table = session.table
-            if not table.automatic[table.game.to_move]:
-                break
-            computer = Computer(session.opponent, session.seed, progress)
-            session = replace(session, table=let_move(table, computer), remark=computer.remark)
-        return session
+        game, table = self, self.table
+        while self.opponent and table.outcome is None and table.automatic[table.game.to_move]:
+            computer = Computer(self.opponent, self.seed, progress)
+            table = let_move(table, computer)
+            game = replace(game, table=table, remark=computer.remark)
+        return game
 
 
-class Move(TypedDict):
+class PlacedBlock(TypedDict):
     """A move that was made."""
 
     seat: int
     block: int
 
 
-class Result(TypedDict):
+class FinalResult(TypedDict):
     """How a game ended; nobody's victory has no winner."""
 
     winner: int | None
     reason: Ending
 
 
-class Side(TypedDict):
+class SideState(TypedDict):
     """A side of a game; what the players share stands with both.
 
-    computer is the computer's level, or null if you move for this side. tower is from the ground up. left has the
-    blocks left, or null if they are hidden.
+    computer is the computer's level, or null if you move for this side. tower is from the ground
+    up. left has the blocks left, or null if they are hidden.
     """
 
     seat: int
@@ -76,11 +74,11 @@ class Side(TypedDict):
     left: list[int] | None
 
 
-class State(TypedDict):
+class ToolState(TypedDict):
     """A game as it stands. Seats are 1 and 2; to_move is null after the end, and result before it.
 
-    legal has the blocks that may be placed now, or null if they are not listed. record is the game on one line, to
-    be saved, replayed or reviewed elsewhere.
+    legal has the blocks that may be placed now, or null if they are not listed. record is the game
+    on one line, to be saved, replayed or reviewed elsewhere.
     """
 
     id: str
@@ -88,11 +86,11 @@ class State(TypedDict):
     rules: dict[str, str | int]
     hidden: bool
     seed: int
-    players: list[Side]
-    moves: list[Move]
+    players: list[SideState]
+    moves: list[PlacedBlock]
     legal: list[int] | None
     to_move: int | None
-    result: Result | None
+    result: FinalResult | None
     record: str
 
 
@@ -102,16 +100,19 @@ class OpenGames(TypedDict):
     games: dict[str, str]
 
 
-class HintState(State):
-    """A game with a hint: its texts, the block if it is named, and whether a higher step tells more."""
+class HintedState(ToolState):
+    """A game with a hint: its texts, the block if named, and whether a higher step tells more."""
 
     hints: list[str]
     block: int | None
     more: bool
 
 
-class MoveValue(TypedDict):
-    """What placing a block is worth to the player to move, and the moves to the end; null: not found in time."""
+class ValuedBlock(TypedDict):
+    """What placing a block is worth to the player to move, and the moves to the end.
+
+    null: not found in time.
+    """
 
     block: int
     value: Value | None
@@ -119,106 +120,89 @@ class MoveValue(TypedDict):
     reason: str
 
 
-class AnalysisState(State):
-    """A game with its exact value to the player to move, and the moves to the end; null: not found in time.
+class AnalysedState(ToolState):
+    """A game with its exact value to the player to move, and the moves to the end.
 
-    values has the moves, the best first, or null if legal blocks are not listed; note says what is unknown, and why.
+    null: not found in time. values has the moves, the best first, or null if legal blocks are not
+    listed; note says what is unknown, and why.
     """
 
     value: Value | None
     plies: int | None
     verdict: str
     method: str
-    values: list[MoveValue] | None
+    values: list[ValuedBlock] | None
     note: str
 
 
-def make_state(session: GameSession) -> State:
+def make_state(game: ToolGame) -> ToolState:
     """Return how a game stands."""
-    table = session.table
-    game, outcome = table.game, table.outcome
-    sides: list[Side] = []
+    table, position, level = game.table, game.table.game, game.opponent
+    outcome = table.outcome
+    sides: list[SideState] = []
     for seat in (0, 1):
         left = table.left(seat)
-        side: Side = {
+        side: SideState = {
             "seat": seat + 1,
             "name": get_voice(table.book).get_name(table, seat),
-            "computer": session.opponent.name
-            if session.opponent and table.automatic[seat]
-            else None,
-            "tower": list(game.towers[seat]),
-            "height": game.heights[seat],
+            "computer": level.name if level and table.automatic[seat] else None,
+            "tower": list(position.towers[seat]),
+            "height": position.heights[seat],
             "left": None if left is None else list(left),
         }
         sides.append(side)
-    result: Result | None = None
+    result: FinalResult | None = None
     if outcome is not None:
         winner = None if outcome.winner is None else outcome.winner + 1
         result = {"winner": winner, "reason": outcome.reason}
+    moves = zip(position.movers, position.moves, strict=True)
     return {
-        "id": session.id,
+        "id": game.id,
         "game": table.rulebook,
-        "rules": game.rules.written(),
+        "rules": position.rules.to_dict(),
         "hidden": table.hidden,
-        "seed": session.seed,
+        "seed": game.seed,
         "players": sides,
-        "moves": [
-            {"seat": mover + 1, "block": block}
-            for mover, block in zip(game.movers, game.moves, strict=True)
-        ],
-        "legal": list(table.legal) if session.lists and table.legal is not None else None,
-        "to_move": None if outcome else game.to_move + 1,
+        "moves": [{"seat": mover + 1, "block": block} for mover, block in moves],
+        "legal": list(table.legal) if game.lists and table.legal is not None else None,
+        "to_move": None if outcome else position.to_move + 1,
         "result": result,
         "record": to_line(table),
     }
 
 
-def describe_state(session: GameSession, *, rules: bool = False) -> Iterator[str]:
+def describe_state(game: ToolGame, *, rules: bool = False) -> Iterator[str]:
     """Say how a game stands, with its rules if asked for."""
-    table = session.table
+    table = game.table
     names = [get_voice(table.book).get_name(table, seat) for seat in (0, 1)]
     sides = f"You move for both, {names[0]} and {names[1]}."
-    if session.opponent is not None:
+    if game.opponent is not None:
         seat = table.automatic.index(True)
-        sides = (
-            f"You are {names[1 - seat]}; {names[seat]} is the computer ({session.opponent.name})."
-        )
+        sides = f"You are {names[1 - seat]}; {names[seat]} is the computer ({game.opponent.name})."
     title = "your own rules" if table.rulebook == UNNAMED else table.rulebook
-    yield f"{session.id}, {title}. {sides}"
-    yield session.remark
+    yield f"{game.id}, {title}. {sides}"
+    yield game.remark
     if rules:
         yield write_rules(table)
-    yield write_situation(table, legal=session.lists)
+    yield write_situation(table, legal=game.lists)
     if table.outcome is None:
-        yield f"Call move with the id {session.id} and the block that you place."
+        yield f"Call move with the id {game.id} and the block that you place."
     else:
         yield f"The game on one line: {to_line(table)}"
 
 
-def describe_reply(before: GameSession, after: GameSession) -> str:
-    """Say what the computer has placed after the user's block, if it has."""
-    replies = after.table.game.moves[len(before.table.game.moves) + 1 :]
-    blocks = ", then ".join(map(str, replies))
-    return f"The computer placed {blocks}." if after.opponent and replies else ""
-
-
-def describe_winner(table: Table) -> str:
-    """Say who has won."""
-    if table.outcome is None or table.outcome.winner is None:
-        return "nobody has won"
-    return f"{get_voice(table.book).get_name(table, table.outcome.winner)} has won"
-
-
-def describe_analysis(analysis: PositionAnalysis, values: list[MoveValue] | None) -> Iterator[str]:
+def describe_analysis(
+    analysis: PositionAnalysis, values: list[ValuedBlock] | None
+) -> Iterator[str]:
     """Say what a position is worth, and what its moves are, as far as they are listed."""
     yield analysis.verdict
-    known = [move for move in values or [] if move["value"] is not None]
-    for move in known[:MAX_MOVES_TOLD]:
+    valued = [move for move in values or [] if move["value"] is not None]
+    for move in valued[:MAX_MOVES_TOLD]:
         verb = VALUE_VERBS[move["value"]] if move["value"] else ""
         soon = "" if move["plies"] is None else f" in {move['plies']:,}"
         yield f"- {move['block']} ({verb}{soon}): {move['reason']}"
-    if len(known) > MAX_MOVES_TOLD:
-        yield f"{len(known) - MAX_MOVES_TOLD:,} more moves: give a block to see its value."
+    if len(valued) > MAX_MOVES_TOLD:
+        yield f"{len(valued) - MAX_MOVES_TOLD:,} more moves: give a block to see its value."
     yield analysis.note
     if values is None:
         yield "The moves are not listed in this game; give a block to see the value of that move."

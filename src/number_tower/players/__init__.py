@@ -1,18 +1,17 @@
-"""Players that choose moves, and how they make them: the computer by its levels, and programs started by a command."""
+"""Players that choose moves: the computer by its levels, and programs by their commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from number_tower.brief import REFUSALS
-from number_tower.errors import NumberTowerError
-from number_tower.game import Game
+from number_tower.engine.position import MoveError
+from number_tower.engine.refusals import REFUSALS
+from number_tower.engine.table import Table
 from number_tower.players.levels import ALL_LEVELS, LEVELS, RANDOM, Computer, Level
-from number_tower.position import MoveError
+from number_tower.players.player import Player
 from number_tower.solve.limits import Progress
-from number_tower.table import Table
-from number_tower.text import format_text, format_value
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_text, format_value
 
 __all__ = [
     "ALL_LEVELS",
@@ -34,7 +33,7 @@ DEFAULT_PATIENCE = 10.0
 
 
 class ForfeitError(NumberTowerError):
-    """A player gave no legal move; the message says why, as in "it answered 'x', which is no number".
+    """A player gave no legal move; the message says why: "it answered 'x', which is no number".
 
     Examples:
         >>> class Stubborn(Player):
@@ -43,7 +42,7 @@ class ForfeitError(NumberTowerError):
         >>> let_move(nt.Table(nt.Game(moves=(9,))), Stubborn())
         Traceback (most recent call last):
             ...
-        number_tower.players.ForfeitError: it chose 9, which was already used
+        number_tower.players.ForfeitError: it chose 9, which has been used already
     """
 
     reason = "no_move"
@@ -56,41 +55,10 @@ class UnknownPlayerError(NumberTowerError, ValueError):
         >>> make_player("grandmaster")
         Traceback (most recent call last):
             ...
-        number_tower.players.UnknownPlayerError: there is no level 'grandmaster'; the levels are gentle, easy...
+        number_tower.players.UnknownPlayerError: there is no level 'grandmaster'; the levels are...
     """
 
     reason = "unknown_player"
-
-
-class Player(Protocol):
-    """Chooses moves; all it needs to know is the game so far.
-
-    A class of your own needs a name and `choose`; it may have `close`, to release what it uses.
-
-    Examples:
-        >>> class Largest(Player):
-        ...     name = "Largest"
-        ...
-        ...     def choose(self, game: nt.Game) -> int:
-        ...         return game.legal[-1]
-        >>> player = Largest()
-        >>> let_move(nt.Table(nt.Game()), player).game.moves
-        (9,)
-        >>> player.close()
-    """
-
-    name: str
-    """Its name at a table."""
-
-    remark: str = ""
-    """A remark about its last choice, such as that it could not be sure."""
-
-    def choose(self, game: Game) -> int:
-        """Return the block to place for the player to move; the game is not over."""
-
-    def close(self) -> None:
-        """Release all resources; by default there are none."""
-        return
 
 
 def let_move(table: Table, player: Player) -> Table:
@@ -106,7 +74,7 @@ def let_move(table: Table, player: Player) -> Table:
         return table.play(block)
     except MoveError as error:
         raise ForfeitError(
-            f"it chose {format_value(block)}, {REFUSALS[error.reason].choice}"
+            f"it chose {format_value(block)}, which {REFUSALS[error.reason].clause}"
         ) from None
 
 
@@ -125,7 +93,7 @@ def make_player(
         ('Easy', 7)
     """
     if is_command(spec):
-        from number_tower.players import process, program  # noqa: PLC0415 - levels need no processes
+        from number_tower.players import process, program  # noqa: PLC0415 - levels need neither
 
         if problem := process.find_obstacle(spec):
             raise UnknownPlayerError(f"{format_text(spec)} cannot be started: {problem}")

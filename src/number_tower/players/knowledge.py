@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 
-from number_tower.position import Position
-from number_tower.rules import Rules
+from number_tower.engine.position import Position
+from number_tower.engine.rules import Rules
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.solution import Solution, choose_solver
@@ -14,7 +15,7 @@ from number_tower.solve.solution import Solution, choose_solver
 OnProgress = Callable[[Progress], object] | None
 
 MAX_POSITIONS = 200_000
-"""Positions searched for one answer. A limit in seconds would make a player's moves depend on the machine."""
+"""Positions searched for one answer; with seconds, moves would depend on the machine."""
 
 _USUAL_BLOCKS = 20
 """With more blocks than this a position takes longer, and fewer positions are searched."""
@@ -22,19 +23,19 @@ _USUAL_BLOCKS = 20
 _MIN_POSITIONS = 100
 
 MANY_MOVES = 200
-"""With more moves than this it may take long to value them all, even if the position itself is solved quickly."""
+"""With more moves than this it takes long to value them all, even in a solved position."""
 
 FEW_BLOCKS = 28
-"""The most blocks left with which plies are counted even where a theory gives the value without them."""
+"""With at most this many blocks left, plies are counted even where a theory gives the value."""
 
 _MAX_REPLIES = 20_000
-"""Replies that are counted at most to find the moves that are hardest to answer."""
+"""Count at most this many replies to find the moves that are hardest to answer."""
 
 
 class Knowledge:
     """Exact values of the positions of one game; the same question always gets the same answer.
 
-    A game that can be solved from its start is solved once, and that solution serves all its positions, except those
+    A game that can be solved from its start is solved once for all its positions, except those
     with very many moves. Every other position is solved by itself.
     """
 
@@ -59,18 +60,21 @@ class Knowledge:
     ) -> tuple[int, ...] | None:
         """Return the best moves that are hardest to answer; None if that would take too long.
 
-        A position that is solved by itself is solved anew for this: a solution that was used before has fewer of its
-        positions left, so its answer could differ.
+        A position that is solved by itself is solved anew for this: a solution that was used before
+        has spent some of its limit of positions, so its answer could differ.
         """
         whole = self._solve_by_whole_game(position, progress)
         solution = _solve_alone(position, progress) if whole is None else whole
         return None if solution is None else find_hardest_moves(solution)
 
     def _solve_by_whole_game(self, position: Position, progress: OnProgress) -> Solution | None:
-        """Solve a position by the solution of the game; None if the game was not solved from its start."""
+        """Solve a position by the solution of the whole game; None if that was not found."""
         if self._limits is None:
             limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
-            self._whole = _solve_whole_game(self._start, limits)
+            with suppress(NotSolvedError):
+                whole = _make_solution(self._start, limits)
+                limits.lift_positions()
+                self._whole = whole if whole.plies is not None else None
             self._limits = limits
         self._limits.progress = progress
         if self._whole is None or position.legal_mask.bit_count() > MANY_MOVES:
@@ -84,15 +88,6 @@ def get_knowledge(rules: Rules) -> Knowledge:
     return Knowledge(rules)
 
 
-def _solve_whole_game(start: Position, limits: SearchLimits) -> Solution | None:
-    try:
-        whole = _make_solution(start, limits)
-    except NotSolvedError:
-        return None
-    limits.lift_positions()
-    return whole if whole.plies is not None else None
-
-
 def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:
     limits = SearchLimits(positions=_limit_positions(position.rules), progress=progress)
     try:
@@ -104,23 +99,23 @@ def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:
 
 
 def _limit_positions(rules: Rules) -> int:
-    return max(
-        _MIN_POSITIONS, MAX_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(rules.blocks))
-    )
+    blocks = max(_USUAL_BLOCKS, len(rules.blocks))
+    return max(_MIN_POSITIONS, MAX_POSITIONS * _USUAL_BLOCKS // blocks)
 
 
 def _make_solution(position: Position, limits: SearchLimits) -> Solution:
-    """Solve a position; where a theory gives the value without the plies, these are searched only near the end."""
+    """Solve a position; where a theory gives the value, search plies only near the end."""
     few = position.left[position.to_move].bit_count() <= FEW_BLOCKS
     solver = choose_solver(position, limits, plies=few or not MatchingSolver.covers(position))
     return Solution(position, limits, solver=solver)
 
 
 def find_hardest_moves(solution: Solution) -> tuple[int, ...]:
-    """Return the best moves: the quickest win; otherwise the longest game, and of these the hardest to answer.
+    """Return the best moves: the quickest wins, or those that are hardest to answer.
 
-    The hardest to answer leave the fewest replies that keep the opponent's win or draw, as far as these can be counted.
-    Where the plies are not known, all moves that keep the value are returned.
+    The hardest to answer make the game longest, and of those leave the fewest replies that keep the
+    opponent's win or draw, as far as these can be counted. Without known plies, all moves that keep
+    the value are returned.
     """
     best = solution.best
     if solution.value == "win" or solution.plies is None or len(best) < 2:

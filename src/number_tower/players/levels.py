@@ -1,4 +1,4 @@
-"""The levels of the computer: they differ in how many plies they look ahead and how often they slip."""
+"""The levels of the computer: how many plies they look ahead, and how often they slip."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from number_tower.game import Game, play_randomly
+from number_tower.engine.game import Game, play_randomly
+from number_tower.engine.position import Position
 from number_tower.players.knowledge import get_knowledge
-from number_tower.position import Position
+from number_tower.players.player import Player
 from number_tower.solve.limits import Progress
 from number_tower.solve.worth import get_final_worth
 
 FALLBACK_PLIES = 8
-"""Plies that a level looks ahead where it should know the exact value, but that cannot be computed."""
+"""Plies that a level looks ahead where the exact value cannot be computed."""
 
 MAX_LOOKAHEAD_POSITIONS = 5_000
-"""Positions that are searched for one move; where they do not suffice, the player looks less far ahead."""
+"""Positions that are searched for one move; beyond it, the player looks less far ahead."""
 
 _USUAL_BLOCKS = 200
 """With more blocks than this a position takes longer, and fewer positions are searched."""
@@ -38,7 +39,7 @@ _WIN_SCORE = 1_000
 
 
 class Level(NamedTuple):
-    """The strength of a player: the plies it looks ahead (None: to the end), and the share of moves it slips at.
+    """The strength of a player: plies looked ahead (None: to the end), and how often it slips.
 
     Examples:
         >>> LEVELS["strong"].plies, LEVELS["fair"].plies
@@ -51,29 +52,20 @@ class Level(NamedTuple):
     slips: float = 0.0
 
 
+_ERRS = "makes a mistake in about one move in"
+
 ALL_LEVELS = {
     level.name: level
     for level in (
         Level("random", "plays any legal move: for comparison, not for practice", 0),
         Level("gentle", "plays at random, but never misses a move that wins at once", 1),
-        Level(
-            "easy",
-            "sees when you could win with your next move; makes a mistake in about one move in four",
-            2,
-            1 / 4,
-        ),
-        Level(
-            "fair", "looks four moves ahead; makes a mistake in about one move in four", 4, 1 / 4
-        ),
-        Level(
-            "strong",
-            "knows every position to the end; makes a mistake in about one move in six",
-            None,
-            1 / 6,
-        ),
+        Level("easy", f"sees when you could win with your next move; {_ERRS} four", 2, 1 / 4),
+        Level("fair", f"looks four moves ahead; {_ERRS} four", 4, 1 / 4),
+        Level("strong", f"knows every position to the end; {_ERRS} six", None, 1 / 6),
         Level(
             "perfect",
-            "never makes a mistake: wins whenever it can, and otherwise makes it as hard for you as possible",
+            "never makes a mistake: wins whenever it can, "
+            "and otherwise makes it as hard for you as possible",
             None,
         ),
     )
@@ -84,8 +76,8 @@ LEVELS = {name: level for name, level in ALL_LEVELS.items() if level is not RAND
 
 
 @dataclass
-class Computer:
-    """A player of some level. Its choices follow from its seed and the game so far, and from nothing else.
+class Computer(Player):
+    """A player of some level; its choices follow from its seed and the game so far alone.
 
     Examples:
         >>> perfect = Computer(LEVELS["perfect"], seed=1)
@@ -104,23 +96,19 @@ class Computer:
 
     def choose(self, game: Game) -> int:
         """Return one of the moves that look best to this level."""
-        rng = Random(f"{self.seed} {self.level.name} {game.first} {game.moves}")  # noqa: S311 - play, not secrets
+        rng = Random(f"{self.seed} {self.level.name} {game.first} {game.moves}")  # noqa: S311
         slips = rng.random() < self.level.slips
         self.remark = ""
-        candidates = self._find_candidates(game, 1 if slips else self.level.plies, rng)
-        return candidates[int(rng.random() * len(candidates))]
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    def _find_candidates(self, game: Game, plies: int | None, rng: Random) -> Sequence[int]:
+        plies = 1 if slips else self.level.plies
         if plies is not None:
-            return _find_best_looking(game, plies, rng)
-        best = get_knowledge(game.rules).find_best_moves(game.position, self.progress)
-        if best is not None:
-            return best
-        self.remark = f"{self.name} cannot work out this position, and plays as well as it can."
-        return select_promising(game.position, _find_best_looking(game, FALLBACK_PLIES, rng), rng)
+            moves: Sequence[int] | None = _find_best_looking(game, plies, rng)
+        else:
+            moves = get_knowledge(game.rules).find_best_moves(game.position, self.progress)
+        if moves is None:
+            self.remark = f"{self.name} cannot work out this position, and plays as well as it can."
+            looking_best = _find_best_looking(game, FALLBACK_PLIES, rng)
+            moves = select_promising(game.position, looking_best, rng)
+        return moves[int(rng.random() * len(moves))]
 
 
 def _find_best_looking(game: Game, plies: int, rng: Random) -> Sequence[int]:
@@ -132,18 +120,13 @@ def _find_best_looking(game: Game, plies: int, rng: Random) -> Sequence[int]:
 
 
 def evaluate_moves(position: Position, plies: int, moves: Sequence[int]) -> dict[int, int]:
-    """Return a score for each move: positive if it wins, the sooner the higher; negative if it loses; otherwise 0.
+    """Return a score for each move: positive for a win, the sooner the higher, negative for a loss.
 
-    Everything that ends within `plies` is found, as far as the number of positions suffices; a move that wins at
-    once is always found.
+    Everything that ends within `plies` is found, as far as the number of positions suffices; a move
+    that wins at once is always found.
     """
-    budget = iter(
-        range(
-            MAX_LOOKAHEAD_POSITIONS
-            * _USUAL_BLOCKS
-            // max(_USUAL_BLOCKS, len(position.rules.blocks))
-        )
-    )
+    blocks = max(_USUAL_BLOCKS, len(position.rules.blocks))
+    budget = iter(range(MAX_LOOKAHEAD_POSITIONS * _USUAL_BLOCKS // blocks))
     scores = {block: _evaluate_move(position, block, 1, budget) for block in moves}
     for depth in range(2, plies + 1):
         deeper: dict[int, int] = {}
@@ -156,39 +139,38 @@ def evaluate_moves(position: Position, plies: int, moves: Sequence[int]) -> dict
 
 
 def select_moves(position: Position, rng: Random) -> Sequence[int]:
-    """Return the moves to consider: all, or of very many a sample and the move that reaches the target."""
+    """Return the moves to consider: all, or a sample with the move that reaches the target."""
     legal = position.legal
     if len(legal) <= MAX_MOVES:
         return legal
     sample = set(rng.sample(legal, MAX_MOVES))
-    target = position.rules.target
-    if target is not None and position.refusal(target - position.heights[position.to_move]) is None:
-        sample.add(target - position.heights[position.to_move])
+    if position.rules.target is not None:
+        need = position.rules.target - position.heights[position.to_move]
+        if position.refusal(need) is None:
+            sample.add(need)
     return sorted(sample)
 
 
 def select_promising(position: Position, moves: Sequence[int], rng: Random) -> list[int]:
     """Return the moves with the best results in random games from there on."""
-    games = min(MAX_PLAYOUTS, MAX_PLAYOUT_BLOCKS // (len(moves) * len(position.rules.blocks)))
-    results = {
-        block: sum(_score_playout(position, block, rng) for _ in range(games)) for block in moves
-    }
-    return [block for block, result in results.items() if result == max(results.values())]
-
-
-def _score_playout(position: Position, block: int, rng: Random) -> int:
-    """Play one random game after a move, and return its result for the player of that move: 1, 0 or -1."""
-    *_, last = play_randomly(position.place(block), rng, MAX_PLAYOUT_PLIES - 1)
-    outcome = last.outcome
-    if outcome is None or outcome.winner is None:
-        return 0
-    return 1 if outcome.winner == position.to_move else -1
+    blocks = len(moves) * len(position.rules.blocks)
+    games = min(MAX_PLAYOUTS, MAX_PLAYOUT_BLOCKS // blocks)
+    results = dict.fromkeys(moves, 0)
+    for block in moves:
+        after = position.place(block)
+        for _ in range(games):
+            *_, last = play_randomly(after, rng, MAX_PLAYOUT_PLIES - 1)
+            # A win counts 1 and a loss -1, for the player of the move.
+            if last.outcome is not None and last.outcome.winner is not None:
+                results[block] += 1 if last.outcome.winner == position.to_move else -1
+    best = max(results.values())
+    return [block for block, result in results.items() if result == best]
 
 
 def _evaluate_move(
     position: Position, block: int, depth: int, budget: Iterator[int], best: int = -_WIN_SCORE
 ) -> int:
-    """Return the score of a move for its player; the search stops once it cannot be better than `best`."""
+    """Return the score of a move for its player; stop once it cannot be better than `best`."""
     after = position.place(block)
     turned = after.to_move != position.to_move
     worth = get_final_worth(after)
@@ -203,4 +185,7 @@ def _evaluate_move(
             if score == _WIN_SCORE - 1 or (turned and -score <= best):
                 break
     score = -score if turned else score
-    return score - 1 if score > 0 else score + 1 if score < 0 else 0
+    if score == 0:
+        return 0
+    # A ply more on the way makes a win count less, and a loss less bad.
+    return score - 1 if score > 0 else score + 1

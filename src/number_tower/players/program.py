@@ -1,4 +1,4 @@
-"""Programs as players: a program is asked by a line of JSON and answers with a number; see `docs/bots.md`."""
+"""Programs as players: asked by a line of JSON, answering with a number (`docs/bots.md`)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
-from number_tower.blocks import parse_number
-from number_tower.brief import explain_refusal
-from number_tower.game import Game
+from number_tower.engine.blocks import parse_number
+from number_tower.engine.game import Game
+from number_tower.engine.table import MAX_NAME
 from number_tower.players import DEFAULT_PATIENCE, ForfeitError, Player
 from number_tower.players.process import GRACE, ProgramProcess
 from number_tower.solve.limits import Progress
-from number_tower.table import LONGEST_NAME
-from number_tower.text import format_runs, format_text, format_value, summarize_numbers
+from number_tower.support.text import format_runs, format_text, format_value, summarize_numbers
+from number_tower.words.brief import explain_refusal
 
 AnswerT = TypeVar("AnswerT")
 
 PROTOCOL = 1
-"""The version of the question; it changes when programs for the old version would not work any more."""
+"""The version of the question; a change that breaks programs raises it."""
 
 _FILE = re.compile(r"(?!-|.*/bin/)[^=]*(/|\.[A-Za-z])[^=]*")
 """A word that looks like a file, but not like an option, a variable or an installed interpreter."""
@@ -44,28 +43,24 @@ class Conversation:
         parse: Callable[[str], AnswerT],
         waiting: Callable[[float], object] = lambda _: None,
     ) -> AnswerT:
-        """Write a line and return the parsed answer; `waiting` is called with the seconds so far."""
+        """Write a line and return the parsed answer; `waiting` gets the seconds so far."""
         try:
             if self._process is None:
                 self._process = ProgramProcess(self._command)
             return parse(self._process.ask(line, self._patience, waiting))
         except ForfeitError:
-            self.end(grace=0.0)
+            self.close(grace=0.0)
             raise
 
-    def close(self) -> None:
-        """End the command; the next question starts it again."""
-        self.end()
-
-    def end(self, grace: float = GRACE) -> None:
-        """End the command and its process group."""
+    def close(self, grace: float = GRACE) -> None:
+        """End the command and its process group; the next question starts it again."""
         process, self._process = self._process, None
         if process is not None:
             process.end(grace)
 
 
 class Program(Conversation, Player):
-    """A command that plays one game: started at its first question, asked for every move, and ended by `close`."""
+    """A command that plays one game: started by its first question, ended by `close`."""
 
     def __init__(
         self,
@@ -85,11 +80,12 @@ class Program(Conversation, Player):
     def choose(self, game: Game) -> int:
         """Ask the program for a move; if that is illegal, the program is ended and forfeits."""
         question = format_question(game, self._patience)
-        return self.ask(question, partial(_parse_block, game=game), self._report_waiting)
-
-    def _report_waiting(self, seconds: float) -> None:
-        if self._progress is not None:
-            self._progress(Progress(0, seconds, 0.0))
+        progress = self._progress or (lambda _: None)
+        return self.ask(
+            question,
+            lambda answer: _parse_block(answer, game),
+            lambda seconds: progress(Progress(0, seconds, 0.0)),
+        )
 
 
 def format_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> str:
@@ -105,13 +101,14 @@ def format_json_line(document: dict[str, object]) -> str:
 def build_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> dict[str, object]:
     """Return the question about a game; `legal` comes last, where a shell script finds it.
 
-    Blocks left are written in runs, since there may be a million; `legal`, which every program needs, is a plain list.
+    Blocks left are written in runs, since there may be many; `legal` is a plain list, since every
+    program needs it.
     """
     rules, position = game.rules, game.position
     left = [format_runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
     return {
         "number_tower": PROTOCOL,
-        "rules": rules.written(),
+        "rules": rules.to_dict(),
         "seconds": seconds,
         "seat": game.to_move + 1,
         "first": game.first + 1,
@@ -124,31 +121,25 @@ def build_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> dict[str, o
 
 
 def shorten_command(command: str) -> str:
-    """Return the name of the program: `python3 -u my_bot.py` is my_bot, and `./my-bot --fast` is my-bot."""
+    """Return a program's name: my_bot for `python3 -u my_bot.py`, my-bot for `./my-bot --fast`."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    name = "".join(
-        letter if letter.isprintable() else "?" for letter in _find_program(words)
-    ).strip()
-    return name[:LONGEST_NAME].strip() or "program"
-
-
-def _find_program(words: list[str]) -> str:
-    """Return the first file or module among the words of a command, or else its first word."""
+    # The first file or module among the words, or else the first word.
+    module, path = "", words[0] if words else ""
     for before, word in pairwise(["", *words]):
-        if before == "-m":
-            return word
         if before == "-c":
             break
+        if before == "-m":
+            module = word
+            break
         if _FILE.fullmatch(word):
-            return _strip_path(word)
-    return _strip_path(words[0]) if words else ""
-
-
-def _strip_path(path: str) -> str:
-    return _SUFFIX.sub("", path.rstrip("/").rpartition("/")[2])
+            path = word
+            break
+    name = module or _SUFFIX.sub("", path.rstrip("/").rpartition("/")[2])
+    printable = "".join(letter if letter.isprintable() else "?" for letter in name)
+    return printable.strip()[:MAX_NAME].strip() or "program"
 
 
 def _parse_block(answer: str, game: Game) -> int:

@@ -1,4 +1,4 @@
-"""What teacher and pupils do in a class: actions by name, who has a right to each, and the class that follows."""
+"""What teacher and pupils do in a class: the actions, who may do each, and what follows."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 from random import Random
 from typing import Literal, NamedTuple
 
-from number_tower.classroom import Classroom, ClassroomError, Pairing, Pupil, Ruling
-from number_tower.pairing import Encounter, Pair, pair_freely, pair_swiss
-from number_tower.table import TableError, check_player_name
-from number_tower.text import format_count
+from number_tower.engine.table import TableError, check_player_name
+from number_tower.rooms.classroom import Classroom, ClassroomError, Pairing, Pupil, Ruling
+from number_tower.rooms.pairing import Encounter, Pair, pair_freely, pair_swiss
+from number_tower.support.text import format_count
 
 Role = Literal["teacher", "pupil", "spectator", "stranger"]
 
-MOST_PUPILS = 250
-MOST_PAIRINGS = 5_000
+MAX_PUPILS = 250
+MAX_PAIRINGS = 5_000
 
 
 class Join(NamedTuple):
@@ -129,20 +129,10 @@ _PUPIL: frozenset[Role] = frozenset({"pupil"})
 _INSIDE: frozenset[Role] = frozenset({"teacher", "pupil", "spectator"})
 
 RIGHTS: Mapping[str, frozenset[Role]] = {
+    **dict.fromkeys(ACTIONS, _TEACHER),
     "join": frozenset({"spectator", "stranger"}),
     "leave": _PUPIL,
     "return": _PUPIL,
-    "rename": _TEACHER,
-    "remove": _TEACHER,
-    "start": _TEACHER,
-    "pair": _TEACHER,
-    "pair-two": _TEACHER,
-    "pause": _TEACHER,
-    "resume": _TEACHER,
-    "draw": _TEACHER,
-    "forfeit": _TEACHER,
-    "cancel": _TEACHER,
-    "end": _TEACHER,
     "see": frozenset({"teacher", "pupil", "spectator", "stranger"}),
     "wall": _INSIDE,
     "board": _INSIDE,
@@ -152,9 +142,12 @@ RIGHTS: Mapping[str, frozenset[Role]] = {
     "links": _TEACHER,
     "export": _TEACHER,
 }
-"""Who may do and see what. `see` is the page of the class, which shows each role what it may know. `wall` has all
-boards and the standings, `board` is one board large, `review` the analysis of a finished game. `own-code` and
-`pupil-code` let a pupil continue on another device. `links` are those of the teacher and of spectators."""
+"""Who may do and see what; actions are the teacher's unless another role is named here.
+
+`see` is the page of the class, which shows each role what it may know. `wall` has all boards and
+the standings, `board` is one board large, `review` the analysis of a finished game. `own-code` and
+`pupil-code` let a pupil continue on another device. `links` are the teacher's and the spectators'.
+"""
 
 
 def check_right(role: Role, right: str) -> None:
@@ -163,34 +156,48 @@ def check_right(role: Role, right: str) -> None:
         return
     if right == "join":
         raise ClassroomError("not_now", "you are in this class already")
-    who = " or ".join(
-        f"the {each}" if each == "teacher" else f"a {each}" for each in sorted(RIGHTS[right])
-    )
+    roles = sorted(RIGHTS[right])
+    who = " or ".join("the teacher" if role == "teacher" else f"a {role}" for role in roles)
     raise ClassroomError("not_yours", f"only {who} of this class can do that")
 
 
-# What follows ---------------------------------------------------------------------------------------------------------
+# What follows -------------------------------------------------------------------------------------
 
 
 def apply_action(classroom: Classroom, role: Role, action: Action, random: Random) -> Classroom:
-    """Return the class after an action of a person in a role; `random` decides what pairing leaves open."""
+    """Return the class after an action of a person in a role.
+
+    `random` decides what pairing leaves open.
+    """
     check_right(role, next(name for name, kind in ACTIONS.items() if isinstance(action, kind)))
     if classroom.state == "ended":
         raise ClassroomError("not_now", "this class is over")
     match action:
+        case Join(name):
+            if len(classroom.members) >= MAX_PUPILS:
+                raise ClassroomError("full", f"this class is full: it has {MAX_PUPILS} pupils")
+            joined = Pupil(len(classroom.pupils) + 1, _check_name(classroom, name))
+            return replace(classroom, pupils=(*classroom.pupils, joined))
+        case Leave() | Return() | Rename() | Remove():
+            return _change_pupil(classroom, action)
         case StartRound() | PairWaiting() | PairTwo():
             return _pair(classroom, action, random)
-        case Join() | Leave() | Return() | Rename() | Remove():
-            return _change_pupils(classroom, action)
-        case Pause(pairing) | Resume(pairing):
-            return _pause(classroom, pairing, paused=isinstance(action, Pause))
+        case Pause(number) | Resume(number):
+            paused = isinstance(action, Pause)
+            if number is not None:
+                _get_unfinished(classroom, number)
+                return classroom.change_pairings([number], paused=paused)
+            if classroom.state == "lobby":
+                raise ClassroomError("not_now", "the class has not started yet")
+            after = replace(classroom, state="paused" if paused else "running")
+            return after.change_unfinished(paused=paused)
         case EndAsDraw() | Forfeit() | Cancel() | EndClass():
             return _end(classroom, action)
 
 
 def explain_no_round(classroom: Classroom) -> str | None:
     """Return why the next round cannot start; None if it can."""
-    playing = sum(each.round == classroom.round for each in classroom.unfinished)
+    playing = sum(pairing.round == classroom.round for pairing in classroom.unfinished)
     if classroom.state == "ended":
         return "this class is over"
     if classroom.state == "paused":
@@ -201,22 +208,15 @@ def explain_no_round(classroom: Classroom) -> str | None:
         return f"{games} of this round {which} not over yet; wait, or end {them}"
     if len(classroom.free) < 2:
         return "a round needs at least two pupils who are here and not playing"
-    if len(classroom.pairings) + len(classroom.free) > MOST_PAIRINGS:
-        return f"a class can have at most {MOST_PAIRINGS:,} games; please make a new one"
+    if len(classroom.pairings) + len(classroom.free) > MAX_PAIRINGS:
+        return f"a class can have at most {MAX_PAIRINGS:,} games; please make a new one"
     return None
 
 
 # Pupils
 
 
-def _change_pupils(
-    classroom: Classroom, action: Join | Leave | Return | Rename | Remove
-) -> Classroom:
-    if isinstance(action, Join):
-        if len(classroom.members) >= MOST_PUPILS:
-            raise ClassroomError("full", f"this class is full: it has {MOST_PUPILS} pupils")
-        joined = Pupil(len(classroom.pupils) + 1, _check_name(classroom, action.name))
-        return replace(classroom, pupils=(*classroom.pupils, joined))
+def _change_pupil(classroom: Classroom, action: Leave | Return | Rename | Remove) -> Classroom:
     pupil = classroom.get_pupil(action.pupil)
     match action:
         case Leave():
@@ -226,29 +226,27 @@ def _change_pupils(
         case Rename(_, name):
             pupil = pupil._replace(name=_check_name(classroom, name, pupil.number))
         case Remove():
+            pupil = pupil._replace(state="removed")
+            # The others win their games against the pupil.
             for pairing in classroom.unfinished:
                 if pairing.has_pupil(pupil.number):
                     ruling = _find_ruling(pairing, pupil.number)
                     classroom = classroom.change_pairings([pairing.number], ruling=ruling)
-            pupil = pupil._replace(state="removed")
-    return classroom.set_pupil(pupil)
+    pupils = (pupil if other.number == pupil.number else other for other in classroom.pupils)
+    return replace(classroom, pupils=tuple(pupils))
 
 
 def _check_name(classroom: Classroom, name: str, owner: int | None = None) -> str:
     """Return a name that nobody else in the class has."""
     try:
-        checked = check_player_name(name)
+        name = check_player_name(name)
     except TableError as error:
         raise ClassroomError("bad_name", f"{error}") from None
-    if any(
-        each.name.casefold() == checked.casefold() and each.number != owner
-        for each in classroom.members
-    ):
-        raise ClassroomError(
-            "bad_name",
-            f"another pupil is called {checked} already; add a letter, as in {checked} B",
-        )
-    return checked
+    others = {pupil.name.casefold() for pupil in classroom.members if pupil.number != owner}
+    if name.casefold() in others:
+        problem = f"another pupil is called {name} already; add a letter, as in {name} B"
+        raise ClassroomError("bad_name", problem)
+    return name
 
 
 # Pairs
@@ -260,60 +258,48 @@ def _pair(
     if isinstance(action, StartRound):
         if action.round <= classroom.round:
             return classroom
-        return _start_round(classroom, action.round, random)
+        if action.round != classroom.round + 1:
+            raise ClassroomError("not_now", f"the next round is round {classroom.round + 1}")
+        if (obstacle := explain_no_round(classroom)) is not None:
+            raise ClassroomError("not_now", obstacle)
+        players = [pupil.number for pupil in classroom.free]
+        return _add_pairs(replace(classroom, round=action.round, state="running"), players, random)
     if classroom.state == "paused":
         raise ClassroomError("not_now", "the class is paused; continue it first")
     if classroom.state != "running":
         raise ClassroomError("not_now", "start the first round")
+    # These sit out the round, and could play after all.
+    free = {pupil.number for pupil in classroom.free}
+    idle = [pairing for pairing in classroom.current if pairing.sits_out and pairing.first in free]
     if isinstance(action, PairTwo):
-        return _pair_two(classroom, action.first, action.second)
-    return _pair_waiting(classroom, random)
-
-
-def _start_round(classroom: Classroom, number: int, random: Random) -> Classroom:
-    if number != classroom.round + 1:
-        raise ClassroomError("not_now", f"the next round is round {classroom.round + 1}")
-    if (obstacle := explain_no_round(classroom)) is not None:
-        raise ClassroomError("not_now", obstacle)
-    players = [pupil.number for pupil in classroom.free]
-    return _add_pairs(replace(classroom, round=number, state="running"), players, random)
-
-
-def _pair_waiting(classroom: Classroom, random: Random) -> Classroom:
+        return _pair_two(classroom, action, idle)
     players = [pupil.number for pupil in classroom.waiting]
-    idle = _list_idle(classroom)
     if len(players) % 2 and idle:
         players.append(idle[0].first)
         classroom = classroom.change_pairings([idle[0].number], ruling="cancelled")
     if len(players) < (2 if classroom.settings.level is None else 1):
-        known = "only one pupil is waiting" if players else "nobody is waiting"
-        raise ClassroomError("not_now", f"{known}, so there is nobody to pair")
+        waiting = "only one pupil is waiting" if players else "nobody is waiting"
+        raise ClassroomError("not_now", f"{waiting}, so there is nobody to pair")
     return _add_pairs(classroom, players, random)
 
 
-def _pair_two(classroom: Classroom, first: int, second: int) -> Classroom:
-    if first == second:
+def _pair_two(classroom: Classroom, pair: PairTwo, idle: list[Pairing]) -> Classroom:
+    if pair.first == pair.second:
         raise ClassroomError("not_now", "choose two different pupils")
-    for each in (first, second):
-        pupil = classroom.get_pupil(each)
+    for number in pair:
+        pupil = classroom.get_pupil(number)
         if pupil not in classroom.free:
             raise ClassroomError("not_now", f"{pupil.name} is not free now; end that game first")
-    idle = [each.number for each in _list_idle(classroom) if each.first in {first, second}]
-    return classroom.change_pairings(idle, ruling="cancelled").add_pairs([Pair(first, second)])
-
-
-def _list_idle(classroom: Classroom) -> list[Pairing]:
-    """Return the pairings of pupils who sit out this round, and could play after all."""
-    free = {pupil.number for pupil in classroom.free}
-    return [each for each in classroom.current if each.sits_out and each.first in free]
+    numbers = [pairing.number for pairing in idle if pairing.first in pair]
+    return classroom.change_pairings(numbers, ruling="cancelled").add_pairs([Pair(*pair)])
 
 
 def _add_pairs(classroom: Classroom, players: list[int], random: Random) -> Classroom:
     """Pair players; those who were to meet in a game that was cancelled have met."""
     met = [
-        Encounter(each.first, each.second, each.points)
-        for each in classroom.pairings
-        if not each.cancelled or each.second is not None
+        Encounter(pairing.first, pairing.second, pairing.points)
+        for pairing in classroom.pairings
+        if not pairing.cancelled or pairing.second is not None
     ]
     find_pairs = pair_swiss if classroom.is_swiss else pair_freely
     return classroom.add_pairs(find_pairs(players, met, random))
@@ -322,35 +308,22 @@ def _add_pairs(classroom: Classroom, players: list[int], random: Random) -> Clas
 # Games
 
 
-def _pause(classroom: Classroom, number: int | None, *, paused: bool) -> Classroom:
-    if number is not None:
-        return classroom.change_pairings([_get_unfinished(classroom, number).number], paused=paused)
-    if classroom.state == "lobby":
-        raise ClassroomError("not_now", "the class has not started yet")
-    after = replace(classroom, state="paused" if paused else "running")
-    return after.change_pairings([each.number for each in classroom.unfinished], paused=paused)
-
-
 def _end(classroom: Classroom, action: EndAsDraw | Forfeit | Cancel | EndClass) -> Classroom:
+    ruling: Ruling = "cancelled"
     match action:
         case EndClass():
-            ruled = classroom.change_pairings(
-                [each.number for each in classroom.unfinished], ruling="cancelled"
-            )
-            return replace(ruled, state="ended")
-        case Cancel(number):
-            return classroom.change_pairings(
-                [classroom.get_pairing(number).number], ruling="cancelled"
-            )
-        case EndAsDraw(number):
-            return classroom.change_pairings(
-                [_get_unfinished(classroom, number).number], ruling="draw"
-            )
-        case Forfeit(number, pupil):
-            pairing = _get_unfinished(classroom, number)
-            if not pairing.has_pupil(pupil):
+            return replace(classroom.change_unfinished(ruling=ruling), state="ended")
+        case Cancel():
+            classroom.get_pairing(action.pairing)
+        case EndAsDraw():
+            _get_unfinished(classroom, action.pairing)
+            ruling = "draw"
+        case Forfeit():
+            pairing = _get_unfinished(classroom, action.pairing)
+            if not pairing.has_pupil(action.pupil):
                 raise ClassroomError("not_found", "this pupil does not play in that game")
-            return classroom.change_pairings([number], ruling=_find_ruling(pairing, pupil))
+            ruling = _find_ruling(pairing, action.pupil)
+    return classroom.change_pairings([action.pairing], ruling=ruling)
 
 
 def _get_unfinished(classroom: Classroom, number: int) -> Pairing:

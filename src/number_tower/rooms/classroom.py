@@ -1,7 +1,7 @@
 """A class: pupils who are paired round by round, their results and standings.
 
-A `Classroom` is immutable; what teacher and pupils do in it is in `class_actions`. The games themselves are rooms: a
-classroom knows of each pairing only who won its games.
+A `Classroom` is immutable; `actions` has what teacher and pupils do in it. The games themselves are
+rooms: a classroom knows of each pairing only who won its games.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from number_tower.catalogue import GameChoice
-from number_tower.errors import NumberTowerError
-from number_tower.match import compute_score
-from number_tower.pairing import (
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import compute_score
+from number_tower.engine.table import Table
+from number_tower.rooms.pairing import (
     SIT_OUT_POINTS,
     Encounter,
     Pair,
@@ -23,8 +23,8 @@ from number_tower.pairing import (
     TieBreak,
     compute_standings,
 )
-from number_tower.room import Room, Seat
-from number_tower.table import Table
+from number_tower.rooms.room import Room, Seat
+from number_tower.support.errors import NumberTowerError
 
 State = Literal["lobby", "running", "paused", "ended"]
 PairingMode = Literal["swiss", "free"]
@@ -42,7 +42,7 @@ CLAIM_MINUTES = (1, 2, 3, 5, 10, 15)
 
 
 class ClassroomError(NumberTowerError, ValueError):
-    """Something cannot be done in a class, or not by this person: the reason for programs, and the message."""
+    """Something cannot be done in a class, or not by this person."""
 
     reason: Reason
 
@@ -60,12 +60,16 @@ class ClassSettings:
     mode: PairingMode = "swiss"
     best_of: int = 1
     level: str | None = None
-    """The computer's level for a pupil without a partner; None: the pupil sits out and gets the point."""
+    """The computer's level for a pupil without a partner; None: the pupil sits out for a point."""
     hints: bool = False
     values: bool = False
     tie_break: TieBreak = "buchholz"
     claim_minutes: int | None = 5
     """Minutes after which a game can be claimed if the player to move is gone; None: never."""
+
+
+_LEADS: dict[Ruling | None, float] = {"first": 1, "second": -1, "draw": 0}
+"""By how much the first player leads, where the teacher has decided."""
 
 
 class Pupil(NamedTuple):
@@ -108,20 +112,18 @@ class Pairing(NamedTuple):
 
     @property
     def points(self) -> Points | None:
-        """The points of both: one for the winner of the match, half a point each if it is drawn; None: no result."""
+        """The points of both: 1 for the winner of the match, ½ each if drawn; None: no result."""
         if not self.over or self.cancelled:
             return None
         if self.sits_out:
             return SIT_OUT_POINTS, 0.0
-        ruled: dict[Ruling | None, Points] = {
-            "first": (1.0, 0.0),
-            "second": (0.0, 1.0),
-            "draw": (0.5, 0.5),
-        }
-        if self.ruling in ruled:
-            return ruled[self.ruling]
-        one, other = compute_score(self.winners)
-        return ruled["draw" if one == other else "first" if one > other else "second"]
+        lead = _LEADS.get(self.ruling)
+        if lead is None:
+            first, second = compute_score(self.winners)
+            lead = first - second
+        if lead == 0:
+            return 0.5, 0.5
+        return (1.0, 0.0) if lead > 0 else (0.0, 1.0)
 
     def has_pupil(self, pupil: int) -> bool:
         """Say whether a pupil is one of the two."""
@@ -155,6 +157,7 @@ class Classroom:
         """Return the names of both players; the second is empty if there is none."""
         first = self._names[pairing.first]
         if pairing.level is not None:
+            # A pupil may have taken the computer's name.
             computer = f"Computer ({pairing.level})"
             return first, computer if computer.casefold() != first.casefold() else "The computer"
         return first, "" if pairing.second is None else self._names[pairing.second]
@@ -175,7 +178,7 @@ class Classroom:
 
     @property
     def current(self) -> tuple[Pairing, ...]:
-        """The pairings of the present round, and unfinished ones of earlier rounds; cancelled ones are left out."""
+        """The pairings of this round and unfinished earlier ones, without cancelled ones."""
         return tuple(
             pairing
             for pairing in self.pairings
@@ -184,42 +187,40 @@ class Classroom:
 
     def find_pairing(self, pupil: int) -> Pairing | None:
         """Return the last pairing of a pupil that counts; None if there is none."""
-        mine = (
-            each for each in reversed(self.pairings) if each.has_pupil(pupil) and not each.cancelled
-        )
-        return next(mine, None)
+        for pairing in reversed(self.pairings):
+            if pairing.has_pupil(pupil) and not pairing.cancelled:
+                return pairing
+        return None
 
     @cached_property
     def waiting(self) -> tuple[Pupil, ...]:
-        """The pupils who are here and could be paired now; in Swiss rounds everyone is paired once a round."""
-        done = {
-            each
-            for pairing in self.pairings
-            if pairing.round == self.round
-            and not pairing.cancelled
-            and (self.is_swiss or pairing.sits_out)
-            for each in (pairing.first, pairing.second)
-        }
+        """The pupils who are here and could be paired now; in Swiss rounds, once a round."""
+        done = set[int | None]()
+        for pairing in self.pairings:
+            is_this_round = pairing.round == self.round and not pairing.cancelled
+            if is_this_round and (self.is_swiss or pairing.sits_out):
+                done |= {pairing.first, pairing.second}
         return tuple(pupil for pupil in self.free if pupil.number not in done)
 
     @cached_property
     def free(self) -> tuple[Pupil, ...]:
         """The pupils who are here and not playing."""
-        busy = {each for pairing in self.unfinished for each in (pairing.first, pairing.second)}
-        return tuple(
-            pupil for pupil in self.pupils if pupil.state == "here" and pupil.number not in busy
-        )
+        busy = {pairing.first for pairing in self.unfinished}
+        busy |= {pairing.second for pairing in self.unfinished if pairing.second is not None}
+        here = (pupil for pupil in self.pupils if pupil.state == "here")
+        return tuple(pupil for pupil in here if pupil.number not in busy)
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
         """The standings of all pupils who were not removed."""
-        in_order = sorted(self.members, key=lambda pupil: pupil.name.casefold())
+        # Pupils who are equal in the standings come in the order of their names.
+        by_name = sorted(self.members, key=lambda pupil: pupil.name.casefold())
         encounters = [
-            Encounter(each.first, each.second, each.points)
-            for each in self.pairings
-            if not each.cancelled
+            Encounter(pairing.first, pairing.second, pairing.points)
+            for pairing in self.pairings
+            if not pairing.cancelled
         ]
-        numbers = [each.number for each in in_order]
+        numbers = [pupil.number for pupil in by_name]
         return compute_standings(numbers, encounters, self.settings.tie_break)
 
     @property
@@ -227,24 +228,21 @@ class Classroom:
         """Whether pupils with about the same points meet, and everybody once a round."""
         return self.settings.mode == "swiss"
 
-    def get_game(self, pairing: Pairing) -> GameChoice:
-        """Return the game that is played in a pairing: the rounds take the games in turn."""
-        return self._choose_game(pairing.round)
+    def get_game(self, number: int) -> GameChoice:
+        """Return the game of a round: the rounds take the games in turn."""
+        games = self.settings.games
+        return games[(number - 1) % len(games)]
 
     @property
     def round_game(self) -> GameChoice | None:
         """The game of the present round; None before the first one."""
-        return self._choose_game(self.round) if self.round else None
-
-    def _choose_game(self, number: int) -> GameChoice:
-        games = self.settings.games
-        return games[(number - 1) % len(games)]
+        return self.get_game(self.round) if self.round else None
 
     def make_room(self, pairing: Pairing) -> Room:
         """Return the room for the games of a pairing; the first player begins."""
         names = self.get_names(pairing)
         has_computer = pairing.level is not None
-        table = Table.start(self.get_game(pairing)._replace(first=0), names)
+        table = Table.start(self.get_game(pairing.round)._replace(first=0), names)
         best_of, minutes = self.settings.best_of, self.settings.claim_minutes
         return Room(
             replace(table, automatic=(False, has_computer)),
@@ -256,25 +254,22 @@ class Classroom:
             class_values=self.settings.values,
         )
 
-    def set_pupil(self, pupil: Pupil) -> Classroom:
-        """Return the class with a changed pupil."""
-        return replace(
-            self,
-            pupils=tuple(pupil if each.number == pupil.number else each for each in self.pupils),
-        )
-
     def add_pairs(self, pairs: Iterable[Pair]) -> Classroom:
-        """Return the class with more pairings in the present round; a pupil without a partner plays the computer."""
-        level = self.settings.level
-        added = tuple(
-            Pairing(number, self.round, first, second, level if second is None else None)
-            for number, (first, second) in enumerate(pairs, len(self.pairings) + 1)
-        )
-        return replace(self, pairings=(*self.pairings, *added))
+        """Return the class with more pairings in the present round."""
+        pairings = list(self.pairings)
+        for first, second in pairs:
+            # A pupil without a partner plays the computer, if there is one.
+            level = self.settings.level if second is None else None
+            pairings.append(Pairing(len(pairings) + 1, self.round, first, second, level))
+        return replace(self, pairings=tuple(pairings))
 
     def change_pairings(self, numbers: Collection[int], **changes: Any) -> Classroom:
         """Return the class with some games paused, continued, or ended by the teacher."""
-        changed = [
-            each._replace(**changes) if each.number in numbers else each for each in self.pairings
-        ]
-        return replace(self, pairings=tuple(changed))
+        pairings = list(self.pairings)
+        for number in numbers:
+            pairings[number - 1] = pairings[number - 1]._replace(**changes)
+        return replace(self, pairings=tuple(pairings))
+
+    def change_unfinished(self, **changes: Any) -> Classroom:
+        """Return the class with all unfinished games paused, continued, or ended by the teacher."""
+        return self.change_pairings([pairing.number for pairing in self.unfinished], **changes)

@@ -1,12 +1,11 @@
-"""Short codes that people read from a screen and type: five characters that are hard to confuse and make no words."""
+"""Short codes that people read from a screen and type: five characters that are hard to confuse."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Protocol
+from random import Random
 
-from number_tower.errors import NumberTowerError
+from number_tower.support.errors import NumberTowerError
 
 ALPHABET = "CDFGHJKMNPRTWX3479"
 """Letters and digits that do not look alike, without vowels, so that codes are not words."""
@@ -14,7 +13,7 @@ ALPHABET = "CDFGHJKMNPRTWX3479"
 LENGTH = 5
 
 PERSONAL_LENGTH = 8
-"""Characters of a code that lets a pupil continue on another device: too many to be guessed while it works."""
+"""Characters of a code that lets a pupil continue on another device: too many to guess in time."""
 
 _LOOK_ALIKES = str.maketrans({"0": "D", "O": "D", "Q": "D", "6": "G", "A": "4", "E": "3"})
 """Characters that no code has, each with the one that it was most likely meant to be."""
@@ -22,13 +21,14 @@ _LOOK_ALIKES = str.maketrans({"0": "D", "O": "D", "Q": "D", "6": "G", "A": "4", 
 _SEPARATORS = re.compile(r"[\s._\u2010-\u2015-]+")
 
 RUDE_PARTS = (
-    "C4C4", "C4K", "CCK", "CNT", "CR4P", "CXK", "D34D", "D34TH", "D4MN", "DCK", "DMN", "DTH", "F4G", "F4RT", "F4T",
-    "FCK", "FGG", "FGT", "FKC", "FKK", "FKN", "FKR", "FRK", "FRT", "FTT", "FXK", "GTF", "H3RP", "H4RM", "H4T3", "HRN",
-    "J3RK", "J3W", "J4P", "JRK", "K4C", "K4K", "KCK", "KKK", "KNT", "KR4P", "M3RD", "M3TH", "MRD", "MTF", "N3G", "NGG",
-    "NGR", "NKR", "P33", "P4K", "PHK", "PRCK", "PRN", "PTN", "R3T4RD", "R4P", "RPT", "T4RD", "TRD", "TW4T", "TWT",
-    "W33", "W4NK", "WNK", "WTF", "XTC", "XXX",
+    "C4C4", "C4K", "CCK", "CNT", "CR4P", "CXK", "D34D", "D34TH", "D4MN", "DCK", "DMN", "DTH", "F4G",
+    "F4RT", "F4T", "FCK", "FGG", "FGT", "FKC", "FKK", "FKN", "FKR", "FRK", "FRT", "FTT", "FXK",
+    "GTF", "H3RP", "H4RM", "H4T3", "HRN", "J3RK", "J3W", "J4P", "JRK", "K4C", "K4K", "KCK", "KKK",
+    "KNT", "KR4P", "M3RD", "M3TH", "MRD", "MTF", "N3G", "NGG", "NGR", "NKR", "P33", "P4K", "PHK",
+    "PRCK", "PRN", "PTN", "R3T4RD", "R4P", "RPT", "T4RD", "TRD", "TW4T", "TWT", "W33", "W4NK",
+    "WNK", "WTF", "XTC", "XXX",
 )  # fmt: skip
-"""Parts that can be read as rude words, with 3 as E and 4 as A; no code that contains one is made."""
+"""Parts that can be read as rude words, with 3 as E and 4 as A; no code contains one."""
 
 _is_rude = re.compile("|".join(RUDE_PARTS)).search
 
@@ -39,14 +39,7 @@ class CodeError(NumberTowerError, ValueError):
     reason = "bad_code"
 
 
-class RandomSource(Protocol):
-    """What chooses the characters of a code, such as `random.Random`."""
-
-    def choices(self, population: Sequence[str], *, k: int) -> list[str]:
-        """Return k elements of a sequence."""
-
-
-def make_code(random: RandomSource, length: int = LENGTH) -> str:
+def make_code(random: Random, length: int = LENGTH) -> str:
     """Make a code that cannot be read as a rude word."""
     while True:
         code = "".join(random.choices(ALPHABET, k=length))
@@ -57,7 +50,8 @@ def make_code(random: RandomSource, length: int = LENGTH) -> str:
 def normalize_code(text: str, length: int = LENGTH) -> str:
     """Return a code as it was made from how a person typed it.
 
-    Case, spaces and dashes do not matter, and a character that no code has counts as the one that it looks like.
+    Case, spaces and dashes do not matter. A character that no code has counts as the one that it
+    looks like.
     """
     code = _SEPARATORS.sub("", text.strip()).upper().translate(_LOOK_ALIKES)
     if len(code) != length:

@@ -1,15 +1,15 @@
-"""Pairing: who meets whom in the next round of a class, and the standings that follow from the results.
+"""Pairing: who meets whom in the next round of a class, and the standings after the results.
 
-Pairs are found as a matching of minimum cost in a graph (`networkx.max_weight_matching`). Costs are compared level by
-level: that nobody sits out twice comes first, that nobody meets twice comes next, and only then that those who meet
-are close to each other in the standings (Swiss) or that the pairs are random (free).
+Pairs are a matching of minimum cost in a graph (`networkx.max_weight_matching`). Costs are compared
+level by level. First, nobody sits out twice. Next, nobody meets twice. Only then come the ranks:
+in Swiss rounds those who meet are close in the standings, in free ones pairs are random.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations, groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -18,14 +18,14 @@ TieBreak = Literal["buchholz", "head_to_head"]
 SIT_OUT_POINTS = 1.0
 """Points for a round without an opponent."""
 
-_MOST_COMPLETE = 64
+_MAX_COMPLETE = 64
 """Players up to which every possible pair is considered at once."""
 
 _NEAREST = 12
-"""In larger classes, candidates of each player in the standings that are considered first (0.1 s for 200 players).
+"""Candidates for each player that are considered first in larger classes (0.1 s for 200 players).
 
-If not everybody can be paired so, twice as many are considered, and so on: with all pairs of 250 players at once, a
-round would take some seconds, in which nothing else could be stored.
+If not everybody can be paired so, twice as many are considered, and so on. All pairs of 250 players
+at once would take some seconds, in which nothing else could be stored.
 """
 
 Points = tuple[float, float]
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
 
 class Encounter(NamedTuple):
-    """A pair that has met, or a player who sat out, and the points of each; None while it is not over."""
+    """A pair that has met, or a player who sat out, and the points of each; None: not over yet."""
 
     first: int
     second: int | None
@@ -53,7 +53,7 @@ class Standing(NamedTuple):
     player: int
     points: float
     buchholz: float
-    """The points of all opponents together; a round without an opponent counts the player's own points."""
+    """The points of all opponents together; a round without one counts the player's own points."""
     head_to_head: float
     """The points from games against players with the same number of points."""
     won: int
@@ -61,95 +61,55 @@ class Standing(NamedTuple):
     lost: int
 
 
-# Standings ------------------------------------------------------------------------------------------------------------
+# Standings ----------------------------------------------------------------------------------------
 
 
 def compute_standings(
     players: Sequence[int], encounters: Iterable[Encounter], tie_break: TieBreak = "buchholz"
 ) -> tuple[Standing, ...]:
-    """Return the standings by points and then by the tie-break; players who are equal in both keep their order."""
-    finished = [each for each in encounters if each.points is not None]
-    points = _add_points(finished)
-    buchholz = _compute_buchholz(finished, points)
-    head_to_head = _compute_head_to_head(finished, points)
-    results = _count_results(finished)
+    """Return the standings by points and then by the tie-break; equal players keep their order."""
+    # Each player of a finished encounter, with the opponent and the player's points.
+    sides: list[tuple[int, int | None, float]] = []
+    for first, second, both in encounters:
+        if both is not None:
+            sides.append((first, second, both[0]))
+            if second is not None:
+                sides.append((second, first, both[1]))
+    points, buchholz, head_to_head = (defaultdict[int, float](float) for _ in range(3))
+    for player, _, mine in sides:
+        points[player] += mine
+    for player, opponent, mine in sides:
+        buchholz[player] += points[player if opponent is None else opponent]
+        if opponent is not None and points[opponent] == points[player]:
+            head_to_head[player] += mine
+    results = Counter((player, mine) for player, _, mine in sides)
+    tie_points = buchholz if tie_break == "buchholz" else head_to_head
 
     def rank(player: int) -> tuple[float, float]:
-        return -points[player], -(buchholz if tie_break == "buchholz" else head_to_head)[player]
+        return -points[player], -tie_points[player]
 
     standings: list[Standing] = []
     for _, group in groupby(sorted(players, key=rank), key=rank):
         place = len(standings) + 1
-        standings += [
-            Standing(
-                place,
-                player,
-                points[player],
-                buchholz[player],
-                head_to_head[player],
-                *_get_tally(results, player),
-            )
-            for player in group
-        ]
+        for player in group:
+            scores = points[player], buchholz[player], head_to_head[player]
+            won, drawn, lost = (results[player, mine] for mine in (1.0, 0.5, 0.0))
+            standings.append(Standing(place, player, *scores, won, drawn, lost))
     return tuple(standings)
 
 
-def _add_points(finished: Iterable[Encounter]) -> Mapping[int, float]:
-    points: defaultdict[int, float] = defaultdict(float)
-    for player, _, mine in _list_sides(finished):
-        points[player] += mine
-    return points
-
-
-def _list_sides(finished: Iterable[Encounter]) -> Iterable[tuple[int, int | None, float]]:
-    """Yield each player of finished encounters with the opponent and the player's points."""
-    for first, second, points in finished:
-        if points is not None:
-            yield first, second, points[0]
-            if second is not None:
-                yield second, first, points[1]
-
-
-def _compute_buchholz(
-    finished: Iterable[Encounter], points: Mapping[int, float]
-) -> Mapping[int, float]:
-    total: defaultdict[int, float] = defaultdict(float)
-    for player, opponent, _ in _list_sides(finished):
-        total[player] += points[player if opponent is None else opponent]
-    return total
-
-
-def _compute_head_to_head(
-    finished: Iterable[Encounter], points: Mapping[int, float]
-) -> Mapping[int, float]:
-    total: defaultdict[int, float] = defaultdict(float)
-    for player, opponent, mine in _list_sides(finished):
-        if opponent is not None and points[opponent] == points[player]:
-            total[player] += mine
-    return total
-
-
-def _count_results(finished: Iterable[Encounter]) -> Counter[tuple[int, float]]:
-    return Counter((player, mine) for player, _, mine in _list_sides(finished))
-
-
-def _get_tally(results: Mapping[tuple[int, float], int], player: int) -> tuple[int, int, int]:
-    return results[player, 1.0], results[player, 0.5], results[player, 0.0]
-
-
-# Pairs ----------------------------------------------------------------------------------------------------------------
+# Pairs --------------------------------------------------------------------------------------------
 
 
 def pair_swiss(
     players: Sequence[int], encounters: Sequence[Encounter], random: Random
 ) -> tuple[Pair, ...]:
-    """Pair players who are close to each other in the standings; with an odd number one of the last sits out."""
+    """Pair players who are close in the standings; of an odd number, one of the last sits out."""
     by_chance = random.sample(players, len(players))
     standings = compute_standings(by_chance, encounters)
     order = [standing.player for standing in standings]
-    halves = [
-        round(2 * standing.points) for standing in standings
-    ]  # whole numbers, so that sums are exact
+    # Half points are whole numbers, so that sums are exact.
+    halves = [round(2 * standing.points) for standing in standings]
 
     def measure(one: int, other: int | None) -> tuple[int, int]:
         if other is None:
@@ -177,43 +137,31 @@ def _pair(
     measure: Callable[[int, int | None], tuple[int, int]],
     random: Random,
 ) -> tuple[Pair, ...]:
-    """Pair players who are given in an order; `measure` says how bad a pair of two places in it is, on two levels."""
-    history = _History(encounters)
-    costs = _Costs(order, history, measure)
+    """Pair players in an order; `measure` says on two levels how bad it is to pair two places."""
+    met: Counter[frozenset[int | None]] = Counter()
+    begun: Counter[int] = Counter()
+    for first, second, _ in encounters:
+        met[frozenset((first, second))] += 1
+        if second is not None:
+            begun[first] += 1
+            begun[second] -= 1
+    costs = _Costs(order, met, measure)
     matching: list[tuple[int, int | None]] = []
-    nearest = _NEAREST if len(order) > _MOST_COMPLETE else len(order)
+    nearest = _NEAREST if len(order) > _MAX_COMPLETE else len(order)
     while 2 * len(matching) < len(order) and 2 * nearest < len(order):
-        matching, nearest = _match(costs.list_near(nearest)), 2 * nearest
+        matching, nearest = _match(costs.list_pairs(nearest)), 2 * nearest
     if 2 * len(matching) < len(order):
-        matching = _match(costs.list_all())
-    in_order = sorted(matching, key=lambda pair: (pair[1] is None, pair[0]))
-    return tuple(
-        history.decide_starter(order[one], None if other is None else order[other], random)
-        for one, other in in_order
-    )
-
-
-class _History:
-    """How often players have met, sat out and begun."""
-
-    def __init__(self, encounters: Iterable[Encounter]) -> None:
-        self.met: Counter[frozenset[int]] = Counter()
-        self.sat_out: Counter[int] = Counter()
-        self.begun: Counter[int] = Counter()
-        for first, second, _ in encounters:
-            if second is None:
-                self.sat_out[first] += 1
-            else:
-                self.met[frozenset((first, second))] += 1
-                self.begun[first] += 1
-                self.begun[second] -= 1
-
-    def decide_starter(self, one: int, other: int | None, random: Random) -> Pair:
-        """Return a pair with the one first who has begun less often."""
-        if other is None:
-            return Pair(one, None)
-        lead = self.begun[one] - self.begun[other] or random.choice((-1, 1))
-        return Pair(one, other) if lead < 0 else Pair(other, one)
+        matching = _match(costs.list_pairs())
+    pairs = []
+    for rank, other_rank in sorted(matching, key=lambda ranks: (ranks[1] is None, ranks[0])):
+        one, other = order[rank], None if other_rank is None else order[other_rank]
+        pair = Pair(one, other)
+        if other is not None:
+            # Who has begun less often begins.
+            lead = begun[one] - begun[other] or random.choice((-1, 1))
+            pair = Pair(one, other) if lead < 0 else Pair(other, one)
+        pairs.append(pair)
+    return tuple(pairs)
 
 
 Edge = tuple[int, int | None, int]
@@ -221,58 +169,47 @@ Edge = tuple[int, int | None, int]
 
 
 class _Costs:
-    """The costs of possible pairs, each one number: a level counts more than all lower levels of all pairs together."""
+    """The costs of possible pairs: a level counts more than all pairs' lower levels together."""
 
     def __init__(
         self,
         order: Sequence[int],
-        history: _History,
+        met: Counter[frozenset[int | None]],
         measure: Callable[[int, int | None], tuple[int, int]],
     ) -> None:
-        self._order, self._history, self._measure = order, history, measure
-        self._is_odd = bool(len(order) % 2)
+        self._order, self._met, self._measure = order, met, measure
         size = len(order) + 1
         farthest = measure(0, len(order) - 1)[0] if order else 0
         self._step = size * size
         self._rematch = self._step * (size * farthest + 1)
-        self._sit_again = self._rematch * (size * max(history.met.values(), default=0) + 1)
+        self._sit_again = self._rematch * (size * max(met.values(), default=0) + 1)
 
-    def is_repeated(self, one: int, other: int | None) -> bool:
-        """Say whether two players have met before, or one has sat out."""
-        return self._compute(one, other) >= self._rematch
-
-    def list_all(self) -> Iterable[Edge]:
-        """Return all possible pairs."""
-        yield from (
-            (one, other, self._compute(one, other))
-            for one, other in combinations(range(len(self._order)), 2)
-        )
-        yield from self._list_sitting(range(len(self._order)))
-
-    def list_near(self, nearest: int) -> Iterable[Edge]:
-        """Return pairs that have not met: each player with the next candidates in the order, `nearest` of them."""
+    def list_pairs(self, nearest: int | None = None) -> Iterator[Edge]:
+        """Yield all possible pairs, or for each player the `nearest` of those that have not met."""
         size = len(self._order)
         for one in range(size):
-            fresh = (other for other in range(one + 1, size) if not self.is_repeated(one, other))
-            yield from (
-                (one, other, self._compute(one, other))
-                for other, _ in zip(fresh, range(nearest), strict=False)
-            )
-        fresh_sitters = [place for place in range(size) if not self.is_repeated(place, None)]
-        yield from self._list_sitting(fresh_sitters[-2 * nearest :])
+            others: Iterable[int] = range(one + 1, size)
+            if nearest is not None:
+                others = islice((other for other in others if self._is_new(one, other)), nearest)
+            for other in others:
+                yield one, other, self._compute(one, other)
+        if size % 2:
+            sitters: Sequence[int] = range(size)
+            if nearest is not None:
+                sitters = [one for one in sitters if self._is_new(one, None)][-2 * nearest :]
+            for one in sitters:
+                yield one, None, self._compute(one, None)
 
-    def _list_sitting(self, places: Iterable[int]) -> Iterable[Edge]:
-        return ((one, None, self._compute(one, None)) for one in places if self._is_odd)
+    def _is_new(self, one: int, other: int | None) -> bool:
+        """Say whether two players have not met before, or one has not sat out."""
+        return self._compute(one, other) < self._rematch
 
     def _compute(self, one: int, other: int | None) -> int:
         far, near = self._measure(one, other)
-        if other is None:
-            repeated = self._history.sat_out[self._order[one]] * self._sit_again
-        else:
-            repeated = (
-                self._history.met[frozenset((self._order[one], self._order[other]))] * self._rematch
-            )
-        return repeated + far * self._step + near
+        repeated = self._sit_again if other is None else self._rematch
+        opponent = None if other is None else self._order[other]
+        times = self._met[frozenset((self._order[one], opponent))]
+        return times * repeated + far * self._step + near
 
 
 def _match(edges: Iterable[Edge]) -> list[tuple[int, int | None]]:
@@ -284,5 +221,5 @@ def _match(edges: Iterable[Edge]) -> list[tuple[int, int | None]]:
     graph.add_weighted_edges_from(
         (one, sitting if other is None else other, -cost) for one, other, cost in edges
     )
-    found = (sorted(pair) for pair in nx.max_weight_matching(graph, maxcardinality=True))
-    return [(other, None) if one == sitting else (one, other) for one, other in found]
+    matching = (sorted(pair) for pair in nx.max_weight_matching(graph, maxcardinality=True))
+    return [(other, None) if one == sitting else (one, other) for one, other in matching]

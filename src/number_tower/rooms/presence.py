@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from number_tower.rooms.room import Room
+
 Presence = Literal["here", "away", "gone"]
 
 SEEN_EVERY = 20.0
 """Seconds after which a player with an open page is seen again."""
 
 AWAY_AFTER = 45.0
-"""Seconds without a sign of a player after which the player is away; at once, if the page is hidden."""
+"""Seconds without a sign after which a player is away; with a hidden page, at once."""
 
 GONE_AFTER = 90.0
-"""Seconds without a sign after which the player is gone: a hidden page may speak up only once a minute."""
+"""Seconds without a sign after which a player is gone; a hidden page may send one a minute."""
 
 
 class Sighting(NamedTuple):
@@ -24,7 +26,7 @@ class Sighting(NamedTuple):
 
 
 class RoomPresence(NamedTuple):
-    """Where the players of both seats are, and for how many seconds the player to move has been gone."""
+    """Where both players are, and for how many seconds the player to move has been gone."""
 
     seats: tuple[Presence, Presence]
     gone_for: float = 0.0
@@ -35,3 +37,11 @@ def judge_presence(sighting: Sighting | None, now: float) -> Presence:
     if sighting is None or now - sighting.at >= GONE_AFTER:
         return "gone"
     return "away" if sighting.hidden or now - sighting.at >= AWAY_AFTER else "here"
+
+
+def mark_presence(room: Room, presence: RoomPresence | None) -> str:
+    """Return a text that changes when players come or go, or when a game can be claimed."""
+    if presence is None:
+        return ""
+    may_claim = room.may_claim({1 - room.table.game.to_move}, presence.gone_for)
+    return " ".join([*presence.seats, "claim"] if may_claim else presence.seats)

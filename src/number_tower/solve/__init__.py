@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from number_tower.text import format_value
+from number_tower.support.text import format_value
 
 if TYPE_CHECKING:
-    from number_tower.game import Game
-    from number_tower.position import Position
+    from number_tower.engine.game import Game
+    from number_tower.engine.position import Position
     from number_tower.solve.limits import Progress
     from number_tower.solve.solution import Solution
 
@@ -22,19 +22,21 @@ def solve(
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Solution:
-    """Solve a game as it stands, or a position: its value and plies now, those of its moves when they are read.
+    """Solve a game or a position: its value and plies now, those of its moves when they are read.
 
-    `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; if the value is not found
-    within them, `NotSolvedError` is raised. Plies that a theory does not give are searched for within the limits, or
-    without limits as long as the position is small; `plies=False` leaves them out.
+    `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; if the
+    value is not found within them, `NotSolvedError` is raised. Plies that a theory does not give
+    are searched for within the limits, or without limits as long as the position is small;
+    `plies=False` leaves them out.
 
     Examples:
-        >>> nt.solve(nt.Game(nt.Rules(fit="ascending", step=5, blocks=range(1, 31)), moves=(5,))).best
+        >>> rules = nt.Rules(fit="ascending", step=5, blocks=range(1, 31))
+        >>> nt.solve(nt.Game(rules, moves=(5,))).best
         (6,)
         >>> nt.solve(nt.Game(nt.Rules(target=15, supply="own", towers="own")), seconds=60)
         <Solution: win in 3, by two separate towers>
     """
-    from number_tower.solve import limits, solution  # noqa: PLC0415 - `tower --version` needs no solver
+    from number_tower.solve import limits, solution  # noqa: PLC0415 - start-up needs no solver
 
     position: Any = getattr(game, "position", game)
     if not hasattr(position, "place"):

@@ -1,4 +1,4 @@
-"""The deep search, for rules that no theory covers: a transposition table of bounded size, compiled where that pays."""
+"""The deep search, for rules that no theory covers, with a transposition table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any
 
-from number_tower.position import Position
-from number_tower.rules import Rules
+from number_tower.engine.position import Position
 from number_tower.solve import jit, kernel
 from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_position, encode_rules
 from number_tower.solve.limits import NotSolvedError, SearchLimits
@@ -26,11 +25,11 @@ _TURN_POSITIONS = 20_000
 _COMPILE_AFTER_POSITIONS = 30_000
 """Positions that the interpreter searches in the time that loading the compiler takes."""
 
-_SMALLEST_TABLE = 1 << 10
-_LARGEST_TABLE = 1 << 31
-_FEWEST_FRAMES = 64
+_MIN_SLOTS = 1 << 10
+_MAX_SLOTS = 1 << 31
+_MIN_FRAMES = 64
 _MAX_LIST_FRAMES = 1 << 12
-"""Frames up to which an interpreted stack is a list: faster than an array, but larger."""
+"""Up to this many frames, an interpreted stack is a list: faster than an array, but larger."""
 
 _NEVER_FULL = 1 << 60
 
@@ -38,9 +37,10 @@ _NEVER_FULL = 1 << 60
 class Search:
     """A search from one root, for values alone or with plies; its table keeps what was found.
 
-    Where one move order takes too long another may not: several stacks, each with its own order, take turns and share
-    the table. What is searched follows only from the root and the limits of positions and memory: turns and the size
-    of the table depend on counts of positions, never on whether the search is compiled or how often it is interrupted.
+    Where one move order takes too long another may not: several stacks, each with its own order,
+    take turns and share the table. What is searched follows only from the root and the limits of
+    positions and memory: turns and the size of the table depend on counts of positions, never on
+    whether the search is compiled or how often it is interrupted.
     """
 
     def __init__(
@@ -56,14 +56,24 @@ class Search:
         self._limits = limits
         self._rules, self._bits = encode_rules(root, limits, plies=plies)
         self._kernel_rules: Any = self._rules
-        self._stacks = [SearchStack(modulus) for modulus in _choose_moduli(root.rules)]
-        self.slots = _SMALLEST_TABLE
-        self._fill_limit = _compute_fill_limit(_SMALLEST_TABLE)
+        # Move orders: the highest block first (0), or the one that leaves a multiple of a number:
+        # on one tower with a target, a player who answers in pairs counts in such steps.
+        moduli = [0]
+        if (
+            root.rules.target is not None
+            and root.rules.towers == "shared"
+            and root.rules.fit == "any"
+        ):
+            pair = root.rules.blocks[0] + root.rules.blocks[-1]
+            moduli += [pair + 1, pair]
+        self._stacks = [SearchStack(modulus) for modulus in moduli]
+        self.slots = _MIN_SLOTS
+        self._fill_limit = _compute_fill_limit(_MIN_SLOTS)
         self.stored = self.positions = 0
         self._search: Callable[..., None] = kernel.search
         self._rehash: Callable[..., int] = kernel.rehash
         self._compiled = False
-        self._table: Any = self._allocate(_SMALLEST_TABLE * self._rules[kernel.SLOT_WORDS])
+        self._table: Any = self._allocate(_MIN_SLOTS * self._rules[kernel.SLOT_WORDS])
         self._compile_after = None
         self._slice = max(1, _SLICE_POSITIONS * 20 // max(20, self._rules[kernel.BLOCK_COUNT]))
         if self._bits <= WORD_BITS and compiled is not False and jit.is_available():
@@ -75,35 +85,40 @@ class Search:
         return self._rules[kernel.WIN]
 
     def score(self, position: Position, value: Value | None = None) -> int:
-        """Return the score of a position that is not over; a value that is known already shortens the search."""
+        """Return the score of a position that is not over.
+
+        A value that is known already shortens the search.
+        """
         frame, score = self._make_root(position, value)
         if score != kernel.UNKNOWN:
             return score
         for stack in self._stacks:
-            stack.restart(frame)
+            for place, number in enumerate(frame):
+                stack.frames[place] = number
+            stack.state[kernel.DEPTH] = stack.state[kernel.DONE] = 0
         before = self.positions
         while True:
-            result = self._advance(*self._choose_stack(self.positions - before))
+            # The first stack searches alone for a while; then all take turns.
+            stack, turn_left = self._stacks[0], before + _FIRST_TURN_POSITIONS - self.positions
+            if turn_left <= 0:
+                turns, used = divmod(-turn_left, _TURN_POSITIONS)
+                stack = self._stacks[(turns + 1) % len(self._stacks)]
+                turn_left = _TURN_POSITIONS - used
+            result = self._advance(stack, turn_left)
             if result is not None:
                 return result
             self._limits.check(filled=self.stored / self.slots)
 
-    def _choose_stack(self, searched: int) -> tuple[SearchStack, int]:
-        """Return the stack whose turn it is after `searched` positions, and the positions left in its turn."""
-        if searched < _FIRST_TURN_POSITIONS:
-            return self._stacks[0], _FIRST_TURN_POSITIONS - searched
-        turns, used = divmod(searched - _FIRST_TURN_POSITIONS, _TURN_POSITIONS)
-        return self._stacks[(turns + 1) % len(self._stacks)], _TURN_POSITIONS - used
-
     def _advance(self, stack: SearchStack, turn_left: int) -> int | None:
-        """Search one slice, at most to the end of the turn or of the positions allowed; return the score when done."""
+        """Search one slice, at most to the end of the turn or of the positions allowed.
+
+        Return the score when done.
+        """
         self._prepare(stack)
         state = stack.state
         state[kernel.POSITIONS], state[kernel.STORED] = self.positions, self.stored
-        state[kernel.BUCKETS], state[kernel.FILL_LIMIT] = (
-            self.slots // kernel.BUCKET_SLOTS,
-            self._fill_limit,
-        )
+        state[kernel.BUCKETS] = self.slots // kernel.BUCKET_SLOTS
+        state[kernel.FILL_LIMIT] = self._fill_limit
         most = _COMPILED_SLICE_POSITIONS if self._compiled else self._slice
         budget = int(min(most, turn_left, self._limits.positions_left))
         self._search(budget, self._kernel_rules, stack.frames, self._table, state)
@@ -135,125 +150,97 @@ class Search:
             )
         return frame, score
 
-    # Memory ----------------------------------------------------------------------------------------------------
+    # Memory ---------------------------------------------------------------------------------------
 
     def _prepare(self, stack: SearchStack) -> None:
-        """Before a slice, compile if that pays by now, and enlarge the stack and the table if they are full."""
-        if (
-            not self._compiled
-            and self._compile_after is not None
-            and self.positions >= self._compile_after
-        ):
-            if (
-                jit.is_loaded() or self._limits.seconds_left > jit.COMPILE_SECONDS
-            ) and jit.load_compiler():
+        """Before a slice, compile if that pays by now, and enlarge a full stack or table."""
+        pays = self._compile_after is not None and self.positions >= self._compile_after
+        if pays and not self._compiled:
+            in_time = jit.is_loaded() or self._limits.seconds_left > jit.COMPILE_SECONDS
+            if in_time and jit.load_compiler():
                 self._compile()
             else:
                 self._compile_after = None
         if stack.state[kernel.DEPTH] + 1 >= stack.state[kernel.MAX_FRAMES]:
-            self._grow_stack(stack)
+            count = 2 * int(stack.state[kernel.MAX_FRAMES])
+            if count > MAX_PLIES:
+                raise NotSolvedError(f"not solved within lines of {MAX_PLIES:,} plies")
+            self._limits.require_memory(self._count_bytes(self.slots, count))
+            longer = self._allocate(count * kernel.FRAME_SIZE, as_list=count <= _MAX_LIST_FRAMES)
+            frames = array("q", stack.frames) if isinstance(longer, array) else stack.frames
+            longer[: len(frames)] = frames
+            stack.frames, stack.state[kernel.MAX_FRAMES] = longer, count
         if self.stored >= self._fill_limit:
             self._grow_table()
 
     def _compile(self) -> None:
-        self._search, self._rehash = (
-            jit.compile_kernel(kernel.search),
-            jit.compile_kernel(kernel.rehash),
-        )
+        self._search = jit.compile_kernel(kernel.search)
+        self._rehash = jit.compile_kernel(kernel.rehash)
         to_array = jit.load_numpy().asarray
         self._kernel_rules, self._table = to_array(self._rules), to_array(self._table)
         for stack in self._stacks:
             stack.frames, stack.state = to_array(stack.frames), to_array(stack.state)
         self._compiled = True
 
-    def _grow_stack(self, stack: SearchStack) -> None:
-        """Double a stack."""
-        count = 2 * int(stack.state[kernel.MAX_FRAMES])
-        if count > MAX_PLIES:
-            raise NotSolvedError(f"not solved within lines of {MAX_PLIES:,} plies")
-        self._limits.require_memory(self._count_bytes(self.slots, count))
-        longer = self._allocate(count * kernel.FRAME_SIZE, as_list=count <= _MAX_LIST_FRAMES)
-        longer[: len(stack.frames)] = (
-            array("q", stack.frames) if isinstance(longer, array) else stack.frames
-        )
-        stack.frames = longer
-        stack.state[kernel.MAX_FRAMES] = count
-
     def _grow_table(self) -> None:
-        """Make the table four times as large, or as large as the memory allows while the old one is still there."""
+        """Make the table four times as large, or as large as memory allows beside the old one."""
         slots = 4 * self.slots
         frames = max(int(stack.state[kernel.MAX_FRAMES]) for stack in self._stacks)
         while slots > self.slots and not self._limits.has_memory(
             self._count_bytes(self.slots + slots, frames)
         ):
             slots = slots * 15 // 16
-        slots = min(slots, _LARGEST_TABLE) // kernel.BUCKET_SLOTS * kernel.BUCKET_SLOTS
+        slots = min(slots, _MAX_SLOTS) // kernel.BUCKET_SLOTS * kernel.BUCKET_SLOTS
+        # A table that is hardly larger is not worth the copying: replace entries from now on.
         if slots * 8 < self.slots * 9:
             self._fill_limit = _NEVER_FULL
             return
         old, self.slots = self._table, slots
         self._table = self._allocate(slots * self._rules[kernel.SLOT_WORDS])
-        self.stored = int(
-            self._rehash(old, self._kernel_rules, self._table, slots // kernel.BUCKET_SLOTS)
-        )
+        buckets = slots // kernel.BUCKET_SLOTS
+        self.stored = int(self._rehash(old, self._kernel_rules, self._table, buckets))
         self._fill_limit = _compute_fill_limit(slots)
 
     def _allocate(self, size: int, *, as_list: bool = False) -> Any:
-        """Return `size` zeros; interpreted, as a list if the numbers can be larger than a machine word."""
+        """Return `size` zeros.
+
+        Interpreted, as a list if the numbers can be larger than a machine word.
+        """
         if self._compiled:
             return jit.load_numpy().zeros(size, "int64")
         return [0] * size if as_list or self._bits > WORD_BITS else array("q", [0]) * size
 
     def _count_bytes(self, slots: int, frames: int) -> int:
-        """Return the memory for such tables and stacks when interpreted, which may need more than compiled.
+        """Return the memory for such tables and stacks when interpreted.
 
-        The size of the table affects what is found within a number of positions, so it must not depend on whether the
-        search is compiled. In a list every number is an object of its own.
+        The size of the table affects what is found within a number of positions, so it must not
+        depend on whether the search is compiled. In a list every number is an object of its own.
         """
         in_list = 48 + self._bits // 7
         in_table = in_list if self._bits > WORD_BITS else 8
         in_stack = in_list if frames <= _MAX_LIST_FRAMES else in_table
-        table, stacks = (
-            slots * self._rules[kernel.SLOT_WORDS],
-            frames * kernel.FRAME_SIZE * len(self._stacks),
-        )
+        table = slots * self._rules[kernel.SLOT_WORDS]
+        stacks = frames * kernel.FRAME_SIZE * len(self._stacks)
         return self._table_count * (table * in_table + stacks * in_stack)
 
 
 def _compute_fill_limit(slots: int) -> int:
-    """Return the number of entries at which a table is too full: more than two thirds of its slots."""
+    """Return the entries at which a table is too full: more than two thirds of its slots."""
     return slots * 2 // 3 + 1
 
 
 class SearchStack:
-    """A line of search with its own move order: the frames of its positions, and the state of the kernel."""
+    """A line of search with its own move order: frames of positions, and the kernel's state."""
 
     def __init__(self, modulus: int) -> None:
-        self.frames: Any = [0] * (_FEWEST_FRAMES * kernel.FRAME_SIZE)
+        self.frames: Any = [0] * (_MIN_FRAMES * kernel.FRAME_SIZE)
         self.state: Any = [0] * (kernel.DONE + 1)
-        self.state[kernel.MAX_FRAMES] = _FEWEST_FRAMES
+        self.state[kernel.MAX_FRAMES] = _MIN_FRAMES
         self.state[kernel.MODULUS] = modulus
-
-    def restart(self, frame: list[int]) -> None:
-        """Start again from the frame of a root."""
-        for place, number in enumerate(frame):
-            self.frames[place] = number
-        self.state[kernel.DEPTH] = self.state[kernel.DONE] = 0
-
-
-def _choose_moduli(rules: Rules) -> list[int]:
-    """Return the move orders to try: highest block first (0), or first the one that leaves a multiple of a number.
-
-    On one tower with a target, a player who can answer every block with its partner counts in such steps.
-    """
-    if rules.target is None or rules.towers == "own" or rules.fit != "any":
-        return [0]
-    pair = rules.blocks[0] + rules.blocks[-1]
-    return [0, pair + 1, pair]
 
 
 class DeepSolver(Solver):
-    """Searches for the value first, which is found soonest, and then for the plies within the bounds it sets."""
+    """Searches for the value first, and then for the plies within the bounds that it sets."""
 
     method = "deep search"
 
@@ -283,7 +270,7 @@ class DeepSolver(Solver):
         )
 
     def _evaluate_running(self, position: Position) -> Worth:
-        """Return the worth of a position, without plies if only these were not found within the limits."""
+        """Return the worth of a position, without plies that were not found within the limits."""
         with self._limits.measure():
             score = self._value_search.score(position)
             value: Value = "draw" if score == 0 else "win" if score > 0 else "loss"

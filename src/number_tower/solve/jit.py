@@ -1,9 +1,10 @@
-"""Compile kernels with Numba, which is an optional extra and is loaded only where the work is worth it.
+"""Compile kernels with Numba, an optional extra that is loaded only where it pays.
 
-A kernel is a plain function over sequences of numbers (lists or numpy arrays) that calls only kernels: of its own
-module, or of others that it imports by name. The same source runs interpreted or compiled, with the same result.
-Numba's cache on disk is valid until the file of the function changes, and ignores all other files; so the names of
-kernels in it contain a digest of the modules that they import kernels from.
+A kernel is a plain function over sequences of numbers (lists or numpy arrays) that calls only
+kernels: of its own module, or of others that it imports by name. The same source runs interpreted
+or compiled, with the same result. Numba's cache on disk is valid until the file of the function
+changes, and ignores all other files; so the names of kernels in it contain a digest of the modules
+that they import kernels from.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ COMPILE_SECONDS = 10
 
 
 def disable_jit() -> None:
-    """Do not compile in this process: where answers are needed within seconds, compiling takes too long."""
+    """Do not compile in this process: it takes too long where answers are needed in seconds."""
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     is_available.cache_clear()
 
@@ -54,7 +55,10 @@ def load_compiler() -> bool:
 
 
 def compile_function(function: Function) -> Function:
-    """Compile a function on its first call; the machine code is cached on disk if there is a folder for it."""
+    """Compile a function on its first call.
+
+    The machine code is cached on disk if there is a folder for it.
+    """
     njit = import_module("numba").njit
     try:
         return cast("Function", njit(cache=True, nogil=True)(function))
@@ -77,7 +81,14 @@ def _compile_module(module: str) -> dict[str, Any]:
         if isinstance(thing, FunctionType) and thing.__module__.startswith(package)
     }
     others = sorted({kernel.__module__ for kernel in kernels.values()} - {module})
-    suffix = "_" + _hash_sources(others) if others else ""
+    suffix = ""
+    if others:
+        # Numba's cache ignores other files, so the names of kernels change with their sources.
+        digest = import_module("hashlib").blake2b(digest_size=6)
+        for other in others:
+            with open(str(sys.modules[other].__file__), "rb") as source:
+                digest.update(source.read())
+        suffix = f"_{digest.hexdigest()}"
     for name, kernel in kernels.items():
         if kernel.__module__ != module:
             namespace[name] = _compile_module(kernel.__module__)[kernel.__name__]
@@ -87,15 +98,6 @@ def _compile_module(module: str) -> dict[str, Any]:
         copy.__qualname__ = kernel.__qualname__ + suffix
         namespace[name] = compile_function(copy)
     return namespace
-
-
-def _hash_sources(modules: list[str]) -> str:
-    """Return a short digest of the sources of some modules."""
-    digest = import_module("hashlib").blake2b(digest_size=6)  # only where something is compiled
-    for module in modules:
-        with open(str(sys.modules[module].__file__), "rb") as source:
-            digest.update(source.read())
-    return str(digest.hexdigest())
 
 
 def load_numpy() -> Any:

@@ -1,18 +1,20 @@
-"""The inner loop of the deep search: alpha-beta with a transposition table, written so that Numba can compile it.
+"""The inner loop of the deep search: alpha-beta in functions that Numba can compile.
 
 All data are integers, below 2**62 where the rules allow it, in four sequences:
 
 - `rules`: the rules as numbers, followed by tables (made by `deep`);
-- `stack`: the line of play from the root, one frame for each position, as the player to move sees it ("mine" and
-  "yours"), with the progress of its search, so that a search can stop and continue anywhere;
+- `stack`: the line of play from the root, one frame for each position, as the player to move sees
+  it ("mine" and "yours"), with the progress of its search, so that a search can stop and continue
+  anywhere;
 - `table`: scores of positions, in buckets of a few slots;
 - `state`: counters of the search.
 
-Scores are for the player to move: `WIN - plies` for a win, `plies` for a draw, `plies - WIN` for a loss. The higher
-score is always preferred: quick wins, long draws, slow losses. A search for values alone counts no plies: `PLY` is 0.
+Scores are for the player to move: `WIN - plies` for a win, `plies` for a draw, `plies - WIN` for a
+loss. The higher score is always preferred: quick wins, long draws, slow losses. A search for values
+alone counts no plies: `PLY` is 0.
 
-This is one long file because Numba's cache only notices changes of the file that a function is in (see `jit`), and
-because the functions share the constants below.
+This is one long file because Numba's cache only notices changes of the file that a function is in
+(see `jit`), and because the functions share the constants below.
 """
 
 from __future__ import annotations
@@ -22,19 +24,21 @@ from collections.abc import MutableSequence, Sequence
 Numbers = Sequence[int]
 Memory = MutableSequence[int]
 
-# Places in `rules`: the rules, the sizes of scores and keys, and where each table starts. The table of fits is last.
+# Places in `rules`: the rules, the sizes of scores and keys, and where each table starts. The table
+# of fits is last.
 (
-    BLOCK_COUNT, TARGET, SHARED_TOWERS, SUPPLY, SKIPS, FIT, ANY_OPENING, LARGEST, ALL_BLOCKS, SMALLEST, BLOCK_STEP,
-    HEIGHT_OFFSET, PLY, WIN, MAX_DRAW, MINE_BITS, YOURS_BITS, TOP_BITS, GAP_BITS, TOPS_LAST, KEY_BITS, ENTRY_BITS,
-    SLOT_WORDS, SIZE_TABLE, ROOM_TABLE, SUM_TABLE, MIRROR_TABLE, FIT_TABLE,
+    BLOCK_COUNT, TARGET, SHARED_TOWERS, SUPPLY, SKIPS, FIT, ANY_OPENING, LARGEST, ALL_BLOCKS,
+    SMALLEST, BLOCK_STEP, HEIGHT_OFFSET, PLY, WIN, MAX_DRAW, MINE_BITS, YOURS_BITS, TOP_BITS,
+    GAP_BITS, TOPS_LAST, KEY_BITS, ENTRY_BITS, SLOT_WORDS, SIZE_TABLE, ROOM_TABLE, SUM_TABLE,
+    MIRROR_TABLE, FIT_TABLE,
 ) = range(28)  # fmt: skip
 OWN, SHARED, ENDLESS = range(3)
 ANY, DESCENDING, ASCENDING, OTHER = range(4)
 
 # Places in a frame of the stack. TURN_PASSED is 1 if the other player made the move before.
 (
-    MINE, YOURS, MY_HEIGHT, YOUR_HEIGHT, MY_TOP, YOUR_TOP, LEGAL, NEXT_BLOCK, BEST, ALPHA, BETA, FIRST_ALPHA,
-    KEY_1, KEY_2, TURN_PASSED, POSITIONS_BEFORE,
+    MINE, YOURS, MY_HEIGHT, YOUR_HEIGHT, MY_TOP, YOUR_TOP, LEGAL, NEXT_BLOCK, BEST, ALPHA, BETA,
+    FIRST_ALPHA, KEY_1, KEY_2, TURN_PASSED, POSITIONS_BEFORE,
 ) = range(16)  # fmt: skip
 FRAME_SIZE = 16
 
@@ -55,10 +59,10 @@ _MAX_EFFORT = 15
 
 
 def search(budget: int, rules: Numbers, stack: Memory, table: Memory, state: Memory) -> None:
-    """Continue a search until it is done, the stack or the table has to grow, or the budget is spent.
+    """Continue a search until it is done, stack or table are full, or the budget is spent.
 
-    The budget is a number of new positions, and eight times as many moves. Where a call stops does not change what
-    is searched: the next call continues with the same state.
+    The budget is a number of new positions, and eight times as many moves. Where a call stops does
+    not change what is searched: the next call continues with the same state.
     """
     ply, max_draw = rules[PLY], rules[MAX_DRAW]
     last, tries = state[POSITIONS] + budget, 8 * budget
@@ -103,11 +107,11 @@ def search(budget: int, rules: Numbers, stack: Memory, table: Memory, state: Mem
     state[DEPTH] = depth
 
 
-# Moves ------------------------------------------------------------------------------------------------------------
+# Moves --------------------------------------------------------------------------------------------
 
 
 def choose_block(rules: Numbers, stack: Memory, frame: int) -> int:
-    """Return the next block to try: the preferred one if there is one, then from the highest down."""
+    """Return the next block to try: the preferred one, then from the highest down."""
     block, legal = stack[frame + NEXT_BLOCK], stack[frame + LEGAL]
     if block >= rules[BLOCK_COUNT]:
         block -= rules[BLOCK_COUNT]
@@ -121,7 +125,7 @@ def choose_block(rules: Numbers, stack: Memory, frame: int) -> int:
 
 
 def prefer_multiple(modulus: int, rules: Numbers, stack: Memory, frame: int) -> None:
-    """Try first the block that leaves a multiple of the modulus, as a player who answers in pairs would."""
+    """Try first the block that leaves a multiple of the modulus, as answering in pairs does."""
     rest = (rules[TARGET] - stack[frame + MY_HEIGHT]) % modulus
     block = stack[frame + LEGAL] & find_exact_block(rules[TARGET] - rest, rules)
     if block:
@@ -132,7 +136,10 @@ def prefer_multiple(modulus: int, rules: Numbers, stack: Memory, frame: int) -> 
 
 
 def place_block(block: int, rules: Numbers, stack: Memory, frame: int) -> int:
-    """Write the frame of the position after a move; return its score if the game is over, else `UNKNOWN`."""
+    """Write the frame of the position after a move.
+
+    Return its score if the game is over, else `UNKNOWN`.
+    """
     after = frame + FRAME_SIZE
     supply, win = rules[SUPPLY], rules[WIN]
     mine, yours = stack[frame + MINE], stack[frame + YOURS]
@@ -186,7 +193,7 @@ def room(height: int, rules: Numbers) -> int:
 
 
 def back_up_score(score: int, turn_passed: int, ply: int, max_draw: int) -> int:
-    """Return the score of a position for the player who moved into it, one ply further from the end."""
+    """Return a score for the player who made the move before, one ply further from the end."""
     if score < 0:
         return -score - ply if turn_passed else score + ply
     if score > max_draw:
@@ -210,11 +217,14 @@ def set_window(ply: int, max_draw: int, stack: Memory, frame: int) -> None:
     stack[frame + BETA] = high
 
 
-# Look-ahead -------------------------------------------------------------------------------------------------------
+# Look-ahead ---------------------------------------------------------------------------------------
 
 
 def look_ahead(rules: Numbers, stack: Memory, frame: int) -> int:
-    """Return the score if the target decides within three plies; drop moves that lose at once from the legal ones."""
+    """Return the score if the target decides within three plies.
+
+    Drop moves that lose at once from the legal ones.
+    """
     if rules[TARGET] < 0:
         return UNKNOWN
     ply, win, legal = rules[PLY], rules[WIN], stack[frame + LEGAL]
@@ -258,11 +268,13 @@ def find_losing_moves(rules: Numbers, stack: Numbers, frame: int) -> int:
     if gap > 2 * rules[LARGEST]:
         return 0
     once = rules[SUPPLY] == SHARED
-    found = 0
+    losing = 0
     if rules[BLOCK_STEP] > 0:
-        found = legal & find_partners(mirror_mask(yours, rules), find_rank_sum(gap, rules), rules)
+        losing = legal & find_partners(mirror_mask(yours, rules), find_rank_sum(gap, rules), rules)
         return (
-            found & ~find_exact_block(height + gap // 2, rules) if once and gap % 2 == 0 else found
+            losing & ~find_exact_block(height + gap // 2, rules)
+            if once and gap % 2 == 0
+            else losing
         )
     for block in range(rules[BLOCK_COUNT]):
         if legal >> block & 1:
@@ -272,15 +284,16 @@ def find_losing_moves(rules: Numbers, stack: Numbers, frame: int) -> int:
                 & left
                 & rules[FIT_TABLE + block + 1]
             ):
-                found |= 1 << block
-    return found
+                losing |= 1 << block
+    return losing
 
 
 def count_plies_to_crush(rules: Numbers, stack: Numbers, frame: int) -> int:
-    """Return the plies of a win that leaves the other player stuck, or with only moves that lose at once; else 0.
+    """Return the plies of a win that leaves only losing moves, or none; 0 if there is none.
 
-    Only for own blocks in equal steps, on one tower, where any fits on any. Each reply must be answered by a block
-    that reaches the target, so the target must be within reach of the opponent's smallest block and my largest.
+    Only for own blocks in equal steps, on one tower, where any fits on any. Each reply must be
+    answered by a block that reaches the target, so the target must be within reach of the
+    opponent's smallest block and my largest.
     """
     legal, height = stack[frame + LEGAL], stack[frame + MY_HEIGHT]
     mine, yours = stack[frame + MINE], stack[frame + YOURS]
@@ -323,7 +336,10 @@ def mirror_mask(mask: int, rules: Numbers) -> int:
 
 
 def find_rank_sum(gap: int, rules: Numbers) -> int:
-    """Return the sum of the ranks of two blocks in equal steps that add up to a gap; -1 if no two blocks can."""
+    """Return the sum of the ranks of two blocks in equal steps that add up to a gap.
+
+    It is -1 if no two blocks can.
+    """
     steps = gap - 2 * rules[SMALLEST]
     if rules[BLOCK_STEP] == 1:
         return max(steps, -1)
@@ -338,11 +354,14 @@ def find_partners(mirrored: int, ranks: int, rules: Numbers) -> int:
     return mirrored << shift if shift > 0 else mirrored >> -shift
 
 
-# Keys -------------------------------------------------------------------------------------------------------------
+# Keys ---------------------------------------------------------------------------------------------
 
 
 def set_key(rules: Numbers, stack: Memory, frame: int) -> int:
-    """Write the key of a position, equal for positions with the same future; return its score if that is certain."""
+    """Write the key of a position, equal for positions with the same future.
+
+    Return its score if that is certain.
+    """
     score = (
         set_one_tower_key(rules, stack, frame)
         if rules[SHARED_TOWERS]
@@ -355,7 +374,7 @@ def set_key(rules: Numbers, stack: Memory, frame: int) -> int:
 
 
 def set_one_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
-    """Write the key of a position with one tower: the blocks that can still be placed, its top, and the gap."""
+    """Write the key of a position with one tower: its live blocks, its top, and the gap."""
     mine, yours = stack[frame + MINE], stack[frame + YOURS]
     height, top = stack[frame + MY_HEIGHT], stack[frame + MY_TOP]
     supply = rules[SUPPLY]
@@ -377,7 +396,7 @@ def set_one_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
 
 
 def set_two_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
-    """Write the key of a position with two towers: the live blocks and top of each, and their gaps or difference."""
+    """Write the key of a position with two towers: live blocks, tops, and gaps or difference."""
     supply, target = rules[SUPPLY], rules[TARGET]
     height, your_height = stack[frame + MY_HEIGHT], stack[frame + YOUR_HEIGHT]
     mine = find_live_blocks(stack[frame + MINE] & room(height, rules), stack[frame + MY_TOP], rules)
@@ -410,7 +429,10 @@ def set_two_tower_key(rules: Numbers, stack: Memory, frame: int) -> int:
 
 
 def extend_key(tops: int, gaps: int, rules: Numbers, stack: Memory, frame: int) -> None:
-    """Add tops and gaps to the blocks of a key; where the tops do not fit into its first word, they go last."""
+    """Add tops and gaps to the blocks of a key.
+
+    Where the tops do not fit into its first word, they go last.
+    """
     if rules[TOPS_LAST]:
         gaps = gaps << rules[TOPS_LAST] | tops
         tops = 0
@@ -419,7 +441,7 @@ def extend_key(tops: int, gaps: int, rules: Numbers, stack: Memory, frame: int) 
 
 
 def find_live_blocks(within: int, top: int, rules: Numbers) -> int:
-    """Return the blocks of a mask that can still be placed on a tower, directly or upon each other."""
+    """Return the blocks of a mask that can still be placed on a tower, now or after others."""
     reached = within & rules[FIT_TABLE + top]
     if rules[FIT] != OTHER and (top > 0 or rules[ANY_OPENING] == 1):
         return reached
@@ -466,13 +488,13 @@ def sum_blocks(mask: int, rules: Numbers) -> int:
     return added
 
 
-# The transposition table ------------------------------------------------------------------------------------------
+# The transposition table --------------------------------------------------------------------------
 
 
 def finish_position(
     rules: Numbers, stack: Numbers, frame: int, table: Memory, state: Memory
 ) -> int:
-    """Store and return the score of a position of which all moves, or enough of them, have been searched.
+    """Store and return the score of a position whose moves were searched, all or enough.
 
     A bound among the draws is stored without its plies, which the window did not ask for.
     """
@@ -499,8 +521,26 @@ def finish_position(
 
 
 def probe_table(rules: Numbers, stack: Numbers, frame: int, table: Numbers, buckets: int) -> int:
-    """Return the score of a position if the table has it, or a bound that decides for the window; else `UNKNOWN`."""
-    entry = find_entry(stack[frame + KEY_1], stack[frame + KEY_2], rules, table, buckets)
+    """Return the score of a position if the table has it, or a bound that decides for the window.
+
+    Else `UNKNOWN`.
+    """
+    key_1, key_2, words = stack[frame + KEY_1], stack[frame + KEY_2], rules[SLOT_WORDS]
+    at = hash_key(key_1, key_2, buckets) * BUCKET_SLOTS * words
+    entry = 0
+    for _ in range(BUCKET_SLOTS):
+        if words == PACKED:
+            if table[at] >> rules[ENTRY_BITS] == key_1:
+                entry = table[at] & ((1 << rules[ENTRY_BITS]) - 1)
+                break
+        elif (
+            table[at] == key_1
+            and table[at + 1] != 0
+            and (words == NARROW or table[at + 2] == key_2)
+        ):
+            entry = table[at + 1]
+            break
+        at += words
     bound = entry & 3
     score = (entry >> 6) - rules[WIN]
     if (
@@ -512,28 +552,13 @@ def probe_table(rules: Numbers, stack: Numbers, frame: int, table: Numbers, buck
     return UNKNOWN
 
 
-def find_entry(key_1: int, key_2: int, rules: Numbers, table: Numbers, buckets: int) -> int:
-    """Return the entry of a position; 0 if there is none."""
-    words = rules[SLOT_WORDS]
-    at = hash_key(key_1, key_2, buckets) * BUCKET_SLOTS * words
-    for _ in range(BUCKET_SLOTS):
-        if words == PACKED:
-            if table[at] >> rules[ENTRY_BITS] == key_1:
-                return table[at] & ((1 << rules[ENTRY_BITS]) - 1)
-        elif (
-            table[at] == key_1
-            and table[at + 1] != 0
-            and (words == NARROW or table[at + 2] == key_2)
-        ):
-            return table[at + 1]
-        at += words
-    return 0
-
-
 def store_entry(
     key_1: int, key_2: int, entry: int, rules: Numbers, table: Memory, buckets: int
 ) -> int:
-    """Store an entry in its bucket, over the one of least effort if that is full; return how many were added."""
+    """Store an entry in its bucket, over the one of least effort if that is full.
+
+    Return how many were added.
+    """
     words = rules[SLOT_WORDS]
     at = hash_key(key_1, key_2, buckets) * BUCKET_SLOTS * words
     chosen, least, added = at, 1 << 6, 0
@@ -570,11 +595,9 @@ def rehash(old: Numbers, rules: Numbers, table: Memory, buckets: int) -> int:
     moved = 0
     for at in range(0, len(old), words):
         if words == PACKED and old[at] != 0:
-            moved += store_entry(
-                old[at] >> rules[ENTRY_BITS], 0, old[at] & low, rules, table, buckets
-            )
+            key_1, entry = old[at] >> rules[ENTRY_BITS], old[at] & low
+            moved += store_entry(key_1, 0, entry, rules, table, buckets)
         elif words != PACKED and old[at + 1] != 0:
-            moved += store_entry(
-                old[at], old[at + 2] if words == WIDE else 0, old[at + 1], rules, table, buckets
-            )
+            key_2 = old[at + 2] if words == WIDE else 0
+            moved += store_entry(old[at], key_2, old[at + 1], rules, table, buckets)
     return moved

@@ -1,4 +1,4 @@
-"""Limits of a search: time, memory and positions; the progress it reports; and the error when a limit is reached."""
+"""Limits of a search (time, memory, positions), its progress, and the error at a limit."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
-from number_tower.errors import NumberTowerError
-from number_tower.text import pluralize
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import pluralize
 
 DEFAULT_MEMORY = 512
 MIB = 1 << 20
@@ -43,7 +43,10 @@ class Progress(NamedTuple):
 
 
 class SearchLimits:
-    """The limits of one question. Only time within `measure` counts, not the time between two calls."""
+    """The limits of one question.
+
+    Only time within `measure` counts, not the time between two calls.
+    """
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class SearchLimits:
     @contextmanager
     def measure(self) -> Iterator[None]:
         """Count the time of the enclosed work; nested calls count once."""
+        # A nested call: the outer one counts the time.
         if self._started_at is not None:
             yield
             return
@@ -128,13 +132,12 @@ class SearchLimits:
         self._searched += more
 
     def check(self, more: int = 0, filled: float = 0.0) -> None:
-        """Count more positions, report progress, and raise `NotSolvedError` if a limit has been reached."""
+        """Count more positions, report progress, and raise `NotSolvedError` at a limit."""
         used = self.seconds_used
         self._searched += more
         if used >= self.seconds:
-            raise NotSolvedError(
-                f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}"
-            )
+            unit = pluralize("second", self.seconds)
+            raise NotSolvedError(f"not solved within {self.seconds:g} {unit}")
         if self._searched >= self.positions:
             raise NotSolvedError(f"not solved within {self.positions:,} positions")
         self._report(Progress(self._searched, used, filled))

@@ -1,8 +1,8 @@
-"""One tower, one pool, and a fit that holds both ways: the winner follows from pairing up the blocks.
+"""One tower, one pool, and a fit that holds both ways: pairs of blocks decide who wins.
 
-Such a game is a walk in the graph of blocks that fit on each other, which visits nothing twice. A player who can always
-answer with the partner in a maximum matching wins; so a move wins exactly if some maximum matching of the blocks left
-misses it.
+Such a game is a walk in the graph of blocks that fit on each other; it visits no block twice. A
+player who can always answer with the partner in a maximum matching wins; so a move wins exactly if
+some maximum matching of the blocks left misses it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
-from number_tower.position import Position
+from number_tower.engine.position import Position
 from number_tower.solve.deep import Search
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.max_matching import (
     Decomposition,
-    Graph,
     decompose_graph,
     match_greedily,
 )
@@ -25,20 +24,23 @@ _MAX_PLY_POSITIONS = 50_000
 """Positions that are searched for plies when no time limit is set."""
 
 _MAX_PLY_BLOCKS = 56
-"""Blocks up to which plies are searched for at all when no time limit is set."""
+"""With more blocks and no time limit, plies are not searched for."""
 
 _BLOCK_BYTES, _NEIGHBOUR_BYTES = 200, 8
 """Memory of a block and of each of its neighbours in the graph, about."""
 
 
 class MatchingSolver(Solver):
-    """Finds a maximum matching of the blocks left; a move wins exactly if some maximum matching misses it."""
+    """Finds a maximum matching of the blocks left.
+
+    A move wins exactly if some maximum matching misses it.
+    """
 
     method = "matching"
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether a game is a walk from block to block, none visited twice, in which a stuck player loses."""
+        """Say whether a game is a walk on blocks, none visited twice, and a stuck player loses."""
         rules = position.rules
         return (
             rules.towers == rules.supply == "shared"
@@ -52,7 +54,8 @@ class MatchingSolver(Solver):
         self._pool = -1
         self._partners: dict[int, int | None] = {}
         self._matching: tuple[Sequence[int], Sequence[int]] = (), ()
-        """The blocks left, and the place of the partner of each in one maximum matching (-1: none)."""
+        """The blocks left, and the place of the partner of each in one maximum matching (-1:
+        none)."""
         self._final_blocks: frozenset[int] = frozenset()
         self._ply_search: Search | None = None
         self._root = root
@@ -86,7 +89,7 @@ class MatchingSolver(Solver):
         return self._find_partners(position)[block]
 
     def list_pairs(self, position: Position) -> list[tuple[int, int]]:
-        """Return the pairs of a maximum matching of the blocks left, to which all partners belong."""
+        """Return the pairs of a maximum matching of the blocks left: all partners are in them."""
         self._find_partners(position)
         blocks, partners = self._matching
         return [
@@ -105,17 +108,20 @@ class MatchingSolver(Solver):
             rules = position.rules
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
             with self._limits.measure():
-                found = decompose_blocks(blocks, rules.fit, self._limits)
-            self._pool, self._matching = left, (blocks, found.partner)
+                graph = decompose_blocks(blocks, rules.fit, self._limits)
+            self._pool, self._matching = left, (blocks, graph.partner)
             self._partners = {
                 block: None if missed else blocks[partner]
-                for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)
+                for block, missed, partner in zip(blocks, graph.missed, graph.partner, strict=True)
             }
-            self._final_blocks = frozenset(compress(blocks, found.isolated))
+            self._final_blocks = frozenset(compress(blocks, graph.isolated))
         return self._partners
 
     def _count_plies(self, position: Position, value: Value) -> int | None:
-        """Search for the plies, of which the matching says nothing; None once that exceeds the limits."""
+        """Search for the plies, of which the matching says nothing.
+
+        It is None once that exceeds the limits.
+        """
         if not self._wants_plies:
             return None
         limits = self._limits
@@ -130,31 +136,33 @@ class MatchingSolver(Solver):
             return None
 
 
-# The graph of the blocks -----------------------------------------------------------------------------------
+# The graph of the blocks --------------------------------------------------------------------------
 
 
 def decompose_blocks(blocks: Sequence[int], fit: str, limits: SearchLimits) -> Decomposition:
     """Decompose the graph of some rising blocks under a symmetric fit."""
     if fit == "any":
-        return _decompose_complete(len(blocks))
+        # A complete graph: an even number is paired up; of an odd number any one can be missed.
+        size = len(blocks)
+        partner = [place ^ 1 for place in range(size)]
+        if size % 2:
+            partner[-1] = -1
+        return Decomposition([size % 2 == 1] * size, partner, [size == 1] * size)
     graph = _connect_multiples(blocks, limits)
     if fit == "unrelated":
-        graph = _complement(graph, limits)
+        # Connect all blocks that are not connected.
+        limits.require_memory(_NEIGHBOUR_BYTES * len(graph) ** 2)
+        everyone = set(range(len(graph)))
+        for vertex, neighbours in enumerate(graph):
+            limits.check()
+            graph[vertex] = sorted(everyone.difference(neighbours, [vertex]))
     partner = match_greedily(graph)
     limits.check()
     return decompose_graph(graph, partner, limits.check)
 
 
-def _decompose_complete(size: int) -> Decomposition:
-    """Decompose a complete graph: of an even number no vertex is missed, of an odd number any one can be."""
-    partner = [place ^ 1 for place in range(size)]
-    if size % 2:
-        partner[-1] = -1
-    return Decomposition([size % 2 == 1] * size, partner, [size == 1] * size)
-
-
 def _connect_multiples(blocks: Sequence[int], limits: SearchLimits) -> list[list[int]]:
-    """Connect each block with its multiples: look each multiple up, or try each larger block, whichever are fewer."""
+    """Connect each block with its multiples: try them, or all larger blocks if these are fewer."""
     limits.require_memory(_BLOCK_BYTES * len(blocks))
     places = {block: place for place, block in enumerate(blocks)}
     graph: list[list[int]] = [[] for _ in blocks]
@@ -169,14 +177,3 @@ def _connect_multiples(blocks: Sequence[int], limits: SearchLimits) -> list[list
             graph[place].append(places[multiple])
             graph[places[multiple]].append(place)
     return graph
-
-
-def _complement(graph: Graph, limits: SearchLimits) -> list[list[int]]:
-    """Connect all vertices that are not connected in a graph."""
-    limits.require_memory(_NEIGHBOUR_BYTES * len(graph) ** 2)
-    everyone = set(range(len(graph)))
-    rest = []
-    for vertex, neighbours in enumerate(graph):
-        limits.check()
-        rest.append(sorted(everyone.difference(neighbours, [vertex])))
-    return rest

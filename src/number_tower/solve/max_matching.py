@@ -1,7 +1,8 @@
 """A maximum matching of any graph, and the vertices that some maximum matching misses.
 
-By Gallai and Edmonds, those are the vertices that alternating trees from all exposed vertices reach in an even number
-of steps. A tree that reaches no other exposed vertex stays as it is, and the trees after it pass it by.
+By Gallai and Edmonds, those are the vertices that alternating trees from all exposed vertices reach
+in an even number of steps. A tree that reaches no other exposed vertex stays as it is, and the
+trees after it pass it by.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ Graph: TypeAlias = Sequence[Sequence[int]]
 """The neighbours of each vertex."""
 
 _FREE, _ODD, _EVEN = range(3)
-"""How a tree reaches a vertex: not, in an odd number of steps, or in an even one (around a blossom: in both)."""
+"""How a tree reaches a vertex: not, in an odd number of steps, or in an even one (around a blossom:
+in both)."""
 
 
 class Decomposition(NamedTuple):
-    """Of each vertex: whether some maximum matching misses it, its partner in one (-1: none), if it is isolated."""
+    """Of each vertex: if some maximum matching misses it, its partner (-1: none), if isolated."""
 
     missed: list[bool]
     partner: list[int]
@@ -27,8 +29,8 @@ class Decomposition(NamedTuple):
 def match_greedily(graph: Graph) -> list[int]:
     """Return the partner of each vertex (-1: none); few pairs are missing to a maximum.
 
-    Each vertex gets the free neighbour that has the fewest free neighbours. A vertex with a single free neighbour comes
-    first, and loses nothing by it (Karp and Sipser).
+    Each vertex gets the free neighbour that has the fewest free neighbours. A vertex with a single
+    free neighbour comes first, and loses nothing by it (Karp and Sipser).
     """
     partner = [-1] * len(graph)
     degree = list(map(len, graph))
@@ -40,6 +42,7 @@ def match_greedily(graph: Graph) -> list[int]:
             continue
         free = [other for other in graph[vertex] if partner[other] < 0]
         chosen = min(free, key=degree.__getitem__)
+        # Neighbours of both have one free neighbour less; those with one left come next.
         partner[vertex], partner[chosen] = chosen, vertex
         for matched in (vertex, chosen):
             for other in graph[matched]:
@@ -68,9 +71,9 @@ def decompose_graph(
 class _Forest:
     """Alternating trees: how each vertex is reached, and the way back to the root.
 
-    The way back leads from an odd vertex to its parent, and from an even one to its partner. An odd circle is a
-    blossom: all its vertices become even, the way back of the odd ones leads around it, and they share one base, its
-    highest vertex.
+    The way back leads from an odd vertex to its parent, and from an even one to its partner. An odd
+    circle is a blossom: all its vertices become even, the way back of the odd ones leads around it,
+    and they share one base, its highest vertex.
     """
 
     def __init__(self, graph: Graph, partner: list[int]) -> None:
@@ -81,12 +84,16 @@ class _Forest:
         self._queue: list[int] = []
 
     def grow_tree(self, root: int) -> None:
-        """Grow a tree from an exposed vertex; where it reaches another one, match both and remove the tree."""
+        """Grow a tree from an exposed vertex.
+
+        Where it reaches another one, match both and remove the tree.
+        """
         reached, partner = self.reached, self._partner
         tree = [root]
         self._queue = [root]
         reached[root] = _EVEN
-        for vertex in self._queue:  # which grows meanwhile
+        # The queue grows while this loop runs.
+        for vertex in self._queue:
             for other in self._graph[vertex]:
                 if reached[other] == _FREE:
                     self._parent[other] = vertex
@@ -120,6 +127,7 @@ class _Forest:
     def _find_base(self, vertex: int) -> int:
         base = self._base
         while base[vertex] != vertex:
+            # Shorten the way for the next search.
             base[vertex] = base[base[vertex]]
             vertex = base[vertex]
         return vertex
@@ -138,13 +146,15 @@ class _Forest:
             one, other = other, one
 
     def _shrink_blossom(self, near: int, far: int, top: int) -> None:
-        """Make one side of a blossom even: from `near`, which meets `far` on the other side, up to the top."""
+        """Make one side of a blossom even, from `near` (which meets `far`) up to the top."""
         while self._find_base(near) != top:
+            # The odd partner becomes even: its way back leads to `near`, and across to `far`.
             self._parent[near] = far
             far = self._partner[near]
             if self.reached[far] == _ODD:
                 self.reached[far] = _EVEN
                 self._queue.append(far)
+            # Vertices of a blossom within this one lead to its base, and so to the top.
             for vertex in (near, far):
                 if self._base[vertex] == vertex:
                     self._base[vertex] = top

@@ -1,16 +1,17 @@
-"""Two separate towers, and blocks that the other player cannot take: a race in which the players never meet."""
+"""Two separate towers with separate blocks: a race in which neither player affects the other."""
+# ruff: noqa: ARG002 - solvers take what others need
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from math import gcd
 from operator import or_
 from typing import NamedTuple
 
-from number_tower.blocks import parse_blocks
-from number_tower.position import Position
-from number_tower.rules import EMPTY, Rules
+from number_tower.engine.blocks import parse_blocks
+from number_tower.engine.position import Position
+from number_tower.engine.rules import EMPTY, Rules
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.subset_sum import SubsetSum
 from number_tower.solve.worth import Solver, Worth
@@ -22,18 +23,18 @@ _BLOCKS_PER_POSITION = 10_000
 _ENTRY_BYTES = 400
 """Memory of one remembered tower, about."""
 
-_LARGEST_SUM = 1 << 24
-"""The largest target for which sums are stored as bits; beyond it, few blocks are better searched."""
+_MAX_SUM = 1 << 24
+"""The largest target for which sums are stored as bits; the deep search solves larger ones."""
 
 _MAX_TOWER_BLOCKS = 240
-"""The most blocks of a tower of which every order is tried; more is out of reach."""
+"""Search a tower at most this many blocks deep where the order of the blocks matters."""
 
 TowerState = tuple[int, int, int]
 """The blocks left for a tower, its top, and the gap to the target (-1: no target)."""
 
 
 class Prospect(NamedTuple):
-    """What one tower can still become: the fewest blocks to the target, and the most that can be placed at all."""
+    """What one tower can become: the fewest blocks to the target, and the most at all."""
 
     fewest: int
     most: int
@@ -51,7 +52,7 @@ class SeparateTowersSolver(Solver):
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether the players can never be in each other's way, and sums are small enough to be stored."""
+        """Say whether players are never in each other's way, and sums are small enough to store."""
         rules = position.rules
         if rules.towers != "own" or rules.supply == "shared" or rules.stuck != "loses":
             return False
@@ -59,9 +60,9 @@ class SeparateTowersSolver(Solver):
             rules.fit in {"any", "descending"} and rules.supply == "endless"
         ):
             return True
-        return rules.target // _find_unit(rules) <= _LARGEST_SUM
+        return rules.target // _find_unit(rules) <= _MAX_SUM
 
-    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
+    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:
         self._rules = root.rules
         self._limits = limits
         self._known: dict[TowerState, Prospect] = {}
@@ -89,7 +90,7 @@ class SeparateTowersSolver(Solver):
         return self.compute_prospect(position.left[player], position.tops[player], gap)
 
     def compute_prospect(self, left: int, top: int, gap: int, depth: int = 0) -> Prospect:
-        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: no target).
+        """Return the prospect of a tower by blocks left, top, and gap to the target (-1: none).
 
         `depth` is the number of blocks that were tried before.
         """
@@ -97,23 +98,26 @@ class SeparateTowersSolver(Solver):
         if state in self._known:
             return self._known[state]
         self._limits.check(1 + left.bit_count() // _BLOCKS_PER_POSITION)
-        legal = (
-            left
-            & self._rules.fits(top)
-            & (self._rules.every if gap < 0 else self._rules.up_to(gap))
-        )
+        room = self._rules.every if gap < 0 else self._rules.up_to(gap)
+        legal = left & self._rules.fits(top) & room
+        # What follows from sums needs no search.
         if gap == 0 or not self._must_branch(top):
             return self._remember(state, self._compute_directly(legal, left, gap))
         if depth == _MAX_TOWER_BLOCKS:
             raise NotSolvedError(f"not solved within towers of {_MAX_TOWER_BLOCKS} blocks")
         fewest, most = _NEVER, 0
         for block in self._rules.numbers(legal):
-            after = self.compute_prospect(*self._place_block(left, block, gap), depth + 1)
+            left_after = left & ~self._rules.bit(block) if self._rules.supply == "own" else left
+            gap_after = gap if gap < 0 else gap - block
+            after = self.compute_prospect(left_after, block, gap_after, depth + 1)
             fewest, most = min(fewest, after.fewest + 1), max(most, after.most + 1)
         return self._remember(state, Prospect(fewest, most))
 
     def _remember(self, state: TowerState, prospect: Prospect) -> Prospect:
-        """Store a prospect; where none depends on others, they can be dropped when there is no more room."""
+        """Store a prospect.
+
+        Where none depends on others, they can be dropped when there is no more room.
+        """
         self._known[state] = prospect
         needed = len(self._known) * (_ENTRY_BYTES + len(self._rules.blocks) // 8)
         if self._must_branch(EMPTY):
@@ -127,12 +131,7 @@ class SeparateTowersSolver(Solver):
         rules = self._rules
         if top == EMPTY and rules.opening is not None:
             return True
-        return rules.supply == "own" and rules.fit in {"related", "unrelated"}
-
-    def _place_block(self, left: int, block: int, gap: int) -> TowerState:
-        if self._rules.supply == "own":
-            left &= ~self._rules.bit(block)
-        return left, block, gap if gap < 0 else gap - block
+        return rules.supply == "own" and rules.fit not in {"any", "descending", "ascending"}
 
     def _compute_directly(self, legal: int, left: int, gap: int) -> Prospect:
         rules = self._rules
@@ -142,12 +141,7 @@ class SeparateTowersSolver(Solver):
             return self._compute_chain(legal, left, gap)
         if rules.supply == "endless":
             return self._compute_endless(rules.numbers(legal), gap)
-        return self._compute_single_use(legal, gap)
-
-    # Blocks that may lie upon each other in some order ---------------------------------------------------------
-
-    def _compute_single_use(self, legal: int, gap: int) -> Prospect:
-        """Return the prospect where each block can be used once: the smallest last longest."""
+        # Each block can be used once, in some order: the smallest last longest.
         if gap < 0:
             return Prospect(_NEVER, legal.bit_count())
         sums = SubsetSum(self._rules.numbers(legal), gap)
@@ -171,25 +165,21 @@ class SeparateTowersSolver(Solver):
         numbers = tuple(number // unit for number in numbers)
         largest = numbers[-1]
         self._limits.require_memory(min(gap, largest * (largest + 1)) // 2)
+        # Nearly all are the largest: fewer of them replace any `largest` others.
         spare = max(0, gap // largest - largest)
-        return Prospect(
-            min(_NEVER, spare + self._count_coins(numbers, gap - spare * largest)), most
-        )
-
-    def _count_coins(self, numbers: Sequence[int], gap: int) -> int:
-        """Return the fewest numbers, each used any number of times, that add up to a gap."""
-        within = (2 << gap) - 1
-        heights, count = 1, 0
+        gap -= spare * largest
+        # Bit n of `heights` says whether this many numbers can add up to n.
+        heights, fewest, within = 1, spare, (2 << gap) - 1
         while heights and not heights >> gap & 1:
             heights = reduce(or_, (heights << number & within for number in numbers))
-            count += 1
+            fewest += 1
             self._limits.check(1)
-        return count if heights else _NEVER
+        return Prospect(min(_NEVER, fewest) if heights else _NEVER, most)
 
-    # Blocks whose order counts -----------------------------------------------------------------------------------
+    # Blocks whose order counts --------------------------------------------------------------------
 
     def _compute_chain(self, legal: int, left: int, gap: int) -> Prospect:
-        """Return the prospect where only the top decides what may follow: by the heights that end in each block."""
+        """Return the prospect where the top decides what follows: by the heights of each top."""
         rules = self._rules
         blocks = rules.numbers(left if gap < 0 else left & rules.up_to(gap))
         if gap < 0 and rules.fit == "ascending":
@@ -208,26 +198,19 @@ class SeparateTowersSolver(Solver):
                 and any(heights >> span & 1 for heights in ends.values())
             ):
                 fewest = most
-            ends = {
-                block: heights
-                for block, beneath in self._find_heights_beneath(blocks, ends)
-                if (heights := beneath << block // unit & within if gap >= 0 else beneath)
-            }
+            ends_below, ends = ends, {}
+            for block in blocks:
+                self._limits.check(1)
+                bit = rules.bit(block)
+                # The heights of the towers that the block may be placed on.
+                fitting = (bits for end, bits in ends_below.items() if rules.fits(end) & bit)
+                heights = reduce(or_, fitting, 0)
+                if gap >= 0:
+                    heights = heights << block // unit & within
+                if heights:
+                    ends[block] = heights
             self._limits.check(1)
         return Prospect(fewest, most)
-
-    def _find_heights_beneath(
-        self, blocks: Sequence[int], ends: dict[int, int]
-    ) -> Iterator[tuple[int, int]]:
-        """Yield for each block the heights of the towers that it may be placed on."""
-        fits = self._rules.fits
-        for block in blocks:
-            self._limits.check(1)
-            bit = self._rules.bit(block)
-            yield (
-                block,
-                reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0),
-            )
 
 
 def _find_unit(rules: Rules) -> int:
@@ -237,7 +220,7 @@ def _find_unit(rules: Rules) -> int:
 
 
 def _count_longest_climb(blocks: Sequence[int], first: Sequence[int], step: int | None) -> int:
-    """Return the most blocks of a rising tower: from its first block it can take every one up to the next gap."""
+    """Return the most blocks of a rising tower: it takes every block up to the next gap."""
     firsts = frozenset(first)
     longest = above = 0
     higher: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
-from number_tower.position import Position
+from number_tower.engine.position import Position
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import MatchingSolver
@@ -21,7 +21,7 @@ GAME_OVER = "nothing left to play"
 def choose_solver(
     position: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None
 ) -> Solver:
-    """Return the fastest exact method for a position: a theory that covers its rules, or the deep search."""
+    """Return the fastest exact method: a theory that covers the rules, or the deep search."""
     for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
             return theory(position, limits, plies=plies)
@@ -63,12 +63,15 @@ class Solution:
 
     @property
     def value(self) -> Value:
-        """Win, draw or loss for the player to move; once the game is over, for the player whose turn it would be."""
+        """Win, draw or loss for the player to move.
+
+        Once the game is over, for the player whose turn it would be.
+        """
         return self.worth.value
 
     @property
     def plies(self) -> int | None:
-        """The plies to the end: winners hurry, losers delay, and in a draw both delay (None: not known)."""
+        """The plies to the end: winners hurry, losers delay, and so do both in a draw (or None)."""
         return self.worth.plies
 
     @property
@@ -83,7 +86,10 @@ class Solution:
 
     @cached_property
     def moves(self) -> Mapping[int, Worth]:
-        """The worth of each legal move to the player who makes it, its plies including the move; computed on access."""
+        """The worth of each legal move to the player who makes it, its plies including the move.
+
+        Computed on access.
+        """
         return _LazyMoves(
             self.position.legal,
             lambda block: self._strip_plies(self.solver.evaluate_move(self.position, block)),
@@ -91,7 +97,7 @@ class Solution:
 
     @cached_property
     def best(self) -> tuple[int, ...]:
-        """The best moves: of the best value, and among those the best plies, where they are known."""
+        """The best moves: of the best value, and then of the best plies, where they are known."""
         same = {
             block: worth.plies for block, worth in self.moves.items() if worth.value == self.value
         }
@@ -101,16 +107,16 @@ class Solution:
         return exact or tuple(block for block, plies in same.items() if plies is None)
 
     def find_values(self) -> dict[int, Worth]:
-        """Return the worth of each move, as far as they are found within the limits.
+        """Return the worth of each move, as far as they are values within the limits.
 
         Examples:
             >>> nt.solve(nt.Game(nt.Rules(target=15), moves=(9, 4)), seconds=10).find_values()
             {1: Worth(value='win', plies=1), 2: Worth(value='win', plies=1)}
         """
-        found: dict[int, Worth] = {}
+        values: dict[int, Worth] = {}
         with suppress(NotSolvedError):
-            found.update(self.moves)
-        return found
+            values.update(self.moves)
+        return values
 
     def line(self) -> Iterator[int]:
         """Yield one best move after another, to the end of the game."""

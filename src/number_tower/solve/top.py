@@ -1,12 +1,13 @@
-"""Games in which only the top counts: one tower that only rises, or only falls, until a player is stuck."""
+"""Games in which only the top counts: one tower that rises, or falls, to the end."""
+# ruff: noqa: ARG002 - solvers take what others need
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
 
-from number_tower.position import Position
-from number_tower.rules import EMPTY
+from number_tower.engine.position import Position
+from number_tower.engine.rules import EMPTY
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver, Worth
 
@@ -15,13 +16,16 @@ _CHECK_EVERY = 100_000
 
 
 class TopSolver(Solver):
-    """Scores each top, from the end of the game backwards; the blocks that fit on it are a window of those beyond."""
+    """Scores each top, from the end of the game backwards.
+
+    The blocks that fit on it are a window of those beyond.
+    """
 
     method = "the top alone"
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether only the top decides: a block once passed can never be placed again, by either player."""
+        """Say whether only the top decides: neither player can ever place a passed block again."""
         rules = position.rules
         if rules.towers != "shared" or rules.target is not None:
             return False
@@ -30,7 +34,7 @@ class TopSolver(Solver):
         mine, yours = (left & ~rules.up_to(position.tops[0]) for left in position.left)
         return rules.fit == "ascending" and mine == yours
 
-    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
+    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:
         rules = root.rules
         self._limits = limits
         self._draws = rules.stuck == "skips"
@@ -49,19 +53,21 @@ class TopSolver(Solver):
     def _evaluate_running(self, position: Position) -> Worth:
         """Find the best score of a top that a move can leave to the other player."""
         best = max if self._draws else min
-        return self._to_worth(
-            self._back_up(best(self._score_by_block[block] for block in position.legal))
-        )
+        score = best(self._score_by_block[block] for block in position.legal)
+        return self._to_worth(self._back_up(score))
 
-    def evaluate_move(self, position: Position, block: int) -> Worth:  # noqa: ARG002 - only the top counts
+    def evaluate_move(self, position: Position, block: int) -> Worth:
         """Return the worth of placing a block, whatever lies beneath it."""
         return self._to_worth(self._back_up(self._score_by_block[block]))
 
     def _compute_scores(self, rising: Sequence[int], step: int) -> list[int]:
-        """Return for each block the score of facing it as the top; each fits on any before it, within the step.
+        """Return for each block the score of facing it as the top.
 
-        The window of blocks that fit moves down with the top. The mover leaves the lowest score or, if every game is a
-        draw, the highest; so a block leaves the window as soon as a later one is as good.
+        Each fits on any before it, within the step.
+
+        The window of blocks that fit moves down with the top. The mover leaves the lowest score or,
+        if every game is a draw, the highest; so a block leaves the window as soon as a later one is
+        as good.
         """
         scores = [0] * len(rising)
         sign = -1 if self._draws else 1
@@ -75,6 +81,7 @@ class TopSolver(Solver):
             else:
                 scores[place] = 0 if self._draws else -_WIN_SCORE
             cost = sign * scores[place]
+            # A later block that is as good makes earlier ones useless.
             while window and window[-1][1] >= cost:
                 window.pop()
             window.append((block, cost))

@@ -1,8 +1,9 @@
-"""What a position or a move is worth: win, draw or loss for the player to move, and the plies to the end."""
+"""What a position or move is worth: win, draw or loss, and the plies to the end."""
 
-from typing import Literal, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple
 
-from number_tower.position import Position
+from number_tower.engine.position import Position
 
 Value = Literal["win", "draw", "loss"]
 
@@ -28,7 +29,7 @@ class Worth(NamedTuple):
         (Worth(value='win', plies=3), Worth(value='loss', plies=2))
         >>> solution.worth.rank > solution.moves[9].rank
         True
-        >>> solution.after(9).worth.before(turned=True)  # what the move was worth to the player who made it
+        >>> solution.after(9).worth.before(turned=True)  # what the move was worth to its player
         Worth(value='loss', plies=2)
     """
 
@@ -36,7 +37,10 @@ class Worth(NamedTuple):
     plies: int | None = None
 
     def before(self, *, turned: bool) -> "Worth":
-        """Return the worth one ply earlier, for the player who made the move; `turned` if that is the other player."""
+        """Return the worth one ply earlier, for the player who made the move.
+
+        `turned` if that is the other player.
+        """
         return Worth(
             _OPPOSITE[self.value] if turned else self.value,
             None if self.plies is None else self.plies + 1,
@@ -44,14 +48,20 @@ class Worth(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Sorting key: quick wins are highest, then long draws, then slow losses; unknown plies rank lowest."""
+        """Sorting key: quick wins are highest, then long draws, then slow losses.
+
+        Unknown plies rank lowest.
+        """
         if self.value == "win":
             return _RANKS[self.value], -(_UNKNOWN_PLIES if self.plies is None else self.plies)
         return _RANKS[self.value], -1 if self.plies is None else self.plies
 
 
 def get_final_worth(position: Position) -> Worth | None:
-    """Return the worth of a finished game to the player whose turn it would be; None while the game goes on."""
+    """Return the worth of a finished game to the player whose turn it would be.
+
+    It is None while the game goes on.
+    """
     outcome = position.outcome
     if outcome is None:
         return None
@@ -60,8 +70,11 @@ def get_final_worth(position: Position) -> Worth | None:
     return Worth("win" if outcome.winner == position.to_move else "loss", 0)
 
 
-class Solver(Protocol):
-    """A method to find the worth of positions; `solution.choose_solver` says which rules each method covers."""
+class Solver(ABC):
+    """A method to find the worth of positions.
+
+    `solution.choose_solver` says which rules each method covers.
+    """
 
     method: str
 
@@ -69,10 +82,11 @@ class Solver(Protocol):
         """Return the worth of a position to the player to move."""
         return get_final_worth(position) or self._evaluate_running(position)
 
+    @abstractmethod
     def _evaluate_running(self, position: Position) -> Worth:
         """Return the worth of a position that is not over."""
 
     def evaluate_move(self, position: Position, block: int) -> Worth:
-        """Return the worth of placing a block to the player who places it, counted from before the move."""
+        """Return what placing a block is worth to its player, counted from before the move."""
         after = position.place(block)
         return self.evaluate(after).before(turned=after.to_move != position.to_move)

@@ -1,6 +1,6 @@
-"""Games in a database, stored from their first move on: where the database is, how to open it, what can go wrong.
+"""Games in a database: where the database is, how to open it, and what can go wrong.
 
-This module loads no database library.
+Games are stored from their first move on. This module loads no database library.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.errors import NumberTowerError
-from number_tower.text import format_path, format_text, format_value
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
-    from number_tower.store import database, games, matches, puzzles, rows  # noqa: F401 - see __getattr__
+    # See `__getattr__`.
+    from number_tower.store import database, games, matches, puzzles, rows  # noqa: F401
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame
 
@@ -24,7 +25,7 @@ __all__ = ["GameNotFoundError", "LocationError", "StoreError", "open_store"]
 ENVIRONMENT_VARIABLE = "NUMBER_TOWER_DB"
 
 NONE = "none"
-"""The location that means that nothing is stored."""
+"""The location that means: store nothing."""
 
 EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
 
@@ -37,7 +38,7 @@ _PASSWORD = re.compile(r"(?<=password=)[^&]*")
 if not TYPE_CHECKING:  # a type checker would take every name for a module
 
     def __getattr__(name: str) -> ModuleType:
-        """Import a module of this package when it is first used: they load SQLAlchemy, which takes time."""
+        """Import a module of this package when it is first used: SQLAlchemy takes time to load."""
         if name in {"database", "games", "matches", "puzzles", "rows"}:
             return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -50,7 +51,7 @@ class StoreError(NumberTowerError):
         >>> open_store("/dev/null/games.db")
         Traceback (most recent call last):
             ...
-        number_tower.store.StoreError: the database /dev/null/games.db cannot be used: /dev/null is not a folder
+        number_tower.store.StoreError: the database ... cannot be used: /dev/null is not a folder
     """
 
     reason = "store"
@@ -67,7 +68,7 @@ class LocationError(NumberTowerError, ValueError):
         >>> open_store("mysql://localhost/games")
         Traceback (most recent call last):
             ...
-        number_tower.store.LocationError: expected a file, postgresql://USER@HOST/NAME, or none; got...
+        number_tower.store.LocationError: expected a file, postgresql://USER@HOST/NAME, or...
     """
 
     reason = "bad_location"
@@ -95,7 +96,7 @@ class GameStartedError(ValueError):
 
 
 class Location(NamedTuple):
-    """A database: its URL unless it is a plain file, its file unless it is on a server, and its name in messages."""
+    """A database: its URL unless it is a plain file, its file if any, and its name in messages."""
 
     url: str | None
     file: str | None
@@ -133,12 +134,15 @@ def find_location(given: str | None) -> Location | None:
     if is_disabled(source):
         return None
     if not source:
-        return locate_file(os.path.join(get_data_folder(), "games.db"))
+        from platformdirs import user_data_dir  # noqa: PLC0415 - only for the default location
+
+        folder = user_data_dir("number-tower", appauthor=False)
+        return locate_file(os.path.join(folder, "games.db"))
     if source.startswith(_SERVER_SCHEMES) and not _NO_TEXT.search(source):
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
         return Location(url, None, format_text(_mask_password(source)))
     if source.startswith(_FILE_SCHEME):
-        from urllib.parse import unquote  # noqa: PLC0415 - a file is mostly chosen by its plain name
+        from urllib.parse import unquote  # noqa: PLC0415 - most files have a plain name
 
         file, _, options = source.removeprefix(_FILE_SCHEME).partition("?")
         if not file:
@@ -153,13 +157,6 @@ def find_location(given: str | None) -> Location | None:
 def locate_file(file: str | os.PathLike[str]) -> Location:
     """Return the location of a database file."""
     return Location(None, os.path.abspath(file), format_path(file))
-
-
-def get_data_folder() -> str:
-    """Return the system's folder for a user's data."""
-    from platformdirs import user_data_dir  # noqa: PLC0415 - only for the default location
-
-    return user_data_dir("number-tower", appauthor=False)
 
 
 def _mask_password(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Backups of a database file: made while it is in use, checked before they get their name, restored in one step."""
+"""Backups of a database file: made while it is in use, checked, and restored in one step."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from number_tower.files import replace_file
 from number_tower.store import Location, StoreError, locate_file
-from number_tower.store.engine import (
+from number_tower.store.connection import (
     create_private,
     describe_error,
     make_private_folders,
     translate_errors,
     use_once,
 )
-from number_tower.text import format_path
+from number_tower.support.files import replace_file
+from number_tower.support.text import format_path
 
 
 def create_backup(location: Location, target: Path, *, overwrite: bool = False) -> None:
-    """Write a backup of a database to a file, as it is at one moment, while others may use the database."""
+    """Write a backup of a database, as it is at one moment, while others may use the database."""
     file, name = _require_file(location), format_path(target)
     if target.resolve() == file:
         raise StoreError(f"{name} is the database itself; choose another file for the backup")
     if target.is_dir():
         raise StoreError(f"{name} is a folder; expected the name of a file")
     if not overwrite and os.path.lexists(target):
-        problem = "exists already; choose another name, or add --force to replace it"
-        raise StoreError(f"{name} {problem}")
+        advice = "choose another name, or add --force to replace it"
+        raise StoreError(f"{name} exists already; {advice}")
     try:
         make_private_folders(str(target.absolute().parent))
         with replace_file(target) as part:
@@ -45,13 +45,11 @@ def restore_backup(location: Location, source: Path) -> Path | None:
 
     Return the file beside it in which the replaced database is saved, if there was one.
     """
-    target, kept = _require_file(location), None
+    target, kept, name = _require_file(location), None, format_path(source)
     if not source.is_file():
-        raise StoreError(f"there is no backup {format_path(source)}")
+        raise StoreError(f"there is no backup {name}")
     if source.resolve() == target:
-        raise StoreError(
-            f"{format_path(source)} is the database itself; there is nothing to restore"
-        )
+        raise StoreError(f"{name} is the database itself; there is nothing to restore")
     with translate_errors(location.name, OSError):
         make_private_folders(str(target.parent))
         with ExitStack() as lock, replace_file(target) as part:
@@ -59,7 +57,14 @@ def restore_backup(location: Location, source: Path) -> Path | None:
             if target.exists():
                 _lock_exclusively(lock, target, location.name)
                 shutil.copymode(target, part)
-                kept = _keep_replaced(target)
+                time = f"{datetime.now(UTC):%Y%m%d-%H%M%S.%f}"
+                kept = target.with_name(f"{target.name}.before-restore-{time}")
+                create_private(str(kept))
+                shutil.copyfile(target, kept)
+                # A log, which only a damaged file still has, must not be applied to the backup.
+                with suppress(FileNotFoundError):
+                    Path(f"{target}-wal").rename(f"{kept}-wal")
+                Path(f"{target}-shm").unlink(missing_ok=True)
     return kept
 
 
@@ -79,17 +84,17 @@ def _copy_checked(location: Location, part: Path) -> None:
                 cast("sqlite3.Connection", source.driver_connection).backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # everything in one file
                 if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-                    problem = "cannot be used: it is damaged"
-                    raise StoreError(f"the database {location.name} {problem}")
+                    damaged = f"the database {location.name} cannot be used: it is damaged"
+                    raise StoreError(damaged)
         except sqlite3.OperationalError as error:  # such as that the disk is full
             raise OSError(describe_error(error)) from error
 
 
 def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
-    """Keep all others from a database file; refuse if a program has it open, even if it is doing nothing.
+    """Keep all others from a database file; refuse if a program has it open, even an idle one.
 
-    A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs the opposite lock.
-    It also moves everything from the log into the file and removes the log.
+    A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs
+    the opposite lock. It also moves everything from the log into the file and removes the log.
     """
     connection = sqlite3.connect(file, timeout=0.5, isolation_level=None)
     lock.enter_context(closing(connection))
@@ -102,14 +107,3 @@ def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
             raise StoreError(f"the database {name} {problem}") from None
         # A damaged file cannot be locked.
         connection.close()
-
-
-def _keep_replaced(file: Path) -> Path:
-    """Copy a database file, and move the log that would be applied to the file put in its place."""
-    kept = file.with_name(f"{file.name}.before-restore-{datetime.now(UTC):%Y%m%d-%H%M%S.%f}")
-    create_private(str(kept))
-    shutil.copyfile(file, kept)
-    with suppress(FileNotFoundError):  # there is a log only beside a damaged file
-        Path(f"{file}-wal").rename(f"{kept}-wal")
-    Path(f"{file}-shm").unlink(missing_ok=True)
-    return kept

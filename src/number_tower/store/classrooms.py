@@ -1,4 +1,4 @@
-"""Classes in a database: a class is one row, and a change is stored together with the rooms that it makes or ends."""
+"""Classes in a database: one row each; a change is stored with the rooms that it changes."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from number_tower.class_actions import Role
-from number_tower.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
-from number_tower.errors import NumberTowerError
-from number_tower.match import Match
-from number_tower.room import Room
-from number_tower.short_codes import PERSONAL_LENGTH, make_code
-from number_tower.store.engine import detect_damage
+from number_tower.engine.match import Match
+from number_tower.engine.table import Declaration
+from number_tower.rooms.actions import Role
+from number_tower.rooms.classroom import Classroom, ClassroomError, ClassSettings, Pairing, Pupil
+from number_tower.rooms.codes import PERSONAL_LENGTH, make_code
+from number_tower.rooms.room import Room
+from number_tower.store.connection import detect_damage
 from number_tower.store.games import load_game
 from number_tower.store.revisions import raise_revisions
 from number_tower.store.rooms import (
     ClassLink,
     Credentials,
     RoomCache,
-    StoredRoom,
     digest_secret,
     find_rooms,
     insert_room,
     make_free_code,
+    make_holder,
     match_digest,
     update_room,
 )
 from number_tower.store.rows import Seats, StoredGame, format_now, parse_choice, serialize_choice
 from number_tower.store.schema import classrooms, games, rooms, seats
 from number_tower.store.seats import find_code_seats, set_code
-from number_tower.table import Declaration
+from number_tower.support.errors import NumberTowerError
 
 _TEACHER = 0
-"""The seat of a teacher; those of pupils are their numbers."""
+"""The seat of the teacher; the seat of a pupil is the pupil's number."""
 
 _ENDED = '%"state": "ended"%'
-"""What the document of a class that is over contains; in a name, the quotes would be escaped."""
+"""The document of a class that is over contains this; a name cannot: its quotes are escaped."""
 
 
 class ClassroomNotFoundError(NumberTowerError, LookupError):
@@ -85,7 +85,7 @@ class StoredClassroom:
         return None
 
     def find_role(self, credentials: Credentials, *, watches: bool = False) -> Role:
-        """Return the role of a visitor with these credentials, who may have come by the address for spectators."""
+        """Return a visitor's role; one who watches came by the address for spectators."""
         _, browsers = credentials.digests
         if any(match_digest(teacher, browsers) for teacher in self.teachers):
             return "teacher"
@@ -101,15 +101,15 @@ class ClassChange(NamedTuple):
     rooms: frozenset[int] = frozenset()
 
 
-# Find -----------------------------------------------------------------------------------------------------------------
+# Find ---------------------------------------------------------------------------------------------
 
 
 def find_classroom(
     connection: Connection, code: str, known: StoredClassroom | None = None
 ) -> StoredClassroom:
-    """Return a class by its normalized code, or by its address for spectators, which begins with a w.
+    """Return a class by its normalized code, or by its address for spectators, which begins with w.
 
-    `known` is returned if it still has the same revision.
+    If the class still has the revision of `known`, `known` is returned.
     """
     is_watched = code.startswith("w")
     condition = classrooms.c.watch == code if is_watched else classrooms.c.code == code
@@ -152,33 +152,28 @@ def _load_where(
 
 
 def _build_classroom(connection: Connection, row: Mapping[Any, Any]) -> StoredClassroom:
-    about = json.loads(row["document"])
-    query = (
-        select(rooms.c.id, rooms.c.address, rooms.c.watch, rooms.c.pairing, rooms.c.document)
-        .add_columns(games.c.reason, games.c.winner)
-        .join(games, games.c.id == rooms.c.game)
-        .where(rooms.c.classroom == row["id"])
-    )
-    played = {room.pairing: room for room in connection.execute(query)}
+    document = json.loads(row["document"])
+    columns = rooms.c.id, rooms.c.address, rooms.c.watch, rooms.c.pairing, rooms.c.document
+    query = select(*columns, games.c.reason, games.c.winner).where(rooms.c.classroom == row["id"])
+    joined = connection.execute(query.join(games, games.c.id == rooms.c.game))
+    played = {room.pairing: room for room in joined}
     holders = connection.execute(select(seats).where(seats.c.classroom == row["id"])).all()
-    pairings = (Pairing(*pairing) for pairing in about["pairings"])
+    pairings = (Pairing(*pairing) for pairing in document["pairings"])
+    settings = document["settings"]
+    choices = (parse_choice(game)._replace(hidden=game["hidden"]) for game in settings["games"])
     classroom = Classroom(
-        _read_settings(about["settings"]),
-        tuple(Pupil(*pupil) for pupil in about["pupils"]),
+        ClassSettings(**{**settings, "games": tuple(choices)}),
+        tuple(Pupil(*pupil) for pupil in document["pupils"]),
         tuple(_add_result(pairing, played.get(pairing.number)) for pairing in pairings),
-        about["round"],
-        about["state"],
+        document["round"],
+        document["state"],
     )
     return StoredClassroom(
-        row["id"],
-        row["code"],
-        row["watch"],
-        row["revision"],
-        row["changed"],
-        classroom,
-        {number: RoomLink(room.id, room.address, room.watch) for number, room in played.items()},
-        frozenset(one.browser for one in holders if one.seat == _TEACHER and one.browser),
-        {one.seat: one.browser for one in holders if one.seat != _TEACHER},
+        **{name: row[name] for name in ("id", "code", "watch", "revision", "changed")},
+        classroom=classroom,
+        rooms={number: RoomLink(*room[:3]) for number, room in played.items()},
+        teachers=frozenset(one.browser for one in holders if one.seat == _TEACHER and one.browser),
+        browsers={one.seat: one.browser for one in holders if one.seat != _TEACHER},
     )
 
 
@@ -187,28 +182,26 @@ def _add_result(pairing: Pairing, room: Any) -> Pairing:
     if room is None:
         is_lost = not pairing.sits_out and pairing.ruling is None
         return pairing._replace(ruling="cancelled") if is_lost else pairing
-    about = json.loads(room.document)
-    winners = tuple(about["winners"])
+    document = json.loads(room.document)
+    winners, best_of = tuple(document["winners"]), document["best_of"]
     if room.reason is not None:
         winners = (*winners, None if room.winner is None else room.winner - 1)
-    best_of = about["best_of"]
     decided = bool(winners) if best_of is None else Match(best_of, winners=winners).over
     return pairing._replace(winners=winners, decided=decided)
 
 
 def list_games(connection: Connection, identity: int) -> list[tuple[int, StoredGame]]:
     """Return all games of a class, each with the number of its pairing."""
-    query = select(rooms.c.pairing, rooms.c.document, rooms.c.game).where(
-        rooms.c.classroom == identity
-    )
-    return [
-        (row.pairing, load_game(connection, game))
-        for row in connection.execute(query.order_by(rooms.c.pairing)).all()
-        for game in (*json.loads(row.document)["games"], row.game)
-    ]
+    columns = rooms.c.pairing, rooms.c.document, rooms.c.game
+    query = select(*columns).where(rooms.c.classroom == identity).order_by(rooms.c.pairing)
+    played = []
+    for pairing, document, last in connection.execute(query).all():
+        ids = (*json.loads(document)["games"], last)
+        played += [(pairing, load_game(connection, game)) for game in ids]
+    return played
 
 
-# Make and change ------------------------------------------------------------------------------------------------------
+# Make and change ----------------------------------------------------------------------------------
 
 
 def insert_classroom(
@@ -222,13 +215,16 @@ def insert_classroom(
         "revision": 1,
         **_make_columns(Classroom(settings)),
     }
-    identity: int = connection.execute(
-        insert(classrooms).values(row).returning(classrooms.c.id)
-    ).scalar_one()
-    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
-    connection.execute(teacher.values(token=digest_secret(token)))
-    connection.execute(teacher.values(browser=digest_secret(browser)))
+    added = insert(classrooms).values(row).returning(classrooms.c.id)
+    identity: int = connection.execute(added).scalar_one()
+    _insert_holder(connection, identity, _TEACHER, token=token)
+    _insert_holder(connection, identity, _TEACHER, browser=browser)
     return load_classroom(connection, identity), token
+
+
+def _insert_holder(connection: Connection, identity: int, seat: int, **secrets: str | None) -> None:
+    row = {"classroom": identity, "seat": seat, **make_holder(**secrets)}
+    connection.execute(insert(seats).values(row))
 
 
 def change_classroom(
@@ -238,11 +234,12 @@ def change_classroom(
     browser: str | None = None,
     cache: RoomCache | None = None,
 ) -> ClassChange:
-    """Change a class as is decided by how it is now, and store what follows for its rooms.
+    """Change a class as `decide` says for its present state, and store what follows for its rooms.
 
-    A pupil who joins is held by the browser; that changes no room. Otherwise all rooms are locked, so that no game can
-    end meanwhile: first the rooms and then the class, as when a game ends, so that nobody waits in a circle.
+    With a browser, a pupil joins whom this browser holds.
     """
+    # Joining changes no room. Otherwise no game can end meanwhile: all rooms are locked. They come
+    # before the class, as when a game ends, so that nobody waits in a circle.
     if browser is None:
         _lock_rooms(connection, identity)
     before = load_classroom(connection, identity, lock=True)
@@ -250,9 +247,7 @@ def change_classroom(
     if after is before.classroom:
         return ClassChange(before)
     for pupil in after.pupils[len(before.classroom.pupils) :]:
-        holder = None if browser is None else digest_secret(browser)
-        place = insert(seats).values(classroom=identity, seat=pupil.number)
-        connection.execute(place.values(browser=holder))
+        _insert_holder(connection, identity, pupil.number, browser=browser)
     removed = {pupil.number for pupil in after.pupils} - {pupil.number for pupil in after.members}
     if removed:
         gone = update(seats).where(_make_condition(identity, removed))
@@ -291,38 +286,41 @@ def _make_condition(identity: int, numbers: Collection[int]) -> ColumnElement[bo
 def _update_rooms(
     connection: Connection, before: StoredClassroom, after: Classroom, cache: RoomCache | None
 ) -> frozenset[int]:
-    """Store in the rooms what a change of the class means for them; return those that have changed."""
+    """Store in the rooms what a change of the class means for them; return the changed ones."""
     old = before.classroom
     numbers = {
         was.number
         for was, now in zip(old.pairings, after.pairings, strict=False)
         if was != now or old.get_names(was) != after.get_names(now)
     }
-    fresh = after.pairings[len(old.pairings) :]
-    paired = {pupil for pairing in fresh for pupil in (pairing.first, pairing.second)} - {None}
+    paired = set[int | None]()
+    for pairing in after.pairings[len(old.pairings) :]:
+        paired |= {pairing.first, pairing.second} - {None}
     # The page of the last game of a pupil leads to the new one.
-    last = {pupil: each.number for each in old.pairings for pupil in (each.first, each.second)}
+    last: dict[int | None, int] = {}
+    for pairing in old.pairings:
+        last |= dict.fromkeys((pairing.first, pairing.second), pairing.number)
     numbers |= {last[pupil] for pupil in paired & last.keys()}
-    mine = rooms.c.id.in_([before.rooms[each].id for each in numbers & before.rooms.keys()])
-    found = find_rooms(connection, mine, cache) if numbers else []
-    for known in found:
-        assert known.class_link is not None  # noqa: S101 - it was found by its class
-        pairing = after.get_pairing(known.class_link.pairing)
-        first, second = known.class_link.moved_on
+    ids = [before.rooms[number].id for number in numbers & before.rooms.keys()]
+    changed = find_rooms(connection, rooms.c.id.in_(ids), cache) if ids else []
+    for stored in changed:
+        assert stored.class_link is not None  # noqa: S101 - the class has it
+        pairing = after.get_pairing(stored.class_link.pairing)
+        first, second = stored.class_link.moved_on
         moved_on = first or pairing.first in paired, second or pairing.second in paired
-        link = known.class_link._replace(moved_on=moved_on, ruling=pairing.ruling)
-        room = _follow_pairing(known, after, pairing)
-        update_room(connection, known, room, class_link=link)
-    return frozenset(known.id for known in found)
+        link = stored.class_link._replace(moved_on=moved_on, ruling=pairing.ruling)
+        room = _follow_pairing(stored.room, after, pairing)
+        update_room(connection, stored, room, class_link=link)
+    return frozenset(stored.id for stored in changed)
 
 
-def _follow_pairing(known: StoredRoom, classroom: Classroom, pairing: Pairing) -> Room:
-    """Return the room of a pairing as the class has it: paused, ended by the teacher, its players renamed."""
-    room = known.room
+def _follow_pairing(room: Room, classroom: Classroom, pairing: Pairing) -> Room:
+    """Return the room of a pairing as the class has it: renamed, paused, ended by the teacher."""
     names = classroom.get_names(pairing)
     if not room.over and room.table.names != names:
-        seats_now = room.seats[0]._replace(name=names[0]), room.seats[1]._replace(name=names[1])
-        room = replace(room, table=replace(room.table, names=names), seats=seats_now)
+        first, second = room.seats
+        renamed = first._replace(name=names[0]), second._replace(name=names[1])
+        room = replace(room, table=replace(room.table, names=names), seats=renamed)
     if pairing.ruling is None:
         return replace(room, class_state="paused" if pairing.paused else "open")
     if not room.over:
@@ -333,28 +331,28 @@ def _follow_pairing(known: StoredRoom, classroom: Classroom, pairing: Pairing) -
     return replace(room, class_state="closed")
 
 
-# Holders --------------------------------------------------------------------------------------------------------------
+# Holders ------------------------------------------------------------------------------------------
 
 
 def add_teacher(connection: Connection, identity: int, token: str, browser: str) -> ClassChange:
     """Let a browser with the token of the teacher's link hold the class."""
-    now = load_classroom(connection, identity, lock=True)
-    links = select(seats.c.token).where(seats.c.classroom == identity, seats.c.seat == _TEACHER)
-    given = [digest_secret(token)]
-    if not any(match_digest(one, given) for one in connection.execute(links).scalars()):
-        raise ClassroomError(
-            "not_yours",
-            "this is not the teacher's link of this class; perhaps part of it is missing",
-        )
-    if digest_secret(browser) in now.teachers:
-        return ClassChange(now)
-    teacher = insert(seats).values(classroom=identity, seat=_TEACHER)
-    connection.execute(teacher.values(browser=digest_secret(browser)))
+    stored = load_classroom(connection, identity, lock=True)
+    query = select(seats.c.token).where(_make_condition(identity, [_TEACHER]))
+    tokens, digests = connection.execute(query).scalars(), [digest_secret(token)]
+    if not any(match_digest(stored_token, digests) for stored_token in tokens):
+        problem = "this is not the teacher's link of this class; perhaps part of it is missing"
+        raise ClassroomError("not_yours", problem)
+    if digest_secret(browser) in stored.teachers:
+        return ClassChange(stored)
+    _insert_holder(connection, identity, _TEACHER, browser=browser)
     return _finish(connection, identity)
 
 
 def replace_token(connection: Connection, identity: int) -> str:
-    """Return a new token of the teacher's link; the one before no longer counts, but browsers still hold the class."""
+    """Return a new token of the teacher's link; the old one no longer works.
+
+    Browsers that hold the class still hold it.
+    """
     token = token_urlsafe(32)
     link = update(seats).where(seats.c.classroom == identity, seats.c.token.is_not(None))
     connection.execute(link.values(token=digest_secret(token)))
@@ -370,22 +368,21 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
 
 
 def take_pupil(connection: Connection, identity: int, code: str, browser: str) -> ClassChange:
-    """Let a browser continue as the pupil that a normalized code is for, with all seats of the pupil's games."""
+    """Let a browser continue as the pupil that a normalized code is for, in all of their games."""
     _lock_rooms(connection, identity)
-    known = load_classroom(connection, identity, lock=True)
-    found = find_code_seats(connection, seats.c.classroom == identity, code)
-    number = found[0] if found else None
-    if number not in {pupil.number for pupil in known.classroom.members}:
-        raise ClassroomError(
-            "not_now", "this personal code is wrong, was used already, or is older than 10 minutes"
-        )
-    holder = digest_secret(browser)
+    stored = load_classroom(connection, identity, lock=True)
+    members = {pupil.number for pupil in stored.classroom.members}
+    numbers = find_code_seats(connection, seats.c.classroom == identity, code)
+    if not members.issuperset(numbers) or not numbers:
+        problem = "this personal code is wrong, was used already, or is older than 10 minutes"
+        raise ClassroomError("not_now", problem)
+    number, holder = numbers[0], digest_secret(browser)
     taken = update(seats).where(_make_condition(identity, [number]))
     connection.execute(taken.values(browser=holder, code=None, until=None))
     changed = set()
-    for pairing in known.classroom.pairings:
-        if pairing.has_pupil(number) and pairing.number in known.rooms:
-            room, seat = known.rooms[pairing.number].id, 1 if pairing.first == number else 2
+    for pairing in stored.classroom.pairings:
+        if pairing.has_pupil(number) and pairing.number in stored.rooms:
+            room, seat = stored.rooms[pairing.number].id, 1 if pairing.first == number else 2
             own = update(seats).where(seats.c.room == room, seats.c.seat == seat)
             connection.execute(own.values(browser=holder))
             changed.add(room)
@@ -393,23 +390,15 @@ def take_pupil(connection: Connection, identity: int, code: str, browser: str) -
     return _finish(connection, identity, frozenset(changed))
 
 
-# The document ---------------------------------------------------------------------------------------------------------
-
-
 def _make_columns(classroom: Classroom) -> dict[str, str]:
     settings = classroom.settings
-    chosen = [{**serialize_choice(game), "hidden": game.hidden} for game in settings.games]
-    about = {
+    choices = [{**serialize_choice(game), "hidden": game.hidden} for game in settings.games]
+    document = {
         "state": classroom.state,
         "round": classroom.round,
-        "settings": {**vars(settings), "games": chosen},
+        "settings": {**vars(settings), "games": choices},
         "pupils": classroom.pupils,
         # Winners are those of the games, which are read with the rooms.
         "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
     }
-    return {"changed": format_now(), "document": json.dumps(about)}
-
-
-def _read_settings(given: dict[str, Any]) -> ClassSettings:
-    chosen = [parse_choice(entry)._replace(hidden=entry["hidden"]) for entry in given["games"]]
-    return ClassSettings(**{**given, "games": tuple(chosen)})
+    return {"changed": format_now(), "document": json.dumps(document)}

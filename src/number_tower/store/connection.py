@@ -1,4 +1,4 @@
-"""The SQLAlchemy engine of a database, the files of a SQLite database, and what their errors mean in words."""
+"""The SQLAlchemy engine of a database, the database's files, and its errors in plain words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from number_tower.store import EXPECTED, DamagedError, Location, StoreError
-from number_tower.text import format_text
+from number_tower.support.text import format_text
 
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 TIMEOUT = 10.0
 """Seconds to wait for a file that others are writing, or for a server that does not answer.
 
-A database's URL can choose another: `?timeout=2`, on a server `?connect_timeout=2`.
+A database's URL can set another value: `?timeout=2`, on a server `?connect_timeout=2`.
 """
-
-_BULK_LOCK = 7_263_515
-"""The advisory lock under which many games are written in one transaction."""
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
@@ -68,14 +65,14 @@ WRONG_VALUES = (
     TypeError,
     ValueError,
 )
-"""What building a value raises for rows, or lines of an import, that this program never writes."""
+"""Errors raised when a value is built from a row or import line that this program never writes."""
 
-# Errors ---------------------------------------------------------------------------------------------------------------
+# Errors -------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def translate_errors(name: str, *others: type[OSError]) -> Iterator[None]:
-    """Turn errors of a database, and these errors of the system, into a StoreError that names the database."""
+    """Turn errors of a database, and `others`, into a StoreError that names the database."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError, OSError) as error:
@@ -118,26 +115,23 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     return message or "it gives no reason"
 
 
-# Engines --------------------------------------------------------------------------------------------------------------
+# Engines ------------------------------------------------------------------------------------------
 
 
 def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
     """Return an engine for a location; nothing is opened yet."""
     timeout = TIMEOUT if timeout is None else timeout
     try:
-        url = (
-            _make_file_url(location.file or "") if location.url is None else make_url(location.url)
-        )
         if location.file is None:
-            return _make_server_engine(url, timeout)
+            return _make_server_engine(make_url(location.url or ""), timeout)
+        url = make_url(location.url) if location.url else _make_file_url(location.file)
         engine = create_engine(url.set(query={"timeout": str(timeout), **url.query}))
     except ImportError:
-        from number_tower.installation import format_install_command  # noqa: PLC0415 - only where it is missing
+        from number_tower.support import installation  # noqa: PLC0415 - only where it is missing
 
-        needed = format_install_command("postgres")
-        raise StoreError(
-            f"the database {location.name} cannot be used without psycopg: {needed}"
-        ) from None
+        needed = installation.format_install_command("postgres")
+        problem = f"cannot be used without psycopg: {needed}"
+        raise StoreError(f"the database {location.name} {problem}") from None
     except (SQLAlchemyError, ValueError):
         raise StoreError(f"{location.name} names no database; {EXPECTED}") from None
     event.listen(engine, "connect", _configure_sqlite)
@@ -146,8 +140,11 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 
 def _make_file_url(file: str) -> URL:
-    """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
-    # Whether it is new is asked first: another process may create the file at any moment.
+    """Return the URL of a file.
+
+    It is read-only if the file cannot be written and has no log (a log shows that it is in use).
+    """
+    # Ask first whether it is new: another process may create the file at any moment.
     is_new = not os.path.isfile(file)
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
     if is_new or writable or os.path.exists(f"{file}-wal"):
@@ -157,9 +154,10 @@ def _make_file_url(file: str) -> URL:
 
 
 def _make_server_engine(url: URL, timeout: float) -> Engine:
-    """Return an engine for a server, with time limits for connecting, for answers, and for the locks of others.
+    """Return an engine for a server, with time limits for connections, answers and others' locks.
 
-    Only a server that was halted in the middle of an answer, with its connections intact, is waited for.
+    Only a server that was halted in the middle of an answer, with its connections intact, is waited
+    for.
     """
     defaults = {
         "application_name": "number-tower",
@@ -168,10 +166,12 @@ def _make_server_engine(url: URL, timeout: float) -> Engine:
         "tcp_user_timeout": str(round(timeout * 1000)),
     }
     engine = create_engine(url.set(query={**defaults, **url.query}), pool_pre_ping=True)
-    lock_timeout = f"SET LOCAL lock_timeout = {max(1, round(timeout * 1000))}"
-    event.listen(
-        engine, "begin", lambda connection: connection.exec_driver_sql(lock_timeout) and None
-    )
+
+    @event.listens_for(engine, "begin")
+    def limit_locks(connection: Connection) -> None:
+        milliseconds = max(1, round(timeout * 1000))
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
+
     return engine
 
 
@@ -185,7 +185,10 @@ def _configure_sqlite(connection: DBAPIConnection, _: object) -> None:
 
 
 def _begin_transaction(connection: Connection) -> None:
-    """Begin as a writer at once, unless it is a snapshot: a reader that turns writer may find the file changed."""
+    """Begin as a writer at once, unless it is a snapshot.
+
+    A reader that turns writer may find the file changed.
+    """
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
@@ -213,24 +216,18 @@ def use_once(location: Location) -> Iterator[Engine]:
 
 def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
     """Return how many rows of a table fulfil some conditions."""
-    return connection.execute(
-        select(func.count()).select_from(table).where(*conditions)
-    ).scalar_one()
+    query = select(func.count()).select_from(table).where(*conditions)
+    return connection.execute(query).scalar_one()
 
 
-def lock_bulk_writes(connection: Connection) -> None:
-    """Let transactions that write many games wait for each other, so that they do not wait in a circle."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_BULK_LOCK})")
-
-
-# Files ----------------------------------------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 def create_private(file: str) -> None:
-    """Create a missing database file that only its owner can read and write; an existing file is left alone.
+    """Create a missing database file that only its owner can read and write.
 
-    SQLite gives the files that it keeps beside it (`-wal`, `-shm`, `-journal`) the same permissions.
+    An existing file is left alone. SQLite gives the files that it keeps beside it (`-wal`, `-shm`,
+    `-journal`) the same permissions.
     """
     target = os.path.realpath(file)
     with suppress(OSError):  # it exists, or SQLite says what is wrong when it opens it

@@ -1,4 +1,4 @@
-"""An open database: transactions on it, the games in it, and a single writer thread that batches commits."""
+"""An open database: its transactions, its games, and a single writer thread."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from secrets import token_hex
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, delete, insert, select
 
-from number_tower.catalogue import Rulebook
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.table import Change, StaleError, Table
 from number_tower.store import DamagedError, GameNotFoundError, Location, StoreError
-from number_tower.store.engine import begin_snapshot, count_rows, make_engine, translate_errors
-from number_tower.store.games import GameInMatchError, change_game, insert_game, load_game
+from number_tower.store.connection import begin_snapshot, count_rows, make_engine, translate_errors
+from number_tower.store.games import GameInMatchError, change_game, find_id, insert_game, load_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
-from number_tower.table import Change, StaleError, Table
 
 T = TypeVar("T")
 
 _MAX_BATCH = 64
-"""Jobs that are committed together; more would make the first of them wait for long."""
+"""At most this many jobs are committed together, so that the first need not wait long."""
 
 _PROBE_BYTES = 8192
 """Size of the row that `probe_write` inserts: more than one page, so that it needs free space."""
@@ -43,7 +43,9 @@ class Store:
         >>> store.get(saved.id).table.game.moves
         (9,)
         >>> later = store.save(saved, saved.table.play(5))
-        >>> store.reload_if_changed(saved) == store.find_last() == store.find_last(unfinished=True) == later
+        >>> store.reload_if_changed(saved) == store.find_last() == later
+        True
+        >>> store.find_last(unfinished=True) == later
         True
         >>> store.find_by_key(saved.key).id == store.delete(saved.id).id, store.find_last()
         (True, None)
@@ -98,7 +100,7 @@ class Store:
         with translate_errors(self.location.name), begin_snapshot(self.engine) as connection:
             yield connection
 
-    # Games ------------------------------------------------------------------------------------------------------------
+    # Games ----------------------------------------------------------------------------------------
 
     def begin(
         self,
@@ -110,20 +112,21 @@ class Store:
         *,
         with_values: bool = False,
     ) -> StoredGame:
-        """Store a game from here on, with the changes made in it so far; `book` replaces the table's rulebook.
+        """Store a game from here on, with the changes made in it so far.
 
-        `find_slot` finds its place in a match in the same transaction. If a game of this key is stored already, it is
-        continued: the answer to an earlier call may have been lost.
+        `book` replaces the table's rulebook. `find_slot` finds the game's slot in a match, in the
+        same transaction. If a game of this key is stored already, it is continued: the answer to an
+        earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
         game = StoredGame.start(table, seats or Seats(), key, with_values=with_values)
         with self.write() as connection:
-            found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
-            if found is None:
+            identity = find_id(connection, game.key)
+            if identity is None:
                 if find_slot is not None:
                     game = replace(game, slot=find_slot(connection))
                 return insert_game(connection, game)
-            known = load_game(connection, found)
+            known = load_game(connection, identity)
         return self.save(known, table, seats, with_values=with_values)
 
     def save(
@@ -136,9 +139,9 @@ class Store:
     ) -> StoredGame:
         """Store the changes of a table since the version that is known to be stored.
 
-        If another process has made the same changes, they count once, and the game returned may be further on; if it
-        has made others, `StaleError` has the current table. `GameNotFoundError` means that the game was deleted, or
-        that another game has its id, because the database was replaced.
+        If another process has made the same changes, they count once, and the game returned may be
+        further on. If it has made others, `StaleError` has the current table. `GameNotFoundError`
+        means that the game was deleted, or that another game has its id in a replaced database.
         """
         with self.write() as connection:
             current = load_game(connection, known.id, lock=True)
@@ -179,8 +182,8 @@ class Store:
     def find_by_key(self, key: str) -> StoredGame | None:
         """Return the game of a key, if it is stored here."""
         with self.read() as connection:
-            found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
-            return None if found is None else load_game(connection, found)
+            identity = find_id(connection, key)
+            return None if identity is None else load_game(connection, identity)
 
     def find_last(self, *, unfinished: bool = False) -> StoredGame | None:
         """Return the game that was changed last, without damaged ones and those without a move."""
@@ -196,13 +199,13 @@ class Store:
         return None
 
     def delete(self, identity: int) -> StoredGame | None:
-        """Delete a game; return it unless it was damaged. A match is deleted as a whole or not at all."""
+        """Delete a game that is not part of a match; return it unless it was damaged."""
         game = None
         with self.write() as connection:
             with suppress(DamagedError):
                 game = load_game(connection, identity, lock=True)
-            place = select(games.c.match, games.c.number).where(games.c.id == identity)
-            match, number = connection.execute(place).one()
+            slot = select(games.c.match, games.c.number).where(games.c.id == identity)
+            match, number = connection.execute(slot).one()
             if match is not None:
                 raise GameInMatchError(MatchSlot(match, number))
             connection.execute(delete(games).where(games.c.id == identity))
@@ -220,9 +223,12 @@ class DatabaseCounts(NamedTuple):
 
 def count_contents(connection: Connection) -> DatabaseCounts:
     """Count what a database holds."""
-    unfinished = count_rows(connection, games, games.c.reason.is_(None))
-    played, series, tried = (count_rows(connection, table) for table in (games, matches, puzzles))
-    return DatabaseCounts(played, unfinished, series, tried)
+    return DatabaseCounts(
+        games=count_rows(connection, games),
+        unfinished=count_rows(connection, games, games.c.reason.is_(None)),
+        matches=count_rows(connection, matches),
+        puzzles=count_rows(connection, puzzles),
+    )
 
 
 class _Job(NamedTuple):
@@ -231,7 +237,7 @@ class _Job(NamedTuple):
 
 
 class Writer:
-    """Single writer thread: commits the jobs that are waiting in one transaction, in their order."""
+    """Single writer thread: commits the waiting jobs in one transaction, in their order."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -242,7 +248,7 @@ class Writer:
     def submit(self, run: Callable[[Connection], T]) -> Future[T]:
         """Run a job in a transaction, soon; the future is done once it is committed.
 
-        A job is run again alone if another job of its transaction fails; its first run is then rolled back.
+        If another job of its transaction fails, its run is rolled back, and it is run again alone.
         """
         future: Future[T] = Future()
         self._queue.put(_Job(run, future))
@@ -254,14 +260,16 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        last = False
-        while not last and (first := self._queue.get()) is not None:
-            batch = [first]
-            with suppress(Empty):
-                while len(batch) < _MAX_BATCH and not last:
-                    job = self._queue.get_nowait()
-                    last = job is None
-                    batch += [] if job is None else [job]
+        closing = False
+        while not closing:
+            batch: list[_Job] = []
+            # Wait for a job, and take those that are waiting behind it.
+            while len(batch) < _MAX_BATCH and not (batch and self._queue.empty()):
+                job = self._queue.get()
+                if job is None:
+                    closing = True
+                    break
+                batch.append(job)
             self._commit(batch)
 
     def _commit(self, batch: list[_Job]) -> None:
@@ -282,9 +290,10 @@ class Writer:
 
 
 def probe_write(connection: Connection) -> None:
-    """Write a row and delete it again, in one transaction: this fails whenever a new game could not be saved.
+    """Write a row and delete it again: this fails whenever a new game could not be saved.
 
-    The row needs pages of its own. Updating a row in place would succeed on a database that cannot grow.
+    The row needs pages of its own. Updating a row in place would succeed on a database that cannot
+    grow.
     """
     digest = f"probe {token_hex(16)}"
     row = {"digest": digest, "name": "", "source": "", "content": token_hex(_PROBE_BYTES // 2)}

@@ -1,28 +1,29 @@
-"""Games in a database: load, insert and update one, find and load many, and settle the match of a finished one."""
+"""Games in a database: load, insert and update one, settle its match, find and load many."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, insert, or_, select, update
 
-from number_tower.catalogue import Rulebook
-from number_tower.errors import NumberTowerError
-from number_tower.match import Match
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.match import Match
 from number_tower.store import DamagedError, GameNotFoundError, GameStartedError, rows
-from number_tower.store.engine import count_rows, detect_damage
+from number_tower.store.connection import count_rows, detect_damage
 from number_tower.store.revisions import raise_revisions
 from number_tower.store.rows import (
     MatchSlot,
     StoredGame,
     load_rulebook,
+    make_changing_columns,
     make_row,
 )
 from number_tower.store.schema import changes, games, matches, rooms
+from number_tower.support.errors import NumberTowerError
 
 ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
 
@@ -30,7 +31,7 @@ _GAMES_PER_QUERY = 500
 
 _UPDATE = update(games).where(games.c.id == bindparam("of_game"))
 _INSERT_CHANGES = insert(changes)
-"""Built once: that takes longer than running them."""
+"""Built once, because building a statement takes longer than running it."""
 
 _NO_ACCURACY = dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))
 
@@ -45,45 +46,43 @@ class GameInMatchError(NumberTowerError, ValueError):
         self.slot = slot
 
 
-# One game -------------------------------------------------------------------------------------------------------------
+# One game -----------------------------------------------------------------------------------------
 
 
 def load_game(connection: Connection, identity: int, *, lock: bool = False) -> StoredGame:
-    """Return a game by its id; `lock` keeps others from changing it, and its match, until the transaction ends."""
+    """Return a game by its id.
+
+    `lock` keeps others from changing it, its room and its match until the transaction ends.
+    """
     query = select(games).where(games.c.id == identity)
     if lock:
-        _lock_around(connection, identity)
+        # The room and the match come before the game, so that nobody waits in a circle.
+        connection.execute(select(rooms.c.id).where(rooms.c.game == identity).with_for_update())
+        match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
+        connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
         query = query.with_for_update()
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise GameNotFoundError(identity)
-    log = (
-        select(changes.c.change, changes.c.at)
-        .where(changes.c.game == identity)
-        .order_by(changes.c.version)
-    )
-    return _build_game(row, connection.execute(log).all(), load_rulebook(connection, row["book"]))
-
-
-def _build_game(
-    row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None
-) -> StoredGame:
-    with detect_damage(f"game {row['id']}"):
+    entries = select(changes.c.change, changes.c.at).where(changes.c.game == identity)
+    log = connection.execute(entries.order_by(changes.c.version)).all()
+    book = load_rulebook(connection, row["book"])
+    with detect_damage(f"game {identity}"):
         return rows.read_game(row, log, book)
 
 
-def _lock_around(connection: Connection, identity: int) -> None:
-    """Keep others from changing the room and the match of a game: before the game, so nobody waits in a circle."""
-    connection.execute(select(rooms.c.id).where(rooms.c.game == identity).with_for_update())
-    match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
-    connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
+def find_id(connection: Connection, key: str) -> int | None:
+    """Return the id of the game of a key; None if it is not stored here."""
+    query = select(games.c.id).where(games.c.key == key)
+    identity: int | None = connection.execute(query).scalar()
+    return identity
 
 
 def find_game_id(connection: Connection, slot: MatchSlot) -> int | None:
     """Return the id of a game of a match; None if it has not started."""
     query = select(games.c.id).where(games.c.match == slot.match, games.c.number == slot.number)
-    found: int | None = connection.execute(query).scalar()
-    return found
+    identity: int | None = connection.execute(query).scalar()
+    return identity
 
 
 def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
@@ -98,37 +97,43 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
 
 
 def update_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
-    """Store what has changed in a game, so that indexes of what has not stay as they are; its accuracy is reset."""
-    known, now = make_row(before), make_row(after)
-    changed = {name: value for name, value in now.items() if value != known[name]}
+    """Store what has changed in a game, and reset its accuracy."""
+    # A move changes neither names nor seats, so the rest of the row need not be made again.
+    has_same_players = (before.table.names, before.seats) == (after.table.names, after.seats)
+    make_columns = make_changing_columns if has_same_players else make_row
+    old, new = make_columns(before), make_columns(after)
+    # Columns that stay as they are need no new entries in their indexes.
+    changed = {name: value for name, value in new.items() if value != old[name]}
     connection.execute(_UPDATE, {"of_game": before.id, **changed, **_NO_ACCURACY})
     insert_changes(connection, after, before)
     return after
 
 
 def change_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
-    """Store what has changed in a game, and raise the revision of the room that it is in, if it is in one."""
+    """Store what has changed in a game, and raise the revision of its room, if it has one."""
     raise_revisions(connection, rooms, rooms.c.game == before.id)
     return update_game(connection, before, after)
 
 
 def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
     """Store that the players of a game saw what every move is worth."""
-    connection.execute(
-        update(games).where(games.c.id == game.id, games.c.key == game.key).values(with_values=True)
-    )
+    same = update(games).where(games.c.id == game.id, games.c.key == game.key)
+    connection.execute(same.values(with_values=True))
     return replace(game, with_values=True)
 
 
 def insert_changes(
     connection: Connection, after: StoredGame, before: StoredGame | None = None
 ) -> None:
-    """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
+    """Insert the changes since an earlier state.
+
+    If the game was ended, or is no longer over, update whether its match is decided.
+    """
     since = 0 if before is None else before.table.version
     was_over = before is not None and before.table.outcome is not None
     added = zip(after.table.log[since:], after.times[1 + since :], strict=True)
     entries = [
-        {"game": after.id, "version": version, "change": change.written(), "at": at}
+        {"game": after.id, "version": version, "change": change.to_text(), "at": at}
         for version, (change, at) in enumerate(added, since)
     ]
     if entries:
@@ -137,26 +142,24 @@ def insert_changes(
         _settle_match(connection, after.slot.match, after.changed)
 
 
-# The match of a game --------------------------------------------------------------------------------------------------
+# The match of a game ------------------------------------------------------------------------------
 
 
 def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return a match with the results of its games, up to the first that is not over."""
-    query = select(games.c.number, games.c.winner).where(
-        games.c.match == row["id"], games.c.reason.is_not(None)
-    )
-    entries = connection.execute(query).all()
+    over = games.c.match == row["id"], games.c.reason.is_not(None)
+    results = connection.execute(select(games.c.number, games.c.winner).where(*over)).all()
     with detect_damage(f"match m{row['id']}"):
         document = json.loads(row["document"])
         match = Match(document["best_of"], document["first"] - 1)
-        winners = {number: winner and winner - 1 for number, winner in entries}
+        winners = {number: winner and winner - 1 for number, winner in results}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
 
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
-    """Update whether a match is decided; the lock makes games that end at once wait for each other."""
+    """Update whether a match is decided. The lock makes games that end at once take turns."""
     query = select(matches).where(matches.c.id == identity).with_for_update()
     row = connection.execute(query).mappings().one()
     finished = load_match_score(connection, row).over
@@ -164,7 +167,7 @@ def _settle_match(connection: Connection, identity: int, at: str) -> None:
     connection.execute(change.values(finished=finished, changed=max(row["changed"], at)))
 
 
-# Many games -----------------------------------------------------------------------------------------------------------
+# Many games ---------------------------------------------------------------------------------------
 
 
 class DamagedEntry(NamedTuple):
@@ -195,45 +198,36 @@ class GameFilter(NamedTuple):
         if self.before is not None:
             yield games.c.changed < self.before
         if self.result is not None:
-            yield self._make_result_condition(self.result)
-
-    def _make_result_condition(self, result: ResultFilter) -> ColumnElement[bool]:
-        match result:
-            case "unfinished":
-                return games.c.reason.is_(None)
-            case "finished":
-                return games.c.reason.is_not(None)
-            case "drawn":
-                return and_(games.c.reason.is_not(None), games.c.winner.is_(None))
-            case "won" | "lost":
-                name, seat = (self.player or "").casefold(), 1 if result == "won" else 2
-                first = and_(games.c.player_1 == name, games.c.winner == seat)
-                return or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
+            is_over = games.c.reason.is_not(None)
+            yield ~is_over if self.result == "unfinished" else is_over
+        if self.result == "drawn":
+            yield games.c.winner.is_(None)
+        if self.result in {"won", "lost"}:
+            name, seat = (self.player or "").casefold(), 1 if self.result == "won" else 2
+            first = and_(games.c.player_1 == name, games.c.winner == seat)
+            yield or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
 
 
 def list_games(
     connection: Connection, wanted: GameFilter, count: int, skip: int = 0
 ) -> tuple[tuple[StoredGame | DamagedEntry, ...], int]:
-    """Return a page of the games that match a filter, the last changed first, and how many there are."""
+    """Return a page of the matching games, the last changed first, and how many match in all."""
     conditions = tuple(wanted.make_conditions())
     total = count_rows(connection, games, *conditions)
-    newest = (
-        select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
-    )
-    found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
-    return tuple(load_games(connection, found)), total
+    newest = games.c.changed.desc(), games.c.id.desc()
+    query = select(games.c.id).where(*conditions).order_by(*newest).limit(count).offset(skip)
+    return tuple(load_games(connection, connection.execute(query).scalars())), total
 
 
 def load_matching_games(
     connection: Connection, wanted: GameFilter
 ) -> Iterator[StoredGame | DamagedEntry]:
     """Give every game that matches a filter by id, and with a game all those of its match."""
-    found = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
-    matches = select(found.c.match).where(found.c.match.is_not(None))
-    query = select(games.c.id).where(
-        or_(games.c.id.in_(select(found.c.id)), games.c.match.in_(matches))
-    )
-    return load_games(connection, connection.execute(query.order_by(games.c.id)).scalars().all())
+    matching = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
+    series = select(matching.c.match).where(matching.c.match.is_not(None))
+    condition = or_(games.c.id.in_(select(matching.c.id)), games.c.match.in_(series))
+    query = select(games.c.id).where(condition).order_by(games.c.id)
+    return load_games(connection, connection.execute(query).scalars())
 
 
 def load_games(
@@ -243,19 +237,19 @@ def load_games(
     books: dict[int | None, Rulebook | None] = {}
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):
-        some = waiting[start : start + _GAMES_PER_QUERY]
-        query = select(games).where(games.c.id.in_(some))
-        found = {row["id"]: row for row in connection.execute(query).mappings()}
+        batch = waiting[start : start + _GAMES_PER_QUERY]
+        query = select(games).where(games.c.id.in_(batch))
+        entries = {row["id"]: row for row in connection.execute(query).mappings()}
         logs = defaultdict(list)
-        log = select(changes).where(changes.c.game.in_(some))
+        log = select(changes).where(changes.c.game.in_(batch))
         for entry in connection.execute(log.order_by(changes.c.game, changes.c.version)):
             logs[entry.game].append((entry.change, entry.at))
-        for identity in some:
+        for identity in batch:
             try:
                 with detect_damage(f"game {identity}"):
-                    row = found[identity]
+                    row = entries[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
-                    yield _build_game(row, logs[identity], books[row["book"]])
+                    yield rows.read_game(row, logs[identity], books[row["book"]])
             except DamagedError as damaged:
                 yield DamagedEntry(identity, str(damaged))

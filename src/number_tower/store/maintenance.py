@@ -1,4 +1,4 @@
-"""Maintenance of a database: check it, delete old rooms, classes and unused rule files, and measure its size."""
+"""Maintenance of a database: check it, delete what is old or unused, and measure its size."""
 
 from __future__ import annotations
 
@@ -7,23 +7,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    Table,
-    and_,
-    delete,
-    exists,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import Connection, Select, Table, and_, delete, exists, func, select
 
 from number_tower.store import DamagedError, Location
 from number_tower.store.classrooms import ClassroomNotFoundError, load_classroom
+from number_tower.store.connection import begin_snapshot, count_rows, use_once
 from number_tower.store.database import DatabaseCounts, Store, count_contents
-from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts
@@ -32,18 +21,18 @@ from number_tower.store.rooms import RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
 from number_tower.store.schema import changes, classrooms, games, matches, rooms, rulebooks
 from number_tower.store.upgrade import require_newest_version
-from number_tower.text import format_text
+from number_tower.support.text import format_text
 
 UNUSED_DAYS = 30
-"""Days without any event after which a room is deleted in which at most one move was made."""
+"""Days without any event after which a room with at most one move is deleted."""
 
 ROOMS_PER_TRANSACTION = 100
-"""Rooms that are deleted in one transaction, so that no player waits long for it."""
+"""At most this many rooms are deleted in one transaction, so that no player waits long."""
 
 _RULEBOOKS_PER_TRANSACTION = 100
 
 _MAX_PROBLEMS = 100
-"""Problems of a file itself that are listed."""
+"""At most this many problems of the file itself are listed."""
 
 _SERVER_SIZE = "SELECT pg_database_size(current_database())"
 _FILE_SIZE = """
@@ -51,10 +40,8 @@ _FILE_SIZE = """
     FROM pragma_page_count, pragma_freelist_count, pragma_page_size
 """
 
-_USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
 
-
-# Checks ---------------------------------------------------------------------------------------------------------------
+# Checks -------------------------------------------------------------------------------------------
 
 
 class DatabaseReport(NamedTuple):
@@ -67,33 +54,38 @@ class DatabaseReport(NamedTuple):
 def check_database(
     location: Location, progress: Callable[[int, int], object] | None = None
 ) -> DatabaseReport:
-    """Read everything in a database without changing it; one that cannot be opened at all is a StoreError.
+    """Read everything in a database without changing it.
 
-    `progress` is called with how many games were read, and of how many.
+    A database that cannot be opened at all is a StoreError. `progress` is called with how many
+    games were read, and of how many.
     """
     with use_once(location) as engine, begin_snapshot(engine) as connection:
         require_newest_version(connection, location)
         contents = count_contents(connection)
-        problems = [*_check_file(connection)] if location.file is not None else []
+        problems = list[str]()
+        if location.file is not None:
+            # SQLite itself checks the pages, the indexes, and the references between rows.
+            check = connection.exec_driver_sql(f"PRAGMA integrity_check({_MAX_PROBLEMS})")
+            damages = [problem for problem in check.scalars() if problem != "ok"]
+            problems += [f"the file is damaged: {format_text(damage)}" for damage in damages]
+            missing = connection.exec_driver_sql("PRAGMA foreign_key_check")
+            for child, row, parent, _ in missing.fetchmany(_MAX_PROBLEMS):
+                table, other = format_text(child), format_text(parent)
+                problems.append(f"row {row} of {table} refers to a row of {other} that is missing")
         problems += _find_damage(connection, rulebooks, load_rulebook)
-        problems += _check_games(connection, contents.games, progress)
+        for number, game in enumerate(load_matching_games(connection, GameFilter()), 1):
+            if isinstance(game, DamagedEntry):
+                problems.append(game.problem)
+            if progress is not None:
+                progress(number, max(number, contents.games))
         problems += _find_damage(connection, matches, load_match)
         problems += _find_damage(connection, rooms, load_room)
         problems += _find_damage(connection, classrooms, load_classroom)
-        attempts = load_attempts(connection)
-        problems += [each.problem for each in attempts if isinstance(each, DamagedEntry)]
-        # A match or a room with a damaged game is no problem of its own.
+        for attempt in load_attempts(connection):
+            if isinstance(attempt, DamagedEntry):
+                problems.append(attempt.problem)
+        # A match or a room with a damaged game does not count as a second problem.
         return DatabaseReport(contents, tuple(dict.fromkeys(problems)))
-
-
-def _check_file(connection: Connection) -> Iterator[str]:
-    """Let SQLite check the pages, the indexes, and the references between rows."""
-    for problem in connection.exec_driver_sql(f"PRAGMA integrity_check({_MAX_PROBLEMS})").scalars():
-        if problem != "ok":
-            yield f"the file is damaged: {format_text(problem)}"
-    missing = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MAX_PROBLEMS)
-    for table, row, parent, _ in missing:
-        yield f"row {row} of {format_text(table)} refers to a row of {format_text(parent)} that is missing"
 
 
 def _find_damage(
@@ -109,32 +101,34 @@ def _find_damage(
             yield str(damaged)
 
 
-def _check_games(
-    connection: Connection, total: int, progress: Callable[[int, int], object] | None
-) -> Iterator[str]:
-    for number, game in enumerate(load_matching_games(connection, GameFilter()), 1):
-        if isinstance(game, DamagedEntry):
-            yield game.problem
-        if progress is not None:
-            progress(number, max(number, total))
-
-
-# Old rooms ------------------------------------------------------------------------------------------------------------
+# Old rooms ----------------------------------------------------------------------------------------
 
 
 def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[int]:
     """Delete some of the rooms that are old, with their games and matches; return their ids.
 
-    Those are rooms that were hardly used and, with `keep_days`, all in which nothing happened for that number of days.
-    Rooms that another process has locked are left alone. The others are checked again once they are locked: a move
-    that was made in between is committed, and visible to a new statement.
+    Old are rooms that were hardly used and, with `keep_days`, those in which nothing happened for
+    that many days. Rooms that another process has locked are left alone.
     """
-    is_old = _make_age_condition(keep_days)
+    made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
+    # Changes with a blank are no moves, and those of the start have its time.
+    is_move = (changes.c.at > games.c.started) & ~changes.c.change.like("% %")
+    moves = made.where(games.c.id == rooms.c.game, is_move).scalar_subquery()
+    # Unused rooms of a class are kept with it.
+    is_old = and_(
+        rooms.c.changed < _format_days_ago(UNUSED_DAYS),
+        rooms.c.classroom.is_(None),
+        rooms.c.document.like('%"games": []%'),
+        moves <= 1,
+    )
+    if keep_days is not None:
+        is_old |= rooms.c.changed < _format_days_ago(keep_days)
     old = select(rooms.c.id).where(is_old).order_by(rooms.c.id).limit(ROOMS_PER_TRANSACTION)
-    mine = rooms.c.id.in_(_lock(connection, old))
-    found = select(rooms.c.id, rooms.c.game, rooms.c.document).where(mine, is_old)
+    is_locked = rooms.c.id.in_(_lock(connection, old))
+    # Check their age again: a move that was made before the lock is visible to a new statement.
+    query = select(rooms.c.id, rooms.c.game, rooms.c.document).where(is_locked, is_old)
     deleted = []
-    for room in connection.execute(found.order_by(rooms.c.id)).all():
+    for room in connection.execute(query.order_by(rooms.c.id)).all():
         played = [*json.loads(room.document)["games"], room.game]
         in_match = select(games.c.match).where(games.c.id.in_(played), games.c.match.is_not(None))
         series = set(connection.execute(in_match).scalars())
@@ -150,12 +144,12 @@ def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[i
 
 
 def delete_old_classes(connection: Connection) -> int:
-    """Delete some of the classes that are unused and whose games are gone, or never began; return how many."""
+    """Delete some of the unused classes whose games are gone, or never began; return how many."""
     has_rooms = exists().where(rooms.c.classroom == classrooms.c.id)
     is_old = classrooms.c.changed < _format_days_ago(UNUSED_DAYS)
     old = select(classrooms.c.id).where(is_old, ~has_rooms).limit(ROOMS_PER_TRANSACTION)
-    found = _lock(connection, old)
-    return connection.execute(delete(classrooms).where(classrooms.c.id.in_(found))).rowcount
+    ids = _lock(connection, old)
+    return connection.execute(delete(classrooms).where(classrooms.c.id.in_(ids))).rowcount
 
 
 def _format_days_ago(days: int) -> str:
@@ -163,45 +157,31 @@ def _format_days_ago(days: int) -> str:
 
 
 def _lock(connection: Connection, query: Select[int]) -> set[int]:
-    """Lock the rows of a query that no other process has locked; a file has only one writer, and needs no locks."""
-    return {identity for (identity,) in connection.execute(query.with_for_update(skip_locked=True))}
+    """Lock the rows of a query that no other process has locked; return their ids.
+
+    A file has only one writer, and needs no locks.
+    """
+    return set(connection.execute(query.with_for_update(skip_locked=True)).scalars())
 
 
-def _make_age_condition(keep_days: int | None) -> ColumnElement[bool]:
-    """Return the condition for rooms to be deleted; those of a class in which no move was made are kept with it."""
-    made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
-    # Changes with a blank are no moves, and those of the start have its time.
-    moves = made.where(
-        games.c.id == rooms.c.game, changes.c.at > games.c.started, ~changes.c.change.like("% %")
-    ).scalar_subquery()
-    unused = and_(
-        rooms.c.changed < _format_days_ago(UNUSED_DAYS),
-        rooms.c.classroom.is_(None),
-        rooms.c.document.like('%"games": []%'),
-        moves <= 1,
-    )
-    if keep_days is None:
-        return unused
-    return or_(unused, rooms.c.changed < _format_days_ago(keep_days))
-
-
-# Rule files and size --------------------------------------------------------------------------------------------------
+# Rule files and size ------------------------------------------------------------------------------
 
 
 def delete_unused_rulebooks(connection: Connection) -> int:
     """Delete some of the rule files that no game uses; return how many.
 
-    A transaction that starts a game holds a lock on its rule file (see `rows.store_rulebook`). A locked one is left
-    alone, and games that were started before are visible to a new statement.
+    A transaction that starts a game locks its rule file (see `rows.store_rulebook`). A locked one
+    is left alone. Games that were started before are visible to a new statement.
     """
-    unused = select(rulebooks.c.id).where(~_USED_BY_GAME)
-    found = _lock(connection, unused.limit(_RULEBOOKS_PER_TRANSACTION))
-    deleted = delete(rulebooks).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)
+    is_used = exists().where(games.c.book == rulebooks.c.id)
+    unused = select(rulebooks.c.id).where(~is_used)
+    ids = _lock(connection, unused.limit(_RULEBOOKS_PER_TRANSACTION))
+    deleted = delete(rulebooks).where(rulebooks.c.id.in_(ids), ~is_used)
     return connection.execute(deleted).rowcount
 
 
 def measure_size(store: Store) -> int:
-    """Return how many bytes a database takes; free pages of a file are not counted, as new games go there first."""
+    """Return a database's size in bytes, without a file's free pages, which are filled first."""
     with store.read() as connection:
         query = _SERVER_SIZE if connection.dialect.name == "postgresql" else _FILE_SIZE
         return int(connection.exec_driver_sql(query).scalar_one())

@@ -1,4 +1,4 @@
-"""Matches in a database: what is played in them and by whom. Their games, and so their score, are stored as games."""
+"""Matches in a database: their rules and players; their games are stored as games."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
-from number_tower.match import Match, Series
-from number_tower.record import RecordError
+from number_tower.engine.match import Match, Series
+from number_tower.engine.record import RecordError
+from number_tower.engine.table import Table, check_player_names
 from number_tower.store import DamagedError, GameNotFoundError, rows
+from number_tower.store.connection import count_rows, detect_damage
 from number_tower.store.database import Store
-from number_tower.store.engine import count_rows, detect_damage
 from number_tower.store.games import (
     DamagedEntry,
     find_game_id,
@@ -23,7 +24,6 @@ from number_tower.store.games import (
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches
-from number_tower.table import Table, check_player_names
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,11 @@ class StoredMatch:
 
 
 def find_unfinished_match(store: Store) -> Row[Any, Any] | None:
-    """Return the id of the undecided match of which a game ended last, and when that was (`changed`)."""
+    """Return the id of the undecided match with the last ended game, and when it was `changed`."""
     query = select(matches.c.id, matches.c.changed).where(~matches.c.finished)
+    query = query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)
     with store.read() as connection:
-        return connection.execute(
-            query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)
-        ).one_or_none()
+        return connection.execute(query).one_or_none()
 
 
 def get_match(store: Store, identity: int) -> StoredMatch:
@@ -74,19 +73,25 @@ def find_game(store: Store, slot: MatchSlot) -> StoredGame | None:
 
 
 def _find_game(connection: Connection, slot: MatchSlot) -> StoredGame | None:
-    found = find_game_id(connection, slot)
-    return None if found is None else load_game(connection, found)
+    identity = find_game_id(connection, slot)
+    return None if identity is None else load_game(connection, identity)
 
 
 def claim_slot(connection: Connection, match: StoredMatch) -> MatchSlot:
-    """Return the place of a match's next game; store the match if it is new, and lock it against a second game."""
+    """Return the slot of a match's next game, and store the match if it is new.
+
+    The match is locked, so that nobody else starts the same game.
+    """
     query = select(matches.c.id).where(matches.c.key == match.key).with_for_update()
-    found = connection.execute(query).scalar()
-    if found is None and match.id is not None:
-        raise GameNotFoundError(match.id)
-    return MatchSlot(
-        _insert_match(connection, match) if found is None else found, match.series.match.number
-    )
+    identity = connection.execute(query).scalar()
+    if identity is None:
+        if match.id is not None:
+            raise GameNotFoundError(match.id)
+        at = match.started or rows.format_now()
+        row = {"key": match.key, "document": json.dumps(_serialize(match)), "finished": False}
+        added = insert(matches).values(**row, started=at, changed=at).returning(matches.c.id)
+        identity = connection.execute(added).scalar_one()
+    return MatchSlot(identity, match.series.match.number)
 
 
 def delete_match(store: Store, identity: int) -> tuple[StoredGame, ...]:
@@ -112,20 +117,21 @@ def list_matches(
 ) -> tuple[tuple[ListedMatch, ...], int]:
     """Return a page of the matches, the last played first, and how many there are."""
     total = count_rows(connection, matches)
-    played = func.coalesce(
-        select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), ""
-    )
+    last = select(func.max(games.c.changed)).where(games.c.match == matches.c.id)
+    played = func.coalesce(last.scalar_subquery(), "")
     newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc())
     listed = []
     for identity, changed in connection.execute(newest.limit(count).offset(skip)).all():
+        match: StoredMatch | DamagedEntry
         try:
-            listed.append(ListedMatch(load_match(connection, identity), changed))
+            match = load_match(connection, identity)
         except DamagedError as damaged:
-            listed.append(ListedMatch(DamagedEntry(identity, str(damaged)), changed))
+            match = DamagedEntry(identity, str(damaged))
+        listed.append(ListedMatch(match, changed))
     return tuple(listed), total
 
 
-# Documents -----------------------------------------------------------------------------------------------------------
+# Documents ----------------------------------------------------------------------------------------
 
 
 def _serialize(match: StoredMatch) -> dict[str, object]:
@@ -152,7 +158,8 @@ def _build_match(
         None if names is None else check_player_names(names),
         hidden=document["hidden"],
     )
-    _ = series.entry  # something has to be played in it
+    if not series.games:
+        raise ValueError("expected a match of at least one game")
     return StoredMatch(identity, key, series, seats, started)
 
 
@@ -176,7 +183,10 @@ class ImportedMatch(NamedTuple):
     number: int
 
     def claim_slot(self, connection: Connection) -> MatchSlot | None:
-        """Find the place of the game, storing the match if it is new; None if another match has its key here."""
+        """Return the game's slot, storing the match if it is new.
+
+        None means that another match has its key here.
+        """
         same = select(matches).where(matches.c.key == self.match.key)
         row = connection.execute(same).mappings().one_or_none()
         if row is not None:
@@ -186,12 +196,12 @@ class ImportedMatch(NamedTuple):
         return claim_slot(connection, self.match)._replace(number=self.number)
 
 
-def parse_match(given: Mapping[str, Any], table: Table) -> ImportedMatch:
+def parse_match(document: Mapping[str, Any], table: Table) -> ImportedMatch:
     """Read what a line says of the match that its game is part of."""
     with rows.expect("match", "a match as tower export writes it"):
-        rows.check_key(given["key"])
-        match = _build_match(None, given["key"], given["started"], given)
-        number, series = given["number"], match.series
+        rows.check_key(document["key"])
+        match = _build_match(None, document["key"], document["started"], document)
+        number, series = document["number"], match.series
         if number not in range(1, 1 + series.match.best_of) or not rows.is_timestamp(match.started):
             raise ValueError
         rules = series.games[(number - 1) % len(series.games)].rules
@@ -201,25 +211,9 @@ def parse_match(given: Mapping[str, Any], table: Table) -> ImportedMatch:
     return ImportedMatch(match, number)
 
 
-# Rows ----------------------------------------------------------------------------------------------------------------
-
-
 def _fetch_row(connection: Connection, identity: int, *, lock: bool = False) -> Mapping[Any, Any]:
     query = select(matches).where(matches.c.id == identity)
     row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
     if row is None:
         raise GameNotFoundError(identity)
     return row
-
-
-def _insert_match(connection: Connection, match: StoredMatch) -> int:
-    at = match.started or rows.format_now()
-    added = insert(matches).values(
-        key=match.key,
-        document=json.dumps(_serialize(match)),
-        started=at,
-        changed=at,
-        finished=False,
-    )
-    identity: int = connection.execute(added.returning(matches.c.id)).scalar_one()
-    return identity

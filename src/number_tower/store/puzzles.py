@@ -1,4 +1,4 @@
-"""Attempts at puzzles in a database, and in the lines that are exported to another one."""
+"""Attempts at puzzles: in a database, and as lines of an export."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower.coach.puzzles import GRADES
+from number_tower.engine.table import check_player_name
 from number_tower.store import DamagedError
-from number_tower.store.engine import detect_damage
+from number_tower.store.connection import detect_damage
 from number_tower.store.games import DamagedEntry
 from number_tower.store.rows import check_key, expect, format_now, is_timestamp
 from number_tower.store.schema import puzzles
-from number_tower.table import check_player_name
 
 PuzzleResult = Literal["right", "wrong", "skipped"]
 
@@ -28,7 +28,7 @@ class PuzzleAttempt:
 
     key: str
     name: str | None
-    """The player's name, if it is known."""
+    """The player's name, if there is one."""
     game: str
     position: str
     """The position as a line."""
@@ -79,7 +79,7 @@ def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt | DamagedEnt
             yield DamagedEntry(number, str(damaged))
 
 
-def parse_attempt(given: Any) -> PuzzleAttempt:
-    """Read an attempt from a line, where it stands as a mapping of its fields."""
+def parse_attempt(document: Any) -> PuzzleAttempt:
+    """Read an attempt from a line, where it is a mapping of its fields."""
     with expect("puzzle", f"{', '.join(_NAMES)} of an answer"):
-        return PuzzleAttempt(**given)
+        return PuzzleAttempt(**document)

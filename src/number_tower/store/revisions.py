@@ -1,4 +1,4 @@
-"""Revisions of rooms and classes: every change raises one, and other servers are told of it once it is committed."""
+"""Revisions of rooms and classes: each change raises one, and other servers are notified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raise_revisions(connection: Connection, table: Table, condition: ColumnEleme
 def notify_servers(
     connection: Connection, kind: str, identity: int, revision: int | None = None
 ) -> None:
-    """Tell other processes, once this is committed, that a room or a class has changed, and its revision."""
+    """Notify other processes of a changed room or class, once the transaction is committed."""
     if connection.dialect.name == "postgresql":
         payload = f"{kind} {identity:d}" + ("" if revision is None else f" {revision:d}")
         connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{payload}')")

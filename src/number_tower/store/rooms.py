@@ -1,4 +1,4 @@
-"""Rooms in a database: a room is one row, and its present game another; every change raises the room's revision."""
+"""Rooms in a database: a room and its game are a row each; each change raises the revision."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, or_, select, update
 
-from number_tower.catalogue import GameChoice
-from number_tower.classroom import Ruling
-from number_tower.errors import NumberTowerError
-from number_tower.match import Match, Series
-from number_tower.presence import Sighting
-from number_tower.room import HintTaken, Offer, Room, Seat
-from number_tower.short_codes import make_code
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Match, Series
+from number_tower.rooms.classroom import Ruling
+from number_tower.rooms.codes import make_code
+from number_tower.rooms.presence import Sighting
+from number_tower.rooms.room import HintTaken, Offer, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError
-from number_tower.store.engine import detect_damage
+from number_tower.store.connection import detect_damage
 from number_tower.store.games import insert_game, load_game, update_game
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.revisions import notify_servers, raise_revisions
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
+from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.store.schema import classrooms, rooms, seats
-from number_tower.voice import get_voice
+from number_tower.support.errors import NumberTowerError
+from number_tower.words.voice import get_voice
 
 MAX_CACHED = 512
-"""Rooms that a cache holds; the least recently used are built again."""
+"""Rooms in a cache; the least recently used are dropped."""
 
 _PLAIN = "number", "best_of", "hints", "claim_after", "class_state", "class_values", "remark"
-"""The fields of a room that stand in its document as they are."""
+"""The fields of a room that its document stores unchanged."""
 _LOOK = (
     select(rooms.c.id, rooms.c.revision, seats.c.seat, seats.c.seen, seats.c.hidden)
     .outerjoin(seats, seats.c.room == rooms.c.id)
@@ -46,7 +46,7 @@ _LOOK_FOR = _LOOK.where(
 )
 _LOOK_AND_LOCK = _LOOK_FOR.with_for_update(of=rooms)
 _UPDATE = update(rooms).where(rooms.c.id == bindparam("of_room"))
-"""Built once: that takes longer than running them."""
+"""Built once, because building a statement takes longer than running it."""
 
 
 class RoomNotFoundError(NumberTowerError, LookupError):
@@ -57,7 +57,7 @@ class RoomNotFoundError(NumberTowerError, LookupError):
 
 @dataclass(frozen=True)
 class Credentials:
-    """The secrets that come with one request: the token of a seat, and the secrets in the browser's cookies."""
+    """The secrets of one request: a seat's token, and those in the browser's cookies."""
 
     token: str | None = None
     browsers: tuple[str, ...] = ()
@@ -66,9 +66,9 @@ class Credentials:
         return bool(self.token or self.browsers)
 
     @classmethod
-    def coerce(cls, given: Credentials | str | None) -> Credentials:
+    def coerce(cls, credentials: Credentials | str | None) -> Credentials:
         """Return credentials as they are; a plain string is the token of a seat."""
-        return given if isinstance(given, Credentials) else cls(given)
+        return credentials if isinstance(credentials, Credentials) else cls(credentials)
 
     @cached_property
     def digests(self) -> tuple[list[str], list[str]]:
@@ -82,9 +82,17 @@ def digest_secret(secret: str) -> str:
     return sha256(secret.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def match_digest(stored: str | None, given: Iterable[str]) -> bool:
+def make_holder(token: str | None = None, browser: str | None = None) -> dict[str, str | None]:
+    """Return the columns of a seat that say who holds it, with the digests of the secrets."""
+    return {
+        "token": None if token is None else digest_secret(token),
+        "browser": None if browser is None else digest_secret(browser),
+    }
+
+
+def match_digest(stored: str | None, digests: Iterable[str]) -> bool:
     """Say whether one of some digests is the stored one, in constant time."""
-    return stored is not None and any(compare_digest(stored, digest) for digest in given)
+    return stored is not None and any(compare_digest(stored, digest) for digest in digests)
 
 
 class ClassLink(NamedTuple):
@@ -120,7 +128,7 @@ class StoredRoom:
     earlier_games: tuple[int, ...] = ()
     """The ids of the games that were played in the room before."""
     seen: tuple[Sighting | None, Sighting | None] = field(default=(None, None), compare=False)
-    """When the players were last seen, at the time the room was read; that raises no revision."""
+    """When the players were last seen, as of reading the room; this raises no revision."""
     encoded: dict[object, bytes] = field(default_factory=dict, compare=False, repr=False)
     """The state as bytes for each kind of reader, encoded once for all who follow the room."""
 
@@ -128,10 +136,10 @@ class StoredRoom:
         """Return the seats that these credentials hold; a plain string is the token of a seat."""
         tokens, browsers = Credentials.coerce(credentials).digests
         return frozenset(
-            place
-            for place in (0, 1)
-            if match_digest(self.tokens[place], tokens)
-            or match_digest(self.browsers[place], browsers)
+            seat
+            for seat in (0, 1)
+            if match_digest(self.tokens[seat], tokens)
+            or match_digest(self.browsers[seat], browsers)
         )
 
     @property
@@ -147,14 +155,15 @@ class StoredRoom:
 
     @property
     def turn_began(self) -> float:
-        """When the player to move could first have moved, in seconds since 1970: after the last event in the room."""
+        """When the player to move could first have moved, in seconds since 1970."""
         return datetime.fromisoformat(self.changed).timestamp()
 
 
 class RoomCache:
-    """Rooms that were built from their rows, by id; one is used only if its row still has the same revision.
+    """Rooms that were built from their rows, by id.
 
-    Any thread may look for a room; one thread adds them.
+    One is used only if its row still has the same revision. Any thread may look for a room; one
+    thread adds them.
     """
 
     def __init__(self) -> None:
@@ -162,43 +171,47 @@ class RoomCache:
 
     def find(self, room_id: int, revision: int) -> StoredRoom | None:
         """Return a room of this revision, if it is here."""
-        known = self._rooms.get(room_id)
-        return known if known is not None and known.revision == revision else None
+        room = self._rooms.get(room_id)
+        return room if room is not None and room.revision == revision else None
 
     def add(self, stored: StoredRoom) -> None:
         """Add a room that is committed in this state."""
-        known = self._rooms.pop(stored.id, stored)
-        self._rooms[stored.id] = known if known.revision > stored.revision else stored
+        # Taken out and put back at the end: the first is the one least recently added.
+        cached = self._rooms.pop(stored.id, stored)
+        self._rooms[stored.id] = cached if cached.revision > stored.revision else stored
         if len(self._rooms) > MAX_CACHED:
             del self._rooms[next(iter(self._rooms))]
 
 
-# Read -----------------------------------------------------------------------------------------------------------------
+# Read ---------------------------------------------------------------------------------------------
 
 
 def find_room(
     connection: Connection, address: str, cache: RoomCache | None = None, *, lock: bool = False
 ) -> StoredRoom:
-    """Return a room by its address, or by the one for spectators; `lock` keeps others from changing it meanwhile."""
+    """Return a room by its address, or by the one for spectators.
+
+    `lock` keeps others from changing it until the transaction ends.
+    """
     query = _LOOK_AND_LOCK if lock else _LOOK_FOR
-    found = _load_rooms(connection, connection.execute(query, {"given": address}), cache)
-    if not found:
+    stored = _load_rooms(connection, connection.execute(query, {"given": address}), cache)
+    if not stored:
         raise RoomNotFoundError(address)
-    return found[0]
+    return stored[0]
 
 
 def load_room(connection: Connection, identity: int) -> StoredRoom:
     """Return a room by its id."""
-    found = find_rooms(connection, rooms.c.id == identity)
-    if not found:
+    stored = find_rooms(connection, rooms.c.id == identity)
+    if not stored:
         raise RoomNotFoundError(str(identity))
-    return found[0]
+    return stored[0]
 
 
 def find_rooms(
     connection: Connection, condition: ColumnElement[bool], cache: RoomCache | None = None
 ) -> list[StoredRoom]:
-    """Return the rooms that fulfil a condition; those in the cache are not built again if they have not changed."""
+    """Return the rooms that fulfil a condition, from the cache if they have not changed."""
     return _load_rooms(connection, connection.execute(_LOOK.where(condition)), cache)
 
 
@@ -211,77 +224,69 @@ def _load_rooms(
         seen = sightings.setdefault((row.id, row.revision), {})
         if row.seen is not None:
             seen[row.seat] = Sighting(row.seen, row.hidden)
-    found = []
+    stored = []
     for (identity, revision), seen in sightings.items():
-        known = None if cache is None else cache.find(identity, revision)
-        if known is None:
+        room = None if cache is None else cache.find(identity, revision)
+        if room is None:
             with detect_damage(f"room {identity}"):
-                known = _build_room(connection, identity)
+                room = _build_room(connection, identity)
         now = seen.get(1), seen.get(2)
-        found.append(known if known.seen == now else replace(known, seen=now))
-    return found
+        stored.append(room if room.seen == now else replace(room, seen=now))
+    return stored
 
 
 def _build_room(connection: Connection, identity: int) -> StoredRoom:
     row = connection.execute(select(rooms).where(rooms.c.id == identity)).mappings().one()
-    holders = connection.execute(select(seats).where(seats.c.room == identity)).mappings()
-    held = {holder["seat"]: holder for holder in holders}
-    first: Mapping[Any, Any] = held.get(1, {})
-    second: Mapping[Any, Any] = held.get(2, {})
-    about = json.loads(row["document"])
+    query = select(seats).where(seats.c.room == identity)
+    holders = {holder["seat"]: holder for holder in connection.execute(query).mappings()}
+    nobody: Mapping[Any, Any] = {"token": None, "browser": None}
+    first, second = holders.get(1, nobody), holders.get(2, nobody)
+    document = json.loads(row["document"])
     game = load_game(connection, row["game"])
     names = game.table.names or get_voice(game.table.book).players
-    tokens = first.get("token"), second.get("token")
+
+    def build_seat(number: int, holder: Mapping[Any, Any]) -> Seat:
+        if game.seats.automatic[number]:
+            return Seat("computer", names[number])
+        return Seat("free" if holder["token"] is None else "person", names[number])
+
     room = Room(
         game.table,
-        (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
-        winners=tuple(about["winners"]),
-        offer=about["offer"] and Offer(*about["offer"]),
-        declined=about["declined"] and Offer(*about["declined"]),
-        hints_taken=tuple(HintTaken(*taken) for taken in about["hints_taken"]),
-        **{name: about[name] for name in _PLAIN},
+        (build_seat(0, first), build_seat(1, second)),
+        winners=tuple(document["winners"]),
+        offer=document["offer"] and Offer(*document["offer"]),
+        declined=document["declined"] and Offer(*document["declined"]),
+        hints_taken=tuple(HintTaken(*taken) for taken in document["hints_taken"]),
+        **{name: document[name] for name in _PLAIN},
     )
     link = None
     if row["classroom"] is not None:
-        link = ClassLink(*about["class"])
+        link = ClassLink(*document["class"])
         link = link._replace(moved_on=cast("tuple[bool, bool]", tuple(link.moved_on)))
     elif room.class_state is not None:  # the class was deleted
         room = replace(room, class_state=None, class_values=False)
     return StoredRoom(
-        row["id"],
-        row["address"],
-        row["watch"],
-        row["revision"],
-        row["changed"],
-        game,
-        room,
-        tokens,
-        (first.get("browser"), second.get("browser")),
-        row["code"],
-        link,
-        tuple(about["games"]),
+        **{name: row[name] for name in ("id", "address", "watch", "revision", "changed", "code")},
+        game=game,
+        room=room,
+        tokens=(first["token"], second["token"]),
+        browsers=(first["browser"], second["browser"]),
+        class_link=link,
+        earlier_games=tuple(document["games"]),
     )
 
 
-def _build_seat(
-    place: int, names: tuple[str, str], game: StoredGame, tokens: tuple[str | None, str | None]
-) -> Seat:
-    if game.seats.automatic[place]:
-        return Seat("computer", names[place])
-    return Seat("free" if tokens[place] is None else "person", names[place])
-
-
-def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
+def load_earlier_game(connection: Connection, stored: StoredRoom, number: int) -> StoredGame:
     """Return an earlier game of a room by its number there."""
-    if not 1 <= number <= len(known.earlier_games):
-        raise RoomNotFoundError(known.address)
+    if not 1 <= number <= len(stored.earlier_games):
+        raise RoomNotFoundError(stored.address)
     try:
-        return load_game(connection, known.earlier_games[number - 1])
+        return load_game(connection, stored.earlier_games[number - 1])
     except GameNotFoundError:
-        raise RoomNotFoundError(known.address) from None
+        raise RoomNotFoundError(stored.address) from None
 
 
-# Write ----------------------------------------------------------------------------------------------------------------
+# Write --------------------------------------------------------------------------------------------
 
 
 def insert_room(
@@ -293,8 +298,8 @@ def insert_room(
 ) -> tuple[StoredRoom, str]:
     """Store a new room; return it, and the token that holds the seats of all people there.
 
-    The browsers, by their digests, hold the seats as well. In a class each seat has a token of its own, which nobody
-    has. A free seat gets a short code.
+    The browsers, by their digests, hold the seats as well. In a class each seat has a token of its
+    own, which nobody has. A free seat gets a short code.
     """
     token = token_urlsafe(32)
     game = _start_game(connection, room, StoredGame.start(room.table, players))
@@ -310,11 +315,11 @@ def insert_room(
         "document": _write(room, (), class_link),
     }
     identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
-    for place, seat in enumerate(room.seats):
+    for number, (seat, browser) in enumerate(zip(room.seats, browsers, strict=True), 1):
         if seat.kind == "person":
             own = token if class_link is None else token_urlsafe(32)
-            holder = {"token": digest_secret(own), "browser": browsers[place]}
-            connection.execute(insert(seats).values(room=identity, seat=place + 1, **holder))
+            holder = {"token": digest_secret(own), "browser": browser}
+            connection.execute(insert(seats).values(room=identity, seat=number, **holder))
     return load_room(connection, identity), token
 
 
@@ -324,22 +329,22 @@ def change_room(
     decide: Callable[[StoredRoom], Room],
     cache: RoomCache | None = None,
 ) -> StoredRoom:
-    """Change a room as is decided by how it is now; nobody else can change it meanwhile."""
-    known = find_room(connection, address, cache, lock=True)
-    after = decide(known)
-    if after is known.room:
-        return known
-    stored = update_room(connection, known, after)
-    if stored.class_link is not None and after.over and not known.room.over:
+    """Change a room as `decide` says for its present state; nobody else can change it meanwhile."""
+    before = find_room(connection, address, cache, lock=True)
+    room = decide(before)
+    if room is before.room:
+        return before
+    after = update_room(connection, before, room)
+    if after.class_link is not None and room.over and not before.room.over:
         # The results of a class are those of its games.
-        raise_revisions(connection, classrooms, classrooms.c.id == stored.class_link.id)
-    return stored
+        raise_revisions(connection, classrooms, classrooms.c.id == after.class_link.id)
+    return after
 
 
 def update_room(
     connection: Connection,
-    known: StoredRoom,
-    after: Room,
+    before: StoredRoom,
+    room: Room,
     class_link: ClassLink | None = None,
     **columns: object,
 ) -> StoredRoom:
@@ -347,62 +352,63 @@ def update_room(
 
     `columns` are others of the row that change, such as the short code.
     """
-    game, earlier = known.game, known.earlier_games
-    if after.number != known.room.number:
-        game, earlier = _start_game(connection, after, game), (*earlier, game.id)
-    elif after.table is not known.room.table:
-        game = update_game(connection, game, game.advance(after.table))
-    stored = replace(
-        known,
-        revision=known.revision + 1,
+    game, earlier = before.game, before.earlier_games
+    if room.number != before.room.number:
+        earlier = (*earlier, game.id)
+        game = _start_game(connection, room, game)
+    elif room.table is not before.room.table:
+        game = update_game(connection, game, game.advance(room.table))
+    after = replace(
+        before,
+        revision=before.revision + 1,
         changed=format_now(),
         game=game,
-        room=replace(after, table=game.table),
+        # The table as it is stored: another server may have begun this game.
+        room=replace(room, table=game.table),
         earlier_games=earlier,
+        # The bytes were those of the state before.
         encoded={},
-        class_link=class_link or known.class_link,
+        class_link=class_link or before.class_link,
     )
-    document = _write(after, earlier, stored.class_link)
+    document = _write(room, earlier, after.class_link)
     # Columns with an index are written only if they change.
-    row = {"revision": stored.revision, "changed": stored.changed, "document": document}
-    if game.id != known.game.id:
+    row = {"revision": after.revision, "changed": after.changed, "document": document}
+    if game.id != before.game.id:
         row["game"] = game.id
-    connection.execute(_UPDATE, {"of_room": known.id, **row, **columns})
-    notify_servers(connection, "room", stored.id, stored.revision)
-    return stored
+    connection.execute(_UPDATE, {"of_room": before.id, **row, **columns})
+    notify_servers(connection, "room", after.id, after.revision)
+    return after
 
 
 def _write(room: Room, earlier_games: tuple[int, ...], link: ClassLink | None) -> str:
-    """Return as JSON what is no column of a room."""
-    written = *_PLAIN, "winners", "offer", "declined", "hints_taken"
-    about = {name: getattr(room, name) for name in written}
-    return json.dumps({**about, "games": earlier_games, "class": link})
+    """Return as JSON what has no column in the row of a room."""
+    names = *_PLAIN, "winners", "offer", "declined", "hints_taken"
+    document = {name: getattr(room, name) for name in names}
+    return json.dumps({**document, "games": earlier_games, "class": link})
 
 
 def _start_game(connection: Connection, room: Room, model: StoredGame) -> StoredGame:
-    """Start a game, in a match if it is one; `model` has its players, and its last place in a match."""
-    players = model.seats
+    """Start a game; `model` has its players, and in a match the slot of the game before."""
+    table, players = room.table, model.seats
     if any(players.automatic):
         players = players._replace(seed=randbelow(1_000_000))
-    slot = None if room.best_of is None else _find_slot(connection, room, model)
+    slot = None
+    if room.best_of is not None and room.winners and model.slot is not None:
+        slot = model.slot._replace(number=model.slot.number + 1)
+    elif room.best_of is not None:
+        # The first game starts the match.
+        match = Match(room.best_of, table.game.first)
+        games = (GameChoice(table.book, table.game.rules),)
+        series = Series(games, match, table.names, hidden=table.hidden)
+        slot = claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
     try:
-        return insert_game(connection, replace(StoredGame.start(room.table, players), slot=slot))
+        return insert_game(connection, replace(StoredGame.start(table, players), slot=slot))
     except GameStartedError as started:
+        # Another process was faster, and this is its game.
         return started.game
 
 
-def _find_slot(connection: Connection, room: Room, model: StoredGame) -> MatchSlot:
-    """Return the place of a game in its match; the first game starts the match."""
-    if room.winners and model.slot is not None:
-        return model.slot._replace(number=model.slot.number + 1)
-    table = room.table
-    match = Match(room.best_of or 1, table.game.first)
-    games = (GameChoice(table.book, table.game.rules),)
-    series = Series(games, match, table.names, hidden=table.hidden)
-    return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
-
-
-# Codes ----------------------------------------------------------------------------------------------------------------
+# Codes --------------------------------------------------------------------------------------------
 
 
 def make_free_code(connection: Connection) -> str:
@@ -414,9 +420,9 @@ def make_free_code(connection: Connection) -> str:
 
 
 def find_code(connection: Connection, code: str) -> str | None:
-    """Return the path of what a short code leads to: a room with a free seat, or a class; None: it leads nowhere."""
+    """Return the path of the room with a free seat, or of the class, that has a short code."""
     address = connection.execute(select(rooms.c.address).where(rooms.c.code == code)).scalar()
     if address is not None:
         return f"/g/{address}"
-    found = connection.execute(select(classrooms.c.id).where(classrooms.c.code == code)).scalar()
-    return None if found is None else f"/class/{code}"
+    query = select(classrooms.c.id).where(classrooms.c.code == code)
+    return None if connection.execute(query).scalar() is None else f"/class/{code}"

@@ -1,10 +1,10 @@
-"""Games and rule files as rows of the database, and as parts of documents that are stored or exported."""
+"""Games and rule files as rows of the database, and as parts of stored or exported documents."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,17 +16,17 @@ from typing import Any, NamedTuple, cast, get_args
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from number_tower import catalogue
-from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.game import Game
-from number_tower.record import RecordError
-from number_tower.rules import Rules
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.game import Game
+from number_tower.engine.record import RecordError
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Change, Declaration, Table, TableError, replay_moves
 from number_tower.store import DamagedError
-from number_tower.store.engine import WRONG_VALUES, detect_damage
+from number_tower.store.connection import WRONG_VALUES, detect_damage
 from number_tower.store.schema import rulebooks
-from number_tower.table import Change, Declaration, Table, TableError, replay_moves
-from number_tower.text import format_text, format_value
-from number_tower.voice import get_voice
+from number_tower.support.text import format_text, format_value
+from number_tower.words.voice import get_voice
 
 MAX_TEXT = 1000
 """Characters of a command or path that are stored."""
@@ -36,7 +36,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 
 
 class Seats(NamedTuple):
-    """Who chooses the moves in each seat: a person (None), a level of the computer, or a program; and their seed."""
+    """Who chooses the moves in each seat, and the seed: a person (None), a level, or a program."""
 
     players: tuple[str | None, str | None] = (None, None)
     seed: int | None = None
@@ -59,7 +59,7 @@ class MatchSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game in the database; `key` is the same in every database that it is copied to, `id` is not.
+    """A game in the database; its `key` stays the same in every copy of it, its `id` does not.
 
     Examples:
         >>> from number_tower.store import open_store
@@ -92,14 +92,14 @@ class StoredGame:
 
     def __post_init__(self) -> None:
         check_key(self.key)
-        if len(self.times) != 1 + self.table.version or not all(map(is_timestamp, self.times)):
+        if len(self.times) != 1 + self.table.version:
             raise TableError("expected when the game began, and when each change was made")
 
     @classmethod
     def start(
         cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False
     ) -> StoredGame:
-        """Return a game that is not stored yet, with all changes made in it so far; they were made now."""
+        """Return a game that is not stored yet; all changes so far count as made now."""
         times = (format_now(),) * (1 + table.version)
         return cls(0, key or token_hex(16), table, seats, times, with_values=with_values)
 
@@ -114,13 +114,13 @@ class StoredGame:
         return self.times[-1]
 
     def advance(self, table: Table, times: tuple[str, ...] | None = None) -> StoredGame:
-        """Return the game with a changed table; the changes were made now, or all changes at these times."""
+        """Return the game with a changed table, changed now, or with the times of all changes."""
         if times is None:
             times = (*self.times[1:], *[format_now()] * (table.version - self.table.version))
         return replace(self, table=table, times=(self.started, *times))
 
 
-# Values ---------------------------------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
 def format_now() -> str:
@@ -133,22 +133,31 @@ def format_time(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def is_timestamp(given: object) -> bool:
-    """Say whether something is a time as it is stored, and one that every clock can show."""
-    if not isinstance(given, str) or _TIME.fullmatch(given) is None:
+def is_timestamp(value: object) -> bool:
+    """Say whether a value is a time as it is stored, and one that every clock can show."""
+    if not isinstance(value, str) or _TIME.fullmatch(value) is None:
         return False
     try:
-        return 1970 <= datetime.fromisoformat(given).year < 9999
+        return 1970 <= datetime.fromisoformat(value).year < 9999
     except ValueError:
         return False
 
 
+def check_times(times: Iterable[object]) -> None:
+    """Check times that were read; those that this program makes need no check."""
+    if not all(map(is_timestamp, times)):
+        raise TableError("expected times such as 2026-11-19T20:15:00.000000Z")
+
+
 def sanitize_text(text: str) -> str:
-    """Return printable text of limited length, which every database accepts: an argument may contain any bytes."""
+    """Return printable text of limited length, which every database accepts.
+
+    A command-line argument may contain any bytes.
+    """
     return format_text(text.encode("utf-8", "backslashreplace").decode(), MAX_TEXT)
 
 
-# Games as rows --------------------------------------------------------------------------------------------------------
+# Games as rows ------------------------------------------------------------------------------------
 
 
 def make_row(game: StoredGame) -> dict[str, Any]:
@@ -158,12 +167,13 @@ def make_row(game: StoredGame) -> dict[str, Any]:
     name_1, name_2 = table.names or (None, None)
     seat_1, seat_2 = (player and sanitize_text(player) for player in seats.players)
     return {
-        **_make_result_columns(table),
+        **make_changing_columns(game),
         "key": game.key,
         "rulebook": table.rulebook,
-        "rules": json.dumps(table.game.rules.written()),
+        "rules": json.dumps(table.game.rules.to_dict()),
         "first": table.game.first + 1,
         "hidden": table.hidden,
+        # By these a player is found, however the name is written.
         "player_1": first.casefold(),
         "player_2": second.casefold(),
         "name_1": name_1,
@@ -172,9 +182,16 @@ def make_row(game: StoredGame) -> dict[str, Any]:
         "seat_2": seat_2,
         "seed": None if seats.seed is None else str(seats.seed),
         "started": game.started,
-        "changed": game.changed,
         "match": game.slot and game.slot.match,
         "number": game.slot and game.slot.number,
+    }
+
+
+def make_changing_columns(game: StoredGame) -> dict[str, Any]:
+    """Return the columns that change while a game is played."""
+    return {
+        **_make_result_columns(game.table),
+        "changed": game.changed,
         "with_values": game.with_values,
     }
 
@@ -192,10 +209,13 @@ def _make_result_columns(table: Table) -> dict[str, Any]:
 def read_game(
     row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
-    """Make a game of its row and its changes with their times; any error of Python means that it is damaged."""
-    log = tuple(Change.read(text) for text, _ in changes)
+    """Make a game of its row and its changes with their times.
+
+    If the row is damaged, this raises one of `WRONG_VALUES`.
+    """
+    log = tuple(Change.from_text(text) for text, _ in changes)
     times = (row["started"], *(at for _, at in changes))
-    rules = Rules.read(json.loads(row["rules"]))
+    rules = Rules.from_dict(json.loads(row["rules"]))
     seed = None if row["seed"] is None else int(row["seed"])
     seats = parse_seats((row["seat_1"], row["seat_2"]), seed)
     table = Table(
@@ -210,38 +230,33 @@ def read_game(
     if any(row[column] != value for column, value in _make_result_columns(table).items()):
         raise TableError("its changes do not lead to its moves and result")
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
+    check_times(times)
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
 
-# Rule files -----------------------------------------------------------------------------------------------------------
-
-
-def is_custom(book: Rulebook) -> bool:
-    """Say whether a rulebook is from a player's own file, whose text is stored, and not from the catalogue."""
-    return bool(book.content) and book.source not in catalogue.list_names()
+# Rule files ---------------------------------------------------------------------------------------
 
 
 def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     """Store a rule file once, and return its id; None for a game of the catalogue.
 
-    It is locked against deletion until the transaction ends, so that the game that uses it can be stored.
+    It is locked against deletion until the transaction ends, so that the game that uses it can be
+    stored.
     """
     row = serialize_rulebook(book)
     if row is None:
         return None
     name_and_source = f"{row['name']}\n{row['source']}\n"
     digest = sha256(name_and_source.encode() + book.content).hexdigest()
-    same = (
-        select(rulebooks.c.id)
-        .where(rulebooks.c.digest == digest)
-        .with_for_update(read=True, key_share=True)
-    )
-    found: int | None = connection.execute(same).scalar()
-    if found is None:
+    query = select(rulebooks.c.id).where(rulebooks.c.digest == digest)
+    query = query.with_for_update(read=True, key_share=True)
+    identity: int | None = connection.execute(query).scalar()
+    if identity is None:
+        # Another process may store it at the same time; then its row is found.
         with suppress(IntegrityError), connection.begin_nested():
             connection.execute(insert(rulebooks).values(digest=digest, **row))
-        found = connection.execute(same).scalar_one()
-    return found
+        identity = connection.execute(query).scalar_one()
+    return identity
 
 
 def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | None:
@@ -257,19 +272,20 @@ def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | No
 
 @lru_cache(maxsize=20)
 def _parse_rulebook(content: str, name: str, source: str) -> Rulebook:
-    """Parse a rule file once for all the games that are played by it: it takes three times its size."""
+    """Parse a rule file once for all its games: a rulebook takes three times the file's size."""
     return catalogue.parse_rulebook(content.encode(), name, source)
 
 
-# Documents ------------------------------------------------------------------------------------------------------------
+# Documents ----------------------------------------------------------------------------------------
 
 
 @contextmanager
 def expect(key: str, expected: str) -> Iterator[None]:
-    """Turn what building a value of a document raises into a RecordError; `expected` says what would be right."""
+    """Turn an error in a document's values into a RecordError that says what was expected."""
     try:
         yield
     except RecordError:
+        # It is a ValueError as well, but says more precisely what is wrong.
         raise
     except WRONG_VALUES:
         raise RecordError(key, f"expected {expected}") from None
@@ -279,22 +295,22 @@ def serialize_choice(choice: GameChoice) -> dict[str, object]:
     """Return which game was chosen, with its rule file if it has one."""
     return {
         "name": choice.book.name,
-        "rules": choice.rules.written(),
+        "rules": choice.rules.to_dict(),
         "rulebook": serialize_rulebook(choice.book),
     }
 
 
-def parse_choice(given: Mapping[str, Any]) -> GameChoice:
+def parse_choice(document: Mapping[str, Any]) -> GameChoice:
     """Return which game was chosen, as `serialize_choice` wrote it."""
-    rules, book = Rules.read(given["rules"]), parse_rulebook(given["rulebook"])
-    if not given["name"].isprintable():
+    rules, book = Rules.from_dict(document["rules"]), parse_rulebook(document["rulebook"])
+    if not document["name"].isprintable():
         raise ValueError("expected games by name")
-    return GameChoice(book or catalogue.find_rulebook(given["name"], rules), rules)
+    return GameChoice(book or catalogue.find_rulebook(document["name"], rules), rules)
 
 
 def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
-    """Return the name, source and text of a rule file; None for a game of the catalogue."""
-    if not is_custom(book):
+    """Return the name, source and text of a player's own rule file; None for the catalogue's."""
+    if not book.content or book.source in catalogue.list_names():
         return None
     return {
         "name": book.name,
@@ -303,26 +319,27 @@ def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
     }
 
 
-def parse_rulebook(given: Any) -> Rulebook | None:
+def parse_rulebook(document: Any) -> Rulebook | None:
     """Return the rule file of a document, if it has one."""
-    if given is None:
+    if document is None:
         return None
-    name, source, content = given["name"], given["source"], given["content"]
+    name, source, content = document["name"], document["source"], document["content"]
     if sanitize_text(source) != source:
         raise ValueError("expected the printable source of a rule file")
     return _parse_rulebook(content, name, source)
 
 
-def check_key(given: object) -> None:
-    """Refuse what is no key of a game, match or attempt."""
-    if not isinstance(given, str) or _KEY.fullmatch(given) is None:
-        raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(given)}")
+def check_key(key: object) -> None:
+    """Refuse a value that is not the key of a game, match or attempt."""
+    if not isinstance(key, str) or _KEY.fullmatch(key) is None:
+        raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(key)}")
 
 
 def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
     first, second = players
     for player in (first, second):
+        # The space makes an empty name differ, so that it is refused as well.
         if player is not None and sanitize_text(player or " ") != player:
             raise ValueError("expected players, each a level, a program, or null")
     if seed is not None and type(seed) is not int:

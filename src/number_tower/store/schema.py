@@ -1,6 +1,6 @@
-"""The tables of the database, from which a new one is made; later changes are also migrations (`migrations/versions`).
+"""The tables of a new database; later changes are also migrations (`migrations/versions`).
 
-An id is never used again, so `tower resume 12` never means another game than the one that had this number.
+An id is never used again: `tower resume 12` always means the same game.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 FIRST = NEWEST = "0009"
-"""The earliest version of the database that this program upgrades, and the one that it reads and writes."""
+"""The earliest version that this program upgrades, and the one that it reads and writes."""
 
 metadata = MetaData()
 
@@ -35,7 +35,7 @@ def _columns(kind: type[TypeEngine[Any]], *names: str, **options: Any) -> list[C
 
 
 def _refer(name: str, target: str, **options: Any) -> Column[Any]:
-    """Return a column with the id of a row of another table, with which the rows that refer to it are deleted."""
+    """Return a column that refers to a row of another table; rows are deleted with that row."""
     return Column(name, Integer, ForeignKey(f"{target}.id", ondelete="CASCADE"), **options)
 
 
@@ -55,7 +55,7 @@ rulebooks = Table(
     Column("digest", Text, nullable=False, unique=True),
     *_columns(Text, "name", "source", "content", nullable=False),
 )
-"""Custom rule files, so that a game can be played when its file is gone."""
+"""Custom rule files, so that a game can be played after its file was deleted."""
 
 matches = Table(
     "matches",
@@ -67,7 +67,10 @@ matches = Table(
     _index_where("matches_unfinished", "NOT finished", "changed"),
     sqlite_autoincrement=True,
 )
-"""Matches: as JSON what is played in them and by whom, and whether they are decided. The score is that of the games."""
+"""Matches: their rules and players as JSON, and whether they are decided.
+
+The score is computed from the games.
+"""
 
 games = Table(
     "games",
@@ -94,9 +97,13 @@ games = Table(
     _index_where("games_book", "book IS NOT NULL", "book"),
     sqlite_autoincrement=True,
 )
-"""Games. `seat_1` is the computer's level or program, or null for a person; `player_1` is the player's casefolded name,
-for searching. `with_values` says whether the players saw what every move is worth. A game without a reason is
-unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is computed when it is first needed."""
+"""Games.
+
+`seat_1` is the computer's level or program, or null for a person. `player_1` is the casefolded
+name, for searching. `with_values` says whether the players saw what every move is worth. A game
+without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
+computed when it is first needed.
+"""
 
 changes = Table(
     "changes",
@@ -105,7 +112,7 @@ changes = Table(
     Column("version", Integer, primary_key=True),
     *_columns(Text, "change", "at", nullable=False),
 )
-"""All changes of games: `version` is the one that a change answers, so no two changes can answer the same."""
+"""All changes of games: no two changes can answer the same `version`."""
 
 puzzles = Table(
     "puzzles",
@@ -118,7 +125,7 @@ puzzles = Table(
     Column("player", Text, index=True),
     sqlite_autoincrement=True,
 )
-"""Attempts at puzzles: the position as a line, and whether the answer was right, wrong, or skipped."""
+"""Attempts at puzzles: the position as a line, and the answer as right, wrong, or skipped."""
 
 classrooms = Table(
     "classrooms",
@@ -129,8 +136,10 @@ classrooms = Table(
     *_columns(Text, "changed", "document", nullable=False),
     sqlite_autoincrement=True,
 )
-"""Classes: the short code and the address for spectators, and as JSON the settings, pupils, pairings and rounds.
-`revision` grows with every change of the class, and when one of its games is over."""
+"""Classes: the short code and the address for spectators, and the rest as JSON.
+
+`revision` grows with every change of the class, and when one of its games is over.
+"""
 
 rooms = Table(
     "rooms",
@@ -146,9 +155,12 @@ rooms = Table(
     Column("document", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Rooms on a server: their addresses for players and spectators, the short code of a free seat, the present game, and
-as JSON all that is no change of this game: offers, hints, the match, earlier games. `revision` grows with every change
-of the room or its game. A room of a class has the number of its pairing there."""
+"""Rooms on a server.
+
+They have addresses for players and spectators, the short code of a free seat, and the current game.
+The JSON has offers, hints, the match and earlier games. `revision` grows with every change of the
+room or its game. A room of a class has the number of its pairing there.
+"""
 
 seats = Table(
     "seats",
@@ -163,6 +175,9 @@ seats = Table(
     Column("hidden", Boolean, nullable=False, server_default=false()),
     Index("seats_room", "room", "seat", unique=True),
 )
-"""Who holds a seat in a room, or a place in a class: a pupil by number, or the teacher as 0. All secrets are digests:
-`token` is the seat's own, `browser` that of the browser that holds it; `code` lets another device take over, until a
-time. `seen` is when the player was last seen, in seconds since 1970, and `hidden` whether the page was hidden then."""
+"""Who holds a seat in a room, or in a class: a pupil by number, or the teacher as 0.
+
+All secrets are digests: `token` is the seat's own, and `browser` that of the browser that holds it.
+`code` lets another device take over for a while. `seen` is when the player was last seen, in
+seconds since 1970, and `hidden` whether the page was hidden then.
+"""

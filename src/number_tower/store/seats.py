@@ -1,4 +1,4 @@
-"""Holders of seats: take a free seat, move seats to another device, list those of a browser, see who is there."""
+"""Holders of seats: take a seat, move it to another device, list a browser's rooms."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from secrets import token_urlsafe
 
 from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
-from number_tower.room import RoomError
+from number_tower.rooms.room import RoomError
 from number_tower.store.revisions import notify_servers
 from number_tower.store.rooms import (
     Credentials,
     StoredRoom,
     digest_secret,
     load_room,
+    make_holder,
     update_room,
 )
 from number_tower.store.schema import games, rooms, seats
 
 CODE_LIFETIME = timedelta(minutes=10)
-"""For which a code lets another device take over a seat."""
-
+"""How long a code lets another device take over a seat."""
 
 _MARK = update(seats).where(
     seats.c.room == bindparam("of_room"), seats.c.seat == bindparam("of_seat")
@@ -29,7 +29,7 @@ _MARK = update(seats).where(
 
 
 def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
-    """Return the addresses of rooms where a browser holds a seat: those with an unfinished game, then the newest.
+    """Return the addresses of a browser's rooms, those with unfinished games first.
 
     A browser that opened several tabs at its first visit has more than one secret.
     """
@@ -46,38 +46,42 @@ def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> 
 
 def sit(
     connection: Connection,
-    known: StoredRoom,
+    stored: StoredRoom,
     name: str | None,
     browser: str | None = None,
     token: str | None = None,
 ) -> tuple[StoredRoom, str]:
-    """Take the free seat of a locked room, for a browser if its secret is given; return the room, and the token."""
-    after, place = known.room.sit(name)
+    """Take the free seat of a locked room; return the room and the token of the seat.
+
+    A browser, by its secret, holds the seat as well.
+    """
+    room, seat = stored.room.sit(name)
     token = token or token_urlsafe(32)
-    holder = None if browser is None else digest_secret(browser)
-    taken = {"token": digest_secret(token), "browser": holder}
-    connection.execute(insert(seats).values(room=known.id, seat=place + 1, **taken))
-    update_room(connection, known, after, code=None)
-    return load_room(connection, known.id), token
+    holder = make_holder(token, browser)
+    connection.execute(insert(seats).values(room=stored.id, seat=seat + 1, **holder))
+    update_room(connection, stored, room, code=None)
+    return load_room(connection, stored.id), token
 
 
 def hand_over(
-    connection: Connection, known: StoredRoom, credentials: Credentials | str | None
+    connection: Connection, stored: StoredRoom, credentials: Credentials | str | None
 ) -> str:
-    """Return a code by which another device can take over the seats of these credentials, once and soon."""
-    held = known.find_seats(credentials)
+    """Return a code by which another device can take over the seats of these credentials.
+
+    It works once, and not for long.
+    """
+    held = stored.find_seats(credentials)
     if not held:
-        raise RoomError(
-            "not_yours", "you are watching this game, so there is no seat to move to another device"
-        )
+        problem = "you are watching this game, so there is no seat to move to another device"
+        raise RoomError("not_yours", problem)
     code = token_urlsafe(24)
-    set_code(connection, _make_condition(known.id, held), code)
+    set_code(connection, _make_condition(stored.id, held), code)
     return code
 
 
 def take_over(
     connection: Connection,
-    known: StoredRoom,
+    stored: StoredRoom,
     code: str,
     browser: str | None = None,
     token: str | None = None,
@@ -86,20 +90,15 @@ def take_over(
 
     The old token and the old browser no longer hold them.
     """
-    held = [seat - 1 for seat in find_code_seats(connection, seats.c.room == known.id, code)]
+    held = [seat - 1 for seat in find_code_seats(connection, seats.c.room == stored.id, code)]
     if not held:
-        raise RoomError(
-            "not_now",
-            "this link was already used, or is too old; make a new one on the other device",
-        )
+        problem = "this link was already used, or is too old; make a new one on the other device"
+        raise RoomError("not_now", problem)
     token = token or token_urlsafe(32)
-    holder = None if browser is None else digest_secret(browser)
-    taken = update(seats).where(_make_condition(known.id, held))
-    connection.execute(
-        taken.values(token=digest_secret(token), browser=holder, code=None, until=None)
-    )
-    update_room(connection, known, known.room)
-    return load_room(connection, known.id), token
+    taken = update(seats).where(_make_condition(stored.id, held))
+    connection.execute(taken.values(**make_holder(token, browser), code=None, until=None))
+    update_room(connection, stored, stored.room)
+    return load_room(connection, stored.id), token
 
 
 def set_code(connection: Connection, held: ColumnElement[bool], code: str) -> None:
@@ -110,9 +109,9 @@ def set_code(connection: Connection, held: ColumnElement[bool], code: str) -> No
 
 def find_code_seats(connection: Connection, within: ColumnElement[bool], code: str) -> list[int]:
     """Return the numbers of the seats, of one room or class, that a code can take over now."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    meant = within & (seats.c.code == digest_secret(code)) & (seats.c.until > at)
-    return list(connection.execute(select(seats.c.seat).where(meant)).scalars())
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    condition = within & (seats.c.code == digest_secret(code)) & (seats.c.until > now)
+    return list(connection.execute(select(seats.c.seat).where(condition)).scalars())
 
 
 def mark_seen(
@@ -124,16 +123,16 @@ def mark_seen(
     hidden: bool | None = None,
     announced: bool = False,
 ) -> None:
-    """Store when the players of some seats were last seen, and, if it is known, whether their page was hidden.
+    """Store when the players of some seats were last seen, and whether their page was hidden.
 
-    Other servers are notified if they are to show it at once.
+    `hidden` is None if that is not known. If `announced`, other servers show it at once.
     """
     values = {"seen": at} if hidden is None else {"seen": at, "hidden": hidden}
-    rows = [{"of_room": room, "of_seat": place + 1, **values} for place in held]
+    rows = [{"of_room": room, "of_seat": seat + 1, **values} for seat in held]
     connection.execute(_MARK, rows)
     if announced:
         notify_servers(connection, "room", room)
 
 
 def _make_condition(room: int, held: Collection[int]) -> ColumnElement[bool]:
-    return (seats.c.room == room) & seats.c.seat.in_([place + 1 for place in held])
+    return (seats.c.room == room) & seats.c.seat.in_([seat + 1 for seat in held])

@@ -1,6 +1,7 @@
 """Statistics of the stored games and puzzles, for one player or for all.
 
-The accuracy of a finished game is computed once and stored with it, since analysing a game takes longer than counting.
+The accuracy of a finished game is computed once and stored with it: analysing a game takes longer
+than counting.
 """
 
 from __future__ import annotations
@@ -13,26 +14,24 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from number_tower.coach.review import Accuracy, review
-from number_tower.match import Tally
+from number_tower.engine.match import Tally
 from number_tower.players import is_command
 from number_tower.store import DamagedError, GameNotFoundError
+from number_tower.store.connection import count_rows, detect_damage
 from number_tower.store.database import Store
-from number_tower.store.engine import count_rows, detect_damage
 from number_tower.store.games import GameFilter, load_game
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
-from number_tower.voice import get_voice
+from number_tower.words.voice import get_voice
 
 PlayerKind = Literal["person", "level", "program"]
 PeriodKind = Literal["games", "month", "quarter", "year"]
 
 MAX_PERIODS = 12
-"""Periods that accuracy over time is divided into at most."""
+"""Accuracy over time is divided into at most this many periods."""
 
 SECONDS_PER_POSITION = 0.5
-"""Time for each position: one that takes longer is not judged, so that no game takes long."""
-
-# In a Tally here a finished game without a winner is drawn, also if it was abandoned.
+"""Time for each position; one that takes longer is not judged, so that no game takes long."""
 
 
 class PlayerStatistics(NamedTuple):
@@ -56,7 +55,7 @@ class ResultsByGame(NamedTuple):
 
 
 class Period(NamedTuple):
-    """Judged games that follow each other: those of a month, a quarter or a year, or a number of games."""
+    """Judged games of a month, quarter or year, or a number of games in a row."""
 
     label: str
     games: int
@@ -117,27 +116,27 @@ class Statistics(NamedTuple):
 class _Side:
     """One seat of a stored game: who played there, and with what result."""
 
-    def __init__(self, row: Mapping[Any, Any], place: int) -> None:
+    def __init__(self, row: Mapping[Any, Any], seat: int) -> None:
         self.id: int = row["id"]
         self.changed: str = row["changed"]
         self.rulebook: str = row["rulebook"]
         self.reason: str | None = row["reason"]
-        self.place = place
-        self.player: str = row[f"player_{place}"]  # casefolded
-        self.name: str | None = row[f"name_{place}"]
-        self.began = row["first"] == place
+        self.seat = seat
+        self.player: str = row[f"player_{seat}"]  # casefolded
+        self.name: str | None = row[f"name_{seat}"]
+        self.began = row["first"] == seat
         self.has_person = row["seat_1"] is None or row["seat_2"] is None
-        spec = row[f"seat_{place}"]
+        spec = row[f"seat_{seat}"]
         self.kind: PlayerKind = "person"
         if spec is not None:
             self.kind = "program" if is_command(spec) else "level"
+        # An abandoned game counts as drawn.
         self.tally = Tally()
         if self.reason is not None:
-            won = Tally(won=1) if row["winner"] == place else Tally(lost=1)
+            won = Tally(won=1) if row["winner"] == seat else Tally(lost=1)
             self.tally = Tally(drawn=1) if row["winner"] is None else won
-        mattered, kept = row[f"mattered_{place}"], row[f"kept_{place}"]
-        is_judged = mattered is not None and kept is not None
-        self.accuracy = Accuracy(kept, mattered) if is_judged else None
+        kept, mattered = row[f"kept_{seat}"], row[f"mattered_{seat}"]
+        self.accuracy = None if mattered is None else Accuracy(kept, mattered)
 
 
 def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
@@ -149,12 +148,16 @@ def compute_statistics(connection: Connection, name: str | None = None) -> Stati
             mine = [side for side in sides if side.kind == "person"]
             # Games between computers count only in the statistics of these computers.
             counted = [side for side in sides if side.has_person]
-            each_game = [side for side in sides if side.place == 1]
+            each_game = [side for side in sides if side.seat == 1]
         else:
             counted = each_game = mine = [side for side in sides if side.player == player]
         players = _summarize_players(connection, counted if player else sides)
         ends = Counter(side.reason for side in each_game if player or side.has_person)
         by, periods = _compute_periods(mine)
+        attempts = select(puzzles.c.grade, puzzles.c.result)
+        if player is not None:
+            attempts = attempts.where(puzzles.c.player == player)
+        counts = Counter((grade, result) for grade, result in connection.execute(attempts))
         return Statistics(
             player and (_find_name(connection, player, players) or name),
             ends.total() - ends[None],
@@ -166,7 +169,12 @@ def compute_statistics(connection: Connection, name: str | None = None) -> Stati
             by,
             periods,
             _find_streak(connection, mine, player, players),
-            _count_puzzles(connection, player),
+            tuple(
+                PuzzleStatistics(
+                    grade, *(counts[grade, result] for result in get_args(PuzzleResult))
+                )
+                for grade in sorted({grade for grade, _ in counts})
+            ),
             count_rows(connection, games, *_make_unjudged_conditions(player)),
         )
 
@@ -175,24 +183,25 @@ def list_names(connection: Connection) -> list[str]:
     """Return the names of all who played a game or solved a puzzle, those who played most first."""
     names: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
-        for (player, _), found in _summarize_players(connection, _load_sides(connection)).items():
-            names.setdefault(player, found.name)
+        players = _summarize_players(connection, _load_sides(connection))
+        for (player, _), statistics in players.items():
+            names.setdefault(player, statistics.name)
         attempts = select(puzzles.c.player, puzzles.c.name).where(puzzles.c.player.is_not(None))
         for player, name in connection.execute(attempts.distinct().order_by(puzzles.c.name)):
             names.setdefault(player, name)
     return list(names.values())
 
 
-# Games ---------------------------------------------------------------------------------------------------------------
+# Games --------------------------------------------------------------------------------------------
 
 
 def _load_sides(connection: Connection, player: str | None = None) -> list[_Side]:
-    """Return both seats of all games, or of those of a player, in the order in which the games were played."""
+    """Return both seats of all games, or of a player's, in the order in which they were played."""
     query = select(games).order_by(games.c.changed, games.c.id)
     if player is not None:
         query = query.where(or_(games.c.player_1 == player, games.c.player_2 == player))
     rows = connection.execute(query).mappings()
-    return [_Side(row, place) for row in rows for place in (1, 2)]
+    return [_Side(row, seat) for row in rows for seat in (1, 2)]
 
 
 def _sum_results(sides: list[_Side]) -> tuple[ResultsByGame, ...]:
@@ -203,8 +212,8 @@ def _sum_results(sides: list[_Side]) -> tuple[ResultsByGame, ...]:
             by_game[side.rulebook].append(side)
     results = []
     for game, played in sorted(by_game.items(), key=lambda entry: (-len(entry[1]), entry[0])):
-        first = Tally.add_up(side.tally for side in played if side.place == 1)
-        second = Tally.add_up(side.tally for side in played if side.place == 2)
+        first = Tally.add_up(side.tally for side in played if side.seat == 1)
+        second = Tally.add_up(side.tally for side in played if side.seat == 2)
         began = Tally.add_up(side.tally for side in played if side.began)
         followed = Tally.add_up(side.tally for side in played if not side.began)
         results.append(ResultsByGame(game, (first, second), began, followed))
@@ -218,9 +227,10 @@ def _find_streak(
     runs: Counter[str] = Counter()
     best, by = 0, None
     for side in mine:
-        if side.reason is None:
-            continue
-        runs[side.player] = runs[side.player] + 1 if side.tally.won else 0
+        if side.tally.won:
+            runs[side.player] += 1
+        elif side.reason is not None:
+            runs[side.player] = 0
         if runs[side.player] > best:
             best, by = runs[side.player], side.player
     if by is None:
@@ -229,65 +239,72 @@ def _find_streak(
     return Streak(best, _find_name(connection, by, players) or by, current)
 
 
-# Players -------------------------------------------------------------------------------------------------------------
+# Players ------------------------------------------------------------------------------------------
 
 _Players = dict[tuple[str, PlayerKind], PlayerStatistics]
 """Players by their casefolded name and kind."""
 
 
 def _summarize_players(connection: Connection, sides: list[_Side]) -> _Players:
-    """Return the players, those who played most first. A computer is not the person whose name it has."""
+    """Return the players, those who played most first.
+
+    A computer is not the person whose name it has.
+    """
     by_player: dict[tuple[str, PlayerKind], list[_Side]] = defaultdict(list)
     for side in sides:
         by_player[side.player, side.kind].append(side)
-    found: _Players = {}
+    players: _Players = {}
     for key, played in by_player.items():
-        found[key] = PlayerStatistics(
-            _find_display_name(connection, played[-1]),
-            key[1],
+        last = played[-1]
+        name = last.name
+        if name is None:
+            # A player without a name has the one of the game's dialogue.
+            try:
+                table = load_game(connection, last.id).table
+                name = get_voice(table.book).get_name(table, last.seat - 1)
+            except DamagedError:
+                name = last.player
+        players[key] = PlayerStatistics(
+            name,
+            last.kind,
             sum(side.reason is None for side in played),
             Tally.add_up(side.tally for side in played),
             _add_accuracies(side.accuracy for side in played),
             sum(side.accuracy is not None for side in played),
         )
-    order = sorted(found, key=lambda key: (-found[key].tally.games, -found[key].unfinished, *key))
-    return {key: found[key] for key in order}
 
+    def rank(key: tuple[str, PlayerKind]) -> tuple[int, int, str, PlayerKind]:
+        return -players[key].tally.games, -players[key].unfinished, *key
 
-def _find_display_name(connection: Connection, side: _Side) -> str:
-    """Return a name as it was last written; for a player without one, as the game's dialogue has it."""
-    if side.name is not None:
-        return side.name
-    try:
-        table = load_game(connection, side.id).table
-    except DamagedError:
-        return side.player
-    return get_voice(table.book).get_name(table, side.place - 1)
+    return {key: players[key] for key in sorted(players, key=rank)}
 
 
 def _find_name(connection: Connection, player: str, players: _Players) -> str | None:
     """Return a player's name as it was written in a game, or else with a puzzle."""
-    for (known, _), statistics in players.items():
-        if known == player:
+    for (other, _), statistics in players.items():
+        if other == player:
             return statistics.name
     attempts = select(puzzles.c.name).where(puzzles.c.player == player)
     return connection.execute(attempts.order_by(puzzles.c.id.desc()).limit(1)).scalar()
 
 
-# Over time -----------------------------------------------------------------------------------------------------------
+# Over time ----------------------------------------------------------------------------------------
 
 
 def _compute_periods(mine: list[_Side]) -> tuple[PeriodKind, tuple[Period, ...]]:
-    """Return the accuracy by month, or by quarter or year if those are too many; within one month, by games."""
+    """Return the accuracy by month, or by quarter or year if months are too many.
+
+    Within one month, return it by a number of games.
+    """
     judged = [side for side in mine if side.accuracy is not None]
     ids = list(dict.fromkeys(side.id for side in judged))
     size = -(-len(ids) // MAX_PERIODS) or 1
-    places = {identity: place for place, identity in enumerate(ids)}
+    order = {identity: index for index, identity in enumerate(ids)}
 
     def find_label(side: _Side, by: PeriodKind) -> str:
         year, month = side.changed[:4], side.changed[5:7]
         if by == "games":
-            start = places[side.id] // size * size + 1
+            start = order[side.id] // size * size + 1
             last = min(start + size - 1, len(ids))
             return f"{last:,}" if start == last else f"{start:,}-{last:,}"
         if by == "quarter":
@@ -311,52 +328,35 @@ def _compute_periods(mine: list[_Side]) -> tuple[PeriodKind, tuple[Period, ...]]
     return by, tuple(periods)
 
 
-def _add_accuracies(some: Iterable[Accuracy | None]) -> Accuracy:
-    known = [accuracy for accuracy in some if accuracy is not None]
-    kept = sum(accuracy.kept for accuracy in known)
-    return Accuracy(kept, sum(accuracy.mattered for accuracy in known))
+def _add_accuracies(accuracies: Iterable[Accuracy | None]) -> Accuracy:
+    judged = [accuracy for accuracy in accuracies if accuracy is not None]
+    kept = sum(accuracy.kept for accuracy in judged)
+    return Accuracy(kept, sum(accuracy.mattered for accuracy in judged))
 
 
-# Puzzles -------------------------------------------------------------------------------------------------------------
-
-
-def _count_puzzles(connection: Connection, player: str | None) -> tuple[PuzzleStatistics, ...]:
-    query = select(puzzles.c.grade, puzzles.c.result)
-    if player is not None:
-        query = query.where(puzzles.c.player == player)
-    counts = Counter((grade, result) for grade, result in connection.execute(query))
-    return tuple(
-        PuzzleStatistics(grade, *(counts[grade, result] for result in get_args(PuzzleResult)))
-        for grade in sorted({grade for grade, _ in counts})
-    )
-
-
-# Accuracy ------------------------------------------------------------------------------------------------------------
+# Accuracy -----------------------------------------------------------------------------------------
 
 
 def judge_games(store: Store, player: str | None = None) -> Iterator[tuple[int, int]]:
-    """Judge the finished games that were not yet, the newest first; after each, give how many are done, of how many.
+    """Judge the finished games that were not judged yet, the newest first.
 
-    Each accuracy is stored at once. A damaged game is left out.
+    After each, give how many are done, and of how many. Each accuracy is stored at once. A damaged
+    game is left out.
     """
     unjudged = select(games.c.id).where(*_make_unjudged_conditions(player))
     with store.read() as connection:
         ids = connection.execute(unjudged.order_by(games.c.id.desc())).scalars().all()
     for done, identity in enumerate(ids, 1):
         with suppress(DamagedError, GameNotFoundError):
-            _judge_game(store, identity)
+            table = store.get(identity).table
+            first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
+            values = {"mattered_1": first.mattered, "kept_1": first.kept}
+            values |= {"mattered_2": second.mattered, "kept_2": second.kept}
+            # A game that was changed meanwhile is judged another time.
+            same = update(games).where(games.c.id == identity, games.c.version == table.version)
+            with store.write() as connection:
+                connection.execute(same.values(values))
         yield done, len(ids)
-
-
-def _judge_game(store: Store, identity: int) -> None:
-    table = store.get(identity).table
-    first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
-    # A game that was changed meanwhile is judged another time.
-    same = update(games).where(games.c.id == identity, games.c.version == table.version)
-    values = {"mattered_1": first.mattered, "kept_1": first.kept}
-    values |= {"mattered_2": second.mattered, "kept_2": second.kept}
-    with store.write() as connection:
-        connection.execute(same.values(values))
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:

@@ -1,31 +1,31 @@
-"""Export and import of games: a record for each line, with what only a database knows under `kept`.
+"""Export and import of games: one record per line, with database-only facts under `kept`.
 
-A line may come from a stranger, so everything is checked. What is imported a second time counts once, and a game that
-was continued elsewhere is continued here.
+A line may come from a stranger, so everything is checked. Importing a game twice changes nothing,
+and a game that was continued elsewhere is continued here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from number_tower.errors import NumberTowerError
-from number_tower.game import Game
-from number_tower.record import RecordError, json
-from number_tower.record.line import from_line
+from number_tower.engine.game import Game
+from number_tower.engine.record import RecordError, json
+from number_tower.engine.record.line import from_line
+from number_tower.engine.table import Change, Table
 from number_tower.store import DamagedError, matches, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import lock_bulk_writes
 from number_tower.store.games import (
     DamagedEntry,
     GameFilter,
     change_game,
     find_game_id,
+    find_id,
     insert_game,
     load_game,
     load_matching_games,
@@ -33,15 +33,17 @@ from number_tower.store.games import (
 )
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
 from number_tower.store.rows import Seats, StoredGame
-from number_tower.store.schema import games
-from number_tower.table import Change, Table
+from number_tower.support.errors import NumberTowerError
 
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
 
 _MARK = "with_values"
-"""A key that only games have in which the players saw what every move is worth."""
+"""Only a game whose players saw the value of every move has this key."""
 
 _GAMES_PER_TRANSACTION = 200
+
+_IMPORT_LOCK = 7_263_515
+"""The advisory lock of a server for writing many games in one transaction."""
 
 
 class TransferError(NumberTowerError, ValueError):
@@ -51,7 +53,7 @@ class TransferError(NumberTowerError, ValueError):
 
 
 class ImportResult(NamedTuple):
-    """How many games are new, were continued, or were known; which lines differ from here; how many puzzles are new."""
+    """How many games are new, continued or known; which lines differ; how many puzzles are new."""
 
     new: int
     continued: int
@@ -60,17 +62,14 @@ class ImportResult(NamedTuple):
     puzzles: int
 
 
-# Out -----------------------------------------------------------------------------------------------------------------
+# Out ----------------------------------------------------------------------------------------------
 
 
 def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | DamagedEntry]:
     """Give a line for each game that matches a filter."""
     for game in load_matching_games(connection, wanted):
-        if isinstance(game, DamagedEntry):
-            yield game
-            continue
         try:
-            yield format_line(connection, game)
+            yield game if isinstance(game, DamagedEntry) else format_line(connection, game)
         except DamagedError as damaged:  # such as its match
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
 
@@ -90,7 +89,7 @@ def format_line(connection: Connection, game: StoredGame) -> str:
         "key": game.key,
         "players": game.seats.players,
         "seed": game.seats.seed,
-        "log": [change.written() for change in game.table.log],
+        "log": [change.to_text() for change in game.table.log],
         "times": game.times,
         "rulebook": rows.serialize_rulebook(game.table.book),
         "match": None if game.slot is None else matches.serialize_match(connection, game.slot),
@@ -99,41 +98,39 @@ def format_line(connection: Connection, game: StoredGame) -> str:
     return json.format_document({**json.make_document(game.table), "kept": kept})
 
 
-# In ------------------------------------------------------------------------------------------------------------------
+# In -----------------------------------------------------------------------------------------------
 
 
 ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
-"""A game of a line, and the match that it is part of, if it is."""
+"""A game from a line, and its match, if it has one."""
 
 
 def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
     """Import all the games and attempts of some lines; if one line is wrong, none.
 
-    Everything is read before anything is written, and each transaction is short, so that others do not wait long.
+    Everything is read before anything is written. Each transaction is short, so that others do not
+    wait long.
     """
-    entries = tuple(_parse_lines(lines))
-    results: Counter[str] = Counter()
-    differ = []
-    for start in range(0, len(entries), _GAMES_PER_TRANSACTION):
-        with store.write() as connection:
-            lock_bulk_writes(connection)
-            for number, entry in entries[start : start + _GAMES_PER_TRANSACTION]:
-                results[result := _store_entry(connection, entry)] += 1
-                if result == "differs":
-                    differ.append(number)
-    return ImportResult(
-        results["new"], results["continued"], results["known"], tuple(differ), results["puzzle"]
-    )
-
-
-def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | PuzzleAttempt]]:
+    entries: list[tuple[int, ImportedGame | PuzzleAttempt]] = []
     seen: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         if text := line.strip():
             try:
-                yield number, _parse_line(text, seen)
+                entries.append((number, _parse_line(text, seen)))
             except ValueError as wrong:
                 raise TransferError(f"line {number}: {wrong}") from None
+    results = defaultdict[str, list[int]](list)
+    for start in range(0, len(entries), _GAMES_PER_TRANSACTION):
+        with store.write() as connection:
+            # Imports wait for each other, so that none wait in a circle for games.
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
+            for number, entry in entries[start : start + _GAMES_PER_TRANSACTION]:
+                results[_store_entry(connection, entry)].append(number)
+    new, continued, known, puzzles = (
+        len(results[result]) for result in ("new", "continued", "known", "puzzle")
+    )
+    return ImportResult(new, continued, known, tuple(results["differs"]), puzzles)
 
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
@@ -155,22 +152,22 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
         if is_other or table.book.find_options(table.game.rules) is None:
             raise RecordError("kept.rulebook", "expected the rule file of this game")
         game, match = _parse_game(table, kept), kept["match"]
-        return game, match and matches.parse_match(match, game.table)
+        return game, None if match is None else matches.parse_match(match, game.table)
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
-    """Store a game or an attempt, unless it is stored already; a game that is further on than here is continued."""
+    """Store a game or an attempt that is new here; continue a game that is further on."""
     if isinstance(entry, PuzzleAttempt):
         return "puzzle" if insert_attempt(connection, entry) else "nothing"
     game, match = entry
-    found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
-    if found is None:
+    identity = find_id(connection, game.key)
+    if identity is None:
         slot = None if match is None else match.claim_slot(connection)
         if match is not None and (slot is None or find_game_id(connection, slot) is not None):
             return "differs"
         insert_game(connection, replace(game, slot=slot))
         return "new"
-    return _continue_game(connection, load_game(connection, found, lock=True), game)
+    return _continue_game(connection, load_game(connection, identity, lock=True), game)
 
 
 def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
@@ -193,21 +190,17 @@ def _get_setup(table: Table) -> tuple[object, ...]:
 
 
 def _make_key(text: str, seen: Counter[str]) -> str:
-    """Make a key for a record that has none: the same line is the same game in every import, but not in one file."""
+    """Make a key for a record that has none.
+
+    The same line is the same game in every import, but twice in one file it is two games.
+    """
     seen[text] += 1
     return sha256(f"{seen[text]} {text}".encode()).hexdigest()[:32]
 
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
-    _check_log(table, log := tuple(map(Change.read, kept["log"])))
-    seats = rows.parse_seats(kept["players"], kept["seed"])
-    table = replace(table, log=log, automatic=seats.automatic)
-    times = tuple(kept["times"])
-    return StoredGame(0, kept["key"], table, seats, times, with_values=_MARK in kept)
-
-
-def _check_log(table: Table, log: tuple[Change, ...]) -> None:
-    """Make all changes of a log again, also those that were taken back."""
+    log = tuple(map(Change.from_text, kept["log"]))
+    # Make all changes again, also those that were taken back.
     again = Table(Game(table.game.rules, table.game.first))
     for change in log:
         if change.kind == "place":
@@ -218,3 +211,7 @@ def _check_log(table: Table, log: tuple[Change, ...]) -> None:
             again = again.declare(change.kind, change.number)
     if (again.game.moves, again.declared) != (table.game.moves, table.declared):
         raise RecordError("kept.log", "the changes do not lead to the moves and the result")
+    seats, times = rows.parse_seats(kept["players"], kept["seed"]), tuple(kept["times"])
+    table = replace(table, log=log, automatic=seats.automatic)
+    rows.check_times(times)
+    return StoredGame(0, kept["key"], table, seats, times, with_values=_MARK in kept)

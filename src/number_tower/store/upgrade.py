@@ -1,4 +1,4 @@
-"""Versions of a database: make its tables, refuse what this program cannot read, and run Alembic's migrations."""
+"""Versions of a database: make its tables, run migrations, refuse what this program cannot read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, insert, inspect, select
 
 from number_tower.store import Location, StoreError
-from number_tower.store.engine import (
+from number_tower.store.connection import (
     begin_snapshot,
     create_private,
     make_private_folders,
     translate_errors,
 )
 from number_tower.store.schema import FIRST, NEWEST, alembic_version, metadata
-from number_tower.text import format_path, format_text
+from number_tower.support.text import format_path, format_text
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -26,7 +26,10 @@ _UPGRADE_LOCK = 7_263_514
 
 
 def ensure_newest_version(engine: Engine, location: Location) -> None:
-    """Make sure that a database has the newest version: a file is upgraded at once, a server only on request."""
+    """Make sure that a database has the newest version.
+
+    A file is upgraded at once, a server's database only on request.
+    """
     with translate_errors(location.name, OSError):
         if location.file is not None:
             _create_file(engine, location.file)
@@ -49,7 +52,10 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
 
 
 def _create_file(engine: Engine, file: str) -> None:
-    """Create a database file and its folder; say what is wrong where SQLite would only say that it cannot open it."""
+    """Create a database file and its folder.
+
+    The errors say what is wrong; SQLite would only say that it cannot open the file.
+    """
     if os.path.isdir(file):
         raise IsADirectoryError("it is a folder; expected a file")
     folder = os.path.dirname(file)
@@ -62,7 +68,10 @@ def _create_file(engine: Engine, file: str) -> None:
 
 
 def upgrade(engine: Engine, location: Location) -> str | None:
-    """Bring a database to the newest version, once even if several try; return the version that it had."""
+    """Bring a database to the newest version, once even if several processes try.
+
+    Return the version that it had.
+    """
     with translate_errors(location.name, OSError):
         if location.file is not None:
             _create_file(engine, location.file)
@@ -74,22 +83,21 @@ def upgrade(engine: Engine, location: Location) -> str | None:
                 metadata.create_all(connection)
                 connection.execute(insert(alembic_version).values(version_num=NEWEST))
             elif version != NEWEST:
-                _migrate(connection)
+                from alembic import command, config  # noqa: PLC0415 - only for old databases
+
+                # The migrations run in the transaction of this connection.
+                settings = config.Config()
+                settings.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+                settings.attributes["connection"] = connection
+                command.upgrade(settings, "head")
     return version
 
 
-def _migrate(connection: Connection) -> None:
-    """Run the migrations up to the newest version, in the transaction of the connection."""
-    from alembic import command, config  # noqa: PLC0415 - only when a database is upgraded
-
-    settings = config.Config()
-    settings.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    settings.attributes["connection"] = connection
-    command.upgrade(settings, "head")
-
-
 def read_version(connection: Connection, location: Location) -> str | None:
-    """Return the version of a database, or None if it has no tables yet; refuse one that cannot be read or upgraded."""
+    """Return the version of a database, or None if it has no tables yet.
+
+    Refuse a database that cannot be read or upgraded.
+    """
     tables = inspect(connection).get_table_names()
     if not tables:
         return None
@@ -97,15 +105,16 @@ def read_version(connection: Connection, location: Location) -> str | None:
     if not {"alembic_version", "games"} <= set(tables):
         raise StoreError(f"{refused}: it is not a database of Number Tower")
     version = str(connection.execute(select(alembic_version.c.version_num)).scalar())
+    shown = format_text(version, 40)
     if version > NEWEST:
-        newer = f"it has a newer version ({format_text(version, 40)}) than this Number Tower knows"
-        raise StoreError(f"{refused}: {newer} ({NEWEST}); update Number Tower")
+        problem = f"it has a newer version ({shown}) than this Number Tower knows ({NEWEST})"
+        raise StoreError(f"{refused}: {problem}; update Number Tower")
     if version < FIRST:
-        older = f"it has an older version ({format_text(version, 40)}) than this Number Tower reads"
+        problem = f"it has an older version ({shown}) than this Number Tower reads"
         advice = (
             "export its games with the Number Tower that made it, and import them into a new one"
         )
-        raise StoreError(f"{refused}: {older}; {advice}")
+        raise StoreError(f"{refused}: {problem}; {advice}")
     return version
 
 

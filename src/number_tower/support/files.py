@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replace_file(file: Path) -> Iterator[Path]:
-    """Give a temporary file to write, which takes the place of `file` once it is complete and on the disk.
+    """Give a temporary file to write, which replaces `file` once it is complete and on disk.
 
     If anything goes wrong, `file` stays as it was, and nothing is left of the temporary one.
     """
@@ -23,6 +23,7 @@ def replace_file(file: Path) -> Iterator[Path]:
         yield part
         sync(part)
         os.replace(part, file)
+        # The new name is on the disk only once the folder is.
         sync(file.absolute().parent)
     finally:
         with suppress(OSError):
@@ -31,7 +32,10 @@ def replace_file(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def open_replacing(file: Path) -> Iterator[TextIO]:
-    """Open a text file to be written whole or not at all; a pipe or a device is written as it comes."""
+    """Open a text file to be written whole or not at all.
+
+    A pipe or a device is written as it comes.
+    """
     if file.exists() and not file.is_file():
         with file.open("w", encoding="utf-8") as stream:
             yield stream

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
 from math import ceil
 from shlex import quote
 from string import Formatter
 from unicodedata import combining, east_asian_width
 
-LONGEST_LIST = 60
+MAX_LIST_ENTRIES = 60
 """Entries of a list that people still read."""
 
-MOST_MISTAKES = 20
+MAX_MISTAKES = 20
 """Mistakes in one file that are looked for and reported."""
 
-_LONGEST_FORMAT = 20
+_MAX_FORMAT = 20
 
-_LONGEST_WORD = 60
+_MAX_WORD = 60
 """Characters of a misspelt word that are compared."""
 
-# Values from outside --------------------------------------------------------------------------------------------------
+# Values from outside ------------------------------------------------------------------------------
 
 
 def format_value(value: object, most: int = 60) -> str:
@@ -62,43 +61,38 @@ def make_printable(text: str) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """Return an error's message as a sentence: with a capital letter (not for a file's name) and a full stop."""
+    """Return an error's message as a sentence; a file's name gets no capital letter."""
     is_word = text.partition(" ")[0].rstrip(",:;").isalpha()
     start = text[:1].upper() if is_word else text[:1]
     return f"{start}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def format_mistakes(where: str, mistakes: Sequence[str]) -> str:
-    """Return an error's message: the one mistake after its place, or each of several in a line of its own."""
+    """Return an error's message: one mistake after its place, or several, one in a line."""
     if len(mistakes) == 1:
         return f"{where}: {mistakes[0]}"
-    count = (
-        f"{len(mistakes)} mistakes"
-        if len(mistakes) < MOST_MISTAKES
-        else "many mistakes, and these first"
-    )
-    return "\n".join(
-        (f"{where} has {count}:", *(f"  {mistake}" for mistake in mistakes[:MOST_MISTAKES]))
-    )
-
-
-def find_nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that a misspelt one is most like; None if it is like none of them."""
-    return next(iter(find_similar(word, known)), None)
+    count = f"{len(mistakes)} mistakes"
+    if len(mistakes) >= MAX_MISTAKES:
+        count = "many mistakes, and these first"
+    lines = [f"  {mistake}" for mistake in mistakes[:MAX_MISTAKES]]
+    return "\n".join([f"{where} has {count}:", *lines])
 
 
 def find_similar(word: str, known: Iterable[str]) -> list[str]:
     """Return up to three known words that a misspelt one is like, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - start-up: only mistakes need it
 
-    words = {each.casefold(): each for each in known}
-    return [words[each] for each in get_close_matches(word.casefold()[:_LONGEST_WORD], words)]
+    words = {right.casefold(): right for right in known}
+    return [words[close] for close in get_close_matches(word.casefold()[:_MAX_WORD], words)]
 
 
 def suggest_nearest(word: object, known: Iterable[str]) -> str:
-    """Return the end of an error's message that asks whether a known word was meant; "" if none is like it."""
-    nearest = find_nearest(word, known) if isinstance(word, str) else None
-    return "" if nearest is None else f"; did you mean {nearest}?"
+    """Return the end of an error's message that asks whether a known word was meant.
+
+    "" if none is like it.
+    """
+    similar = find_similar(word, known) if isinstance(word, str) else []
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 def _escape_text(text: str) -> str:
@@ -109,11 +103,11 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-# Numbers --------------------------------------------------------------------------------------------------------------
+# Numbers ------------------------------------------------------------------------------------------
 
 
 def count_cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes: some characters take two, and some none."""
+    """Return how many columns a text takes in a terminal: some characters take two or none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -133,11 +127,11 @@ def format_count(count: int, noun: str) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Write a time in the largest unit that it has more than one of, rounded up: 40 seconds, 5 minutes."""
-    size, unit = next(
-        (each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second")
-    )
-    return format_count(ceil(seconds / size), unit)
+    """Write a time in its largest unit, rounded up: 40 seconds, 5 minutes."""
+    for size, unit in ((3600, "hour"), (60, "minute")):
+        if seconds > size:
+            return format_count(ceil(seconds / size), unit)
+    return format_count(ceil(seconds), "second")
 
 
 def format_runs(numbers: Sequence[int]) -> str:
@@ -153,10 +147,10 @@ def format_list(entries: Iterable[object]) -> str:
 
 def summarize_numbers(numbers: Sequence[int], separator: str = ",") -> str:
     """Write numbers in runs; of very many, only the first and the last."""
-    parts = list(islice(_list_runs(numbers), LONGEST_LIST + 1))
-    if len(parts) <= LONGEST_LIST:
-        return separator.join(parts)
-    return f"{separator.join([*parts[:20], '...', *_list_last_runs(numbers, 3)])} ({len(numbers):,} in all)"
+    runs = list(_list_runs(numbers))
+    if len(runs) <= MAX_LIST_ENTRIES:
+        return separator.join(runs)
+    return f"{separator.join([*runs[:20], '...', *runs[-3:]])} ({len(numbers):,} in all)"
 
 
 def _list_runs(numbers: Sequence[int]) -> Iterator[str]:
@@ -174,40 +168,37 @@ def _list_runs(numbers: Sequence[int]) -> Iterator[str]:
         start = end
 
 
-def _list_last_runs(numbers: Sequence[int], count: int) -> list[str]:
-    """Return the last few runs without listing all that come before."""
-    start, starts = len(numbers), 0
-    while start and starts < count:
-        start -= 1
-        if not start or numbers[start] != numbers[start - 1] + 1:
-            starts += 1
-    return list(_list_runs(numbers[start:]))[-count:]
-
-
-# Templates ------------------------------------------------------------------------------------------------------------
+# Templates ----------------------------------------------------------------------------------------
 
 Value = str | int | Sequence[int]
 
 
 class Template:
-    """Text with fields in braces, parsed once and filled many times; with `known` fields, safe to take from strangers.
+    """Text with fields in braces, parsed once and filled many times.
 
-    A list's format is its separator (`{left:, }`), after a bar the text for an empty list (`{left:,|none}`), or `-` for
-    runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and nothing else: no attributes, indices or widths.
+    With `known` fields, safe to take from strangers.
+
+    A list's format is its separator (`{left:, }`), after a bar the text for an empty list
+    (`{left:,|none}`), or `-` for runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and
+    nothing else: no attributes, indices or widths.
     """
 
     def __init__(self, text: str, known: Collection[str] | None = None) -> None:
         if not text.replace("\n", "").isprintable():
             raise ValueError("expected text without control characters")
         self._segments: list[tuple[str, str | None, str]] = []
-        for literal, field, spec, conversion in _parse_fields(text):
+        try:
+            parsed = list(Formatter().parse(text))
+        except ValueError:
+            expected = "expected fields such as {player}; for a brace itself write {{ or }}"
+            raise ValueError(expected) from None
+        for literal, field, spec, conversion in parsed:
             if field is not None and known is not None and (conversion or field not in known):
                 wrong = format_text(field + (f"!{conversion}" if conversion else ""), 60)
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
-            if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
-                raise ValueError(
-                    f"expected a short separator after {{{field}:; got {format_value(spec)}"
-                )
+            if spec and (len(spec) > _MAX_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
+                shown = format_value(spec)
+                raise ValueError(f"expected a short separator after {{{field}:; got {shown}")
             self._segments.append((literal, field, spec or ""))
 
     @property
@@ -216,7 +207,10 @@ class Template:
         return {field for _, field, _ in self._segments if field is not None}
 
     def fill(self, get_value: Callable[[str], Value]) -> str:
-        """Return the text with the fields' values; each value is asked for once, and formatted once per format."""
+        """Return the text with the fields' values.
+
+        Each value is asked for once, and formatted once per format.
+        """
         values: dict[str, Value] = {}
         texts: dict[tuple[str, str], str] = {}
         parts = []
@@ -232,15 +226,6 @@ class Template:
         return "".join(parts)
 
 
-def _parse_fields(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
-    try:
-        return list(Formatter().parse(text))
-    except ValueError:
-        raise ValueError(
-            "expected fields such as {player}; for a brace itself write {{ or }}"
-        ) from None
-
-
 def _format_field(value: Value, spec: str) -> str:
     if isinstance(value, str):
         return "s" if spec == "s" else value
@@ -251,6 +236,6 @@ def _format_field(value: Value, spec: str) -> str:
     separator, _, empty = spec.partition("|")
     if not value:
         return empty
-    if separator != "-" and len(value) <= LONGEST_LIST:
+    if separator != "-" and len(value) <= MAX_LIST_ENTRIES:
         return (separator or ",").join(map(str, value))
     return summarize_numbers(value, separator.strip("-") or ",")

@@ -1,23 +1,24 @@
 """Limits on what clients may ask for: the time of questions, the size of games and texts.
 
-The limits on requests are in `rates.py`, those on new rooms in `quota.py`, those on connections in `connections.py`.
+Limits on requests are in `http/rates.py`, on connections in `http/connections.py`, on new rooms
+in `live/quota.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from number_tower import catalogue
-from number_tower.blocks import count_blocks
-from number_tower.catalogue import Preset, Rulebook
-from number_tower.errors import NumberTowerError
-from number_tower.rules import MAX_SERVED_BLOCKS, MAX_SERVED_PLIES, MAX_SERVED_TARGET, Rules
-from number_tower.voice import get_voice
+from number_tower.engine import catalogue
+from number_tower.engine.blocks import count_blocks
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.rules import MAX_SERVED_BLOCKS, MAX_SERVED_PLIES, MAX_SERVED_TARGET, Rules
+from number_tower.support.errors import NumberTowerError
+from number_tower.words.voice import get_voice
 
-# Questions ------------------------------------------------------------------------------------------------------------
+# Questions ----------------------------------------------------------------------------------------
 
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
-"""Seconds after which a question about a position, a game or a puzzle is given up, whatever its own limits are."""
+"""Seconds after which a question about a position, a game or a puzzle is given up."""
 
 PICTURE_TIMEOUT = 8.0
 """Seconds after which the picture of a game is given up."""
@@ -27,7 +28,7 @@ REVIEW_SECONDS = 6.0
 
 MAX_REVIEWED_MOVES = 400
 
-# Games and texts ------------------------------------------------------------------------------------------------------
+# Games and texts ----------------------------------------------------------------------------------
 
 MAX_RULE_FILE = 16 * 1024
 """Bytes of a rule file: five times what the games of the catalogue need."""
@@ -40,18 +41,18 @@ MAX_IRREGULAR_BLOCKS = 300
 """Blocks with gaps between them of which each has to be compared with each."""
 
 MAX_WRITTEN_BLOCKS = 2 * MAX_BLOCKS
-"""Blocks that a text may stand for before they are made, and counted one by one: some may be named twice."""
+"""Blocks that a text may name before they are counted one by one: some may be named twice."""
 
 MAX_TARGET = MAX_SERVED_TARGET
 MAX_MOVES = MAX_SERVED_PLIES
 """Moves that a game can last at most: all of them are told and sent."""
 
 MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
-"""Fields in all texts of a voice, fields in one text, and characters of one text: each field can grow to a list."""
+"""Fields in all texts of a voice and in one, and its characters: each field can grow to a list."""
 
 
 class TooLargeError(NumberTowerError, ValueError):
-    """A game is too large for a server; the message says how large one may be, and `key` which rule is to blame."""
+    """A game is too large for a server; the message says the limit, and `key` names the rule."""
 
     reason = "too_large"
 
@@ -69,20 +70,18 @@ def check_rules(rules: Rules) -> Rules:
         _check_size(what, MAX_IRREGULAR_BLOCKS, f"{gaps}; this one has", blocks, "blocks")
     _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0, "target")
     longest = "target" if rules.supply == "endless" else "blocks"
-    _check_size(
-        "a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies, longest
-    )
+    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.max_plies, longest)
     return rules
 
 
 def _check_size(what: str, most: int, but: str, size: int, key: str = "") -> None:
-    """Raise if a size is larger than it may be, with the words before and between the two numbers."""
+    """Raise if a size is too large, with the words before and between the two numbers."""
     if size > most:
         raise TooLargeError(f"{what} at most {most:,}{but} {size:,}", key)
 
 
 def check_text(text: str, key: str = "blocks") -> str:
-    """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
+    """Return the options of a record, or a set of blocks, unless it names too many blocks.
 
     Time and memory grow with the length of the text alone.
     """
@@ -96,7 +95,7 @@ def check_text(text: str, key: str = "blocks") -> str:
 
 
 def check_rule_table(rules: object) -> None:
-    """Check that a table of rules, as in a file or a record, stands for no more blocks than a server can make."""
+    """Check that a table of rules, as in a file or a record, does not name too many blocks."""
     if isinstance(rules, Mapping):
         for key, value in rules.items():
             if isinstance(value, str):
@@ -120,14 +119,6 @@ def check_voice(book: Rulebook) -> None:
         _check_size(
             f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{")
         )
-
-
-def check_preset(book: Rulebook, preset: Preset) -> None:
-    """Check that a server can play by the rules of a preset."""
-    try:
-        check_rules(book.apply_options(preset.options))
-    except TooLargeError as error:
-        raise TooLargeError(f"the preset {preset.name} is too large: {error}") from None
 
 
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
@@ -156,6 +147,9 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
     check_voice(book)
     check_rules(book.rules)
     for preset in book.presets.values():
-        check_preset(book, preset)
+        try:
+            check_rules(book.apply_options(preset.options))
+        except TooLargeError as error:
+            raise TooLargeError(f"the preset {preset.name} is too large: {error}") from None
     get_voice(book)
     return book

@@ -10,11 +10,11 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from number_tower.blocks import parse_number
-from number_tower.errors import NumberTowerError
+from number_tower.engine.blocks import parse_number
 from number_tower.store import Location
-from number_tower.text import format_value
-from number_tower.web.middleware import parse_address
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value
+from number_tower.web.http.middleware import parse_address
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -75,7 +75,7 @@ class Settings:
     metrics: MetricsAddress | None = None
     """Where metrics for Prometheus are served; None: nowhere."""
     keep_days: int | None = None
-    """Days after the last event in a room for which it is kept; None: for ever, unless at most one move was made."""
+    """Days that a room is kept after its last event; None: for ever, if it has two moves."""
     max_db: int | None = DEFAULT_MAX_DB
     """Bytes of the database above which no room is opened; None: no limit."""
     lan: str | None = None
@@ -90,17 +90,17 @@ class Settings:
     def known_hosts(self) -> frozenset[str]:
         """The names that the Host header may have, besides IP addresses; `*` stands for any."""
         if self.proxy and not self.host_names:
-            # A proxy may rename the host; the network that it protects is not open to DNS rebinding.
+            # A proxy may rename the host, and keeps DNS rebinding away from its network.
             return frozenset({"*"})
-        given = {
+        names = {
             "localhost",
             self.host.lower().removesuffix("."),
             *self.machine_names,
             *self.host_names,
         }
         if self.public_url is not None:
-            given.add((urlsplit(self.public_url).hostname or "").removesuffix("."))
-        return frozenset(given - {""})
+            names.add((urlsplit(self.public_url).hostname or "").removesuffix("."))
+        return frozenset(names - {""})
 
     def is_proxy(self, host: str) -> bool:
         """Return whether an address is that of a trusted proxy."""
@@ -109,14 +109,14 @@ class Settings:
 
     @cached_property
     def _proxy_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        return tuple(ip_network(each) for each in self.proxy)
+        return tuple(ip_network(proxy) for proxy in self.proxy)
 
     def uses_secure_cookies(self, scheme: str) -> bool:
-        """Return whether the cookies of a page that was loaded by this scheme are for https only."""
+        """Return whether the cookies of a page loaded by this scheme are for https only."""
         return scheme == "https" or (self.public_url or "").startswith("https://")
 
     def get_origin(self, scheme: str, host: str) -> str:
-        """Return the origin of links for others, given the scheme and host by which this visitor came."""
+        """Return the origin of links for others; this visitor came by this scheme and host."""
         if self.public_url is not None:
             return self.public_url
         if self.lan is not None and _is_loopback(host):
@@ -129,75 +129,72 @@ class Settings:
 
 
 def get_default_workers() -> int:
-    """Return the default number of worker processes: all cores but one, which serves, and few on a large machine."""
+    """Return the default number of worker processes: all cores but one, and at most a few."""
     return max(1, min((os.cpu_count() or 1) - 1, _MAX_DEFAULT_WORKERS))
 
 
-def parse_proxies(given: str) -> tuple[str, ...]:
+def parse_proxies(text: str) -> tuple[str, ...]:
     """Read the addresses of reverse proxies, with commas between."""
-    found = tuple(part.strip() for part in given.split(","))
-    for part in found:
+    proxies = tuple(part.strip() for part in text.split(","))
+    for proxy in proxies:
         try:
-            ip_network(part) if "/" in part else ip_address(part)
+            ip_network(proxy) if "/" in proxy else ip_address(proxy)
         except ValueError:
-            expected = "expected addresses or networks with commas between, such as 10.0.0.5 or 172.16.0.0/12"
-            raise SettingError(f"{expected}; got {format_value(part)}") from None
-    return found
+            expected = (
+                "addresses or networks with commas between, such as 10.0.0.5 or 172.16.0.0/12"
+            )
+            raise _make_refusal(expected, proxy) from None
+    return proxies
 
 
-def parse_host_names(given: list[str]) -> tuple[str, ...]:
+def parse_host_names(texts: list[str]) -> tuple[str, ...]:
     """Read the names of a server, with commas between; the option may be given several times."""
-    names = tuple(
-        part.strip().lower().removesuffix(".") for each in given for part in each.split(",")
-    )
+    names = tuple(name.strip().lower().removesuffix(".") for name in ",".join(texts).split(","))
     for name in names:
         if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-            raise SettingError(
-                f"expected names such as tower.example.org, without port; got {format_value(name)}"
-            )
+            raise _make_refusal("names such as tower.example.org, without port", name)
     return names
 
 
-def parse_public_url(given: str) -> str:
+def parse_public_url(text: str) -> str:
     """Read the address by which people know the server."""
-    if not _PUBLIC_URL.fullmatch(given):
-        raise SettingError(
-            f"expected an address such as https://tower.example.org; got {format_value(given)}"
-        )
-    return given.rstrip("/").lower()
+    if not _PUBLIC_URL.fullmatch(text):
+        raise _make_refusal("an address such as https://tower.example.org", text)
+    return text.rstrip("/").lower()
 
 
-def parse_metrics_address(given: str) -> MetricsAddress:
-    """Read `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, only this machine can read the metrics."""
-    found = _METRICS_ADDRESS.fullmatch(given)
-    if found is None or int(found["port"]) > 65_535:
-        expected = "expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
-        raise SettingError(f"{expected}; got {format_value(given)}")
-    return MetricsAddress(found["host"] or found["ipv6"] or HOST, int(found["port"]))
+def parse_metrics_address(text: str) -> MetricsAddress:
+    """Read `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, it is this machine."""
+    match = _METRICS_ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > 65_535:
+        expected = "a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
+        raise _make_refusal(expected, text)
+    return MetricsAddress(match["host"] or match["ipv6"] or HOST, int(match["port"]))
 
 
-def parse_days(given: str) -> int:
+def parse_days(text: str) -> int:
     """Read for how many days rooms are kept."""
-    number = parse_number(given)
+    number = parse_number(text)
     if not number or number > MAX_KEEP_DAYS:
-        raise SettingError(
-            f"expected a number of days from 1 to {MAX_KEEP_DAYS:,}, such as 90; got {format_value(given)}"
-        )
+        raise _make_refusal(f"a number of days from 1 to {MAX_KEEP_DAYS:,}, such as 90", text)
     return number
 
 
-def parse_size(given: str) -> int | None:
-    """Read how many bytes a database may have: a number with K, M, G or T for powers of 1,024; None for no limit."""
-    if given.lower() == "none":
+def parse_size(text: str) -> int | None:
+    """Read a size of the database such as 500M or 4G (powers of 1,024), or none."""
+    if text.lower() == "none":
         return None
-    size = 0
-    if (found := _SIZE.fullmatch(given)) is not None:
-        size = int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
+    match = _SIZE.fullmatch(text)
+    size = (
+        0 if match is None else int(float(match[1]) * 1024 ** (1 + "KMGT".index(match[2].upper())))
+    )
     if size < 1024**2:
-        raise SettingError(
-            f"expected a size of 1M or more, such as 500M or 4G, or none; got {format_value(given)}"
-        )
+        raise _make_refusal("a size of 1M or more, such as 500M or 4G, or none", text)
     return size
+
+
+def _make_refusal(expected: str, text: str) -> SettingError:
+    return SettingError(f"expected {expected}; got {format_value(text)}")
 
 
 def format_size(size: float) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from number_tower.catalogue import Rulebook
-from number_tower.game import Game
-from number_tower.position import Position, Refusal
-from number_tower.rules import EMPTY, Fit, Rules
-from number_tower.table import Unplaceable
-from number_tower.text import summarize_numbers
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.game import Game
+from number_tower.engine.position import Position
+from number_tower.engine.refusals import REFUSALS, Refusal, Unplaceable
+from number_tower.engine.rules import EMPTY, Fit, Rules
+from number_tower.support.text import summarize_numbers
 
 _FITS: dict[Fit, tuple[str, str]] = {
     "any": ("any", "Any {noun} may go on any other"),
@@ -28,15 +26,34 @@ _FITS: dict[Fit, tuple[str, str]] = {
 
 
 def describe_rules(rules: Rules, noun: str = "block", *, literal: bool = False) -> tuple[str, ...]:
-    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player.
+    """Describe the blocks, what may be placed, how to win, and what happens to a stuck player.
 
-    With `literal`, each rule is described alone, without what follows from the others: prompts keep these words, so
-    that evaluations stay comparable.
+    With `literal`, each rule is described alone, without what follows from the others: prompts keep
+    these words, so that evaluations stay comparable.
     """
-    sentences = (
-        _describe_supply(rules, noun),
+    is_own = rules.towers == "own"
+    opening = ""
+    if rules.opening is not None:
+        where = "Each tower" if is_own else "The tower"
+        first = summarize_numbers(rules.opening)
+        opening = f"{where} must begin with one of these {noun}s: {first}."
+    elif rules.step is not None and not literal:
+        opening = f"The first {noun} may be any {noun}."
+    what, once = f"one {noun}, {rules.blocks[0]}", "used once"
+    if len(rules.blocks) > 1:
+        what, once = f"the {noun}s {summarize_numbers(rules.blocks)}", "each used once"
+    tower = "a tower of your own" if is_own else "one shared tower"
+    sentences: list[str] = []
+    match rules.supply:
+        case "own":
+            sentences.append(f"You build {tower}, each player with {what}, {once}.")
+        case "shared":
+            sentences.append(f"You build {tower}, taking from one pool: {what}, {once}.")
+        case "endless":
+            sentences.append(f"You build {tower} from {what}, each as often as you like.")
+    sentences += (
         describe_fit_rule(rules, noun, literal=literal),
-        _describe_opening(rules, noun, literal=literal),
+        opening,
         _describe_goal(rules),
         _describe_stuck(rules, noun),
     )
@@ -62,20 +79,18 @@ def summarize_rules(rules: Rules, noun: str = "block") -> str:
     """Describe the rules in one sentence: what is built of what, what fits, and what wins."""
     is_own = rules.towers == "own"
     tower = "Your own tower" if is_own else "One shared tower"
-    fit = (
-        _SHORT_FITS[rules.fit] if rules.step is None else f", climbing 1 to {rules.step} at a time"
-    )
+    supply = _SUPPLIES[rules.supply].format(noun=noun)
+    fit = _SHORT_FITS[rules.fit]
+    if rules.step is not None:
+        fit = f", climbing 1 to {rules.step} at a time"
     if rules.target is not None:
-        goal = (
-            f"be the first to reach exactly {rules.target}"
-            if is_own
-            else f"bring it to exactly {rules.target}"
-        )
+        goal = "be the first to reach exactly" if is_own else "bring it to exactly"
+        goal = f"{goal} {rules.target}"
     elif rules.stuck == "loses":
         goal = "be the last to place"
     else:
         goal = "build the higher one" if is_own else "a draw when neither can place"
-    return f"{tower}, {_SUPPLIES[rules.supply].format(noun=noun)}{fit}: {goal}."
+    return f"{tower}, {supply}{fit}: {goal}."
 
 
 def describe_fit_rule(rules: Rules, noun: str = "block", *, literal: bool = False) -> str:
@@ -93,14 +108,17 @@ def describe_goal(rules: Rules, noun: str = "block") -> str:
 
 def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
     """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
-    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + [
-        "hidden"
-    ] * hidden
+    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()]
+    if hidden:
+        options.append("hidden")
     return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
 def describe_fit(rules: Rules, top: int, *, literal: bool = False) -> str:
-    """Describe the blocks that fit on `top`, to follow "it must be"; `literal` as in `describe_rules`."""
+    """Describe the blocks that fit on `top`, to follow "it must be".
+
+    `literal` is as in `describe_rules`.
+    """
     if top == EMPTY:
         return f"one of {summarize_numbers(rules.opening or rules.blocks)}"
     if rules.step is not None:
@@ -115,31 +133,6 @@ def _can_repeat(rules: Rules) -> bool:
     return rules.supply == "endless" or (rules.supply, rules.towers) == ("own", "shared")
 
 
-def _describe_supply(rules: Rules, noun: str) -> str:
-    many = len(rules.blocks) > 1
-    once = "each used once" if many else "used once"
-    what = (
-        f"the {noun}s {summarize_numbers(rules.blocks)}"
-        if many
-        else f"one {noun}, {rules.blocks[0]}"
-    )
-    tower = "a tower of your own" if rules.towers == "own" else "one shared tower"
-    match rules.supply:
-        case "own":
-            return f"You build {tower}, each player with {what}, {once}."
-        case "shared":
-            return f"You build {tower}, taking from one pool: {what}, {once}."
-        case "endless":
-            return f"You build {tower} from {what}, each as often as you like."
-
-
-def _describe_opening(rules: Rules, noun: str, *, literal: bool) -> str:
-    if rules.opening is None:
-        return "" if literal or rules.step is None else f"The first {noun} may be any {noun}."
-    where = "Each tower" if rules.towers == "own" else "The tower"
-    return f"{where} must begin with one of these {noun}s: {summarize_numbers(rules.opening)}."
-
-
 def _describe_goal(rules: Rules) -> str:
     if rules.target is None:
         return ""
@@ -151,15 +144,13 @@ def _describe_stuck(rules: Rules, noun: str) -> str:
     if rules.stuck == "loses":
         end = "" if rules.target is not None else " The last to place wins."
         return f"If you cannot place a {noun} on your turn, you lose.{end}"
-    end = (
-        "the higher tower wins, and level towers draw"
-        if rules.towers == "own"
-        else "the game is a draw"
-    )
+    end = "the game is a draw"
+    if rules.towers == "own":
+        end = "the higher tower wins, and level towers draw"
     return f"If you cannot place a {noun}, you skip; when neither can, {end}."
 
 
-# A tower and a refused block ------------------------------------------------------------------------------------------
+# A tower and a refused block ----------------------------------------------------------------------
 
 
 def has_height(rules: Rules) -> bool:
@@ -168,7 +159,7 @@ def has_height(rules: Rules) -> bool:
 
 
 def describe_tower(position: Position, player: int) -> str:
-    """Return a caption for a player's tower: its height if that matters in this game, or its top."""
+    """Return a caption for a player's tower: its height if that matters here, or its top."""
     height, top = position.heights[player], position.tops[player]
     if position.rules.target is not None:
         return f"height {height} of {position.rules.target}"
@@ -187,62 +178,6 @@ def describe_height(game: Game, player: int, tower: str) -> str:
     return f"the top of {tower} is {top}" if top else f"{tower} is empty"
 
 
-class RefusalText(NamedTuple):
-    """Words for a refused block in four places."""
-
-    clause: str
-    """After "it" or "which"."""
-    choice: str
-    """After "it chose 7,"."""
-    move: str
-    """After "move 3 (7):", in a record that is read."""
-    label: str
-    """Above a number of such answers."""
-
-
-_NO_BLOCK = "is not a block of this game"
-
-REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
-    "not_a_block": RefusalText(
-        _NO_BLOCK,
-        f"which {_NO_BLOCK}",
-        "not a block of this game ({blocks})",
-        "not a block of the game",
-    ),
-    "over": RefusalText(
-        "comes after the end of the game",
-        "though the game was over",
-        "the game was over before it",
-        "after the end",
-    ),
-    "used": RefusalText(
-        "has been used already",
-        "which was already used",
-        "that block was already used",
-        "already used",
-    ),
-    "unavailable": RefusalText(
-        "is not available", "which is not available", "not available", "not available"
-    ),
-    "opening": RefusalText(
-        "may not start a tower",
-        "which may not start a tower",
-        "not a permitted opening",
-        "not a permitted opening",
-    ),
-    "fit": RefusalText(
-        "does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"
-    ),
-    "target": RefusalText(
-        "passes the target",
-        "which passes the target",
-        "it passes the target {target}",
-        "past the target",
-    ),
-}
-"""Short words for every refusal. A voice has whole sentences for them, in `plain.toml` and in rule files."""
-
-
 def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
     """Explain why a block cannot be placed, to follow "it" or "which"."""
     rules, top = game.rules, game.position.tops[game.to_move]
@@ -253,8 +188,7 @@ def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> s
             fit = describe_fit(rules, top, literal=True)
             return f"{REFUSALS[refusal].clause} on {top}, where a block must be {fit}"
         case "target":
-            return (
-                f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"
-            )
+            height = game.heights[game.to_move] + block
+            return f"would take the tower to {height}, past {rules.target}"
         case _:
             return REFUSALS[refusal].clause

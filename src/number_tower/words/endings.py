@@ -1,14 +1,14 @@
-"""How a game ended, in the forms that are needed: a sentence, a few words for lists, and the game's own words."""
+"""How a game ended: as a sentence, in a few words for lists, and in the game's own words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from number_tower.game import Game
-from number_tower.position import Ending, Outcome
-from number_tower.table import Table
-from number_tower.voice import SPECTATOR, Reader, get_voice, join_messages
+from number_tower.engine.game import Game
+from number_tower.engine.position import Ending, Outcome
+from number_tower.engine.table import Table
+from number_tower.words.voice import SPECTATOR, Reader, get_voice, join_messages
 
 
 class EndingText(NamedTuple):

@@ -1,29 +1,28 @@
-"""Prompts that tell a whole game in words, for readers such as language models, and the reading of their answers."""
+"""Prompts that tell language models a whole game, and how to read their answers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.brief import describe_rules, explain_refusal
-from number_tower.endings import describe_ending
-from number_tower.game import Game
-from number_tower.position import Refusal
-from number_tower.table import Table, Unplaceable
-from number_tower.text import format_runs, format_value, make_sentence
-from number_tower.voice import get_voice
+from number_tower.engine.blocks import MAX_NUMBER, parse_number
+from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.engine.table import Table
+from number_tower.support.text import format_runs, format_value, make_sentence
+from number_tower.words.brief import describe_rules, explain_refusal
+from number_tower.words.endings import describe_ending
+from number_tower.words.voice import get_voice
 
 Misread = Literal["empty", "no_number", "many_numbers"]
 """Why no block can be read from an answer."""
 
 HOW_TO_ANSWER = "End your answer with the number that you place, in square brackets: [number]"
 
-_LONGEST_ANSWER = 100_000
+_MAX_ANSWER = 100_000
 """Characters of an answer that are read: the last ones, where the block should be."""
 
-_FEW = 30
+_MAX_SINGLE = 30
 """Numbers that are written one by one; more are written in runs."""
 
 _CUT = re.compile(r"^[^\s\[]*")
@@ -37,7 +36,7 @@ _AROUND = ".,:;*_'\""
 
 
 class AnswerCheck(NamedTuple):
-    """The block that an answer names, if it can be placed; otherwise the problem, in words and as a reason."""
+    """The block that an answer names, if it can be placed; otherwise the problem and its reason."""
 
     block: int | None
     problem: str | None = None
@@ -45,7 +44,7 @@ class AnswerCheck(NamedTuple):
 
 
 def write_prompt(table: Table, *, legal: bool = True, problem: str | None = None) -> str:
-    """Write a prompt that asks the player to move for a block; `problem` is what was wrong with the last answer."""
+    """Write a prompt that asks for a block; `problem` is what was wrong with the last answer."""
     parts = [write_rules(table), write_situation(table, legal=legal)]
     if problem is not None:
         parts.append(f"Your last answer could not be used. {make_sentence(problem)}")
@@ -56,23 +55,50 @@ def write_rules(table: Table) -> str:
     """Write the rules of the game."""
     voice = get_voice(table.book)
     one, other = (voice.get_name(table, player) for player in (0, 1))
-    return "\n".join(
-        [
-            f"A game for two, {one} and {other}, who take turns.",
-            *describe_rules(table.game.rules, voice.noun.lower(), literal=True),
-        ]
-    )
+    start = f"A game for two, {one} and {other}, who take turns."
+    return "\n".join((start, *describe_rules(table.game.rules, voice.noun.lower(), literal=True)))
 
 
 def write_situation(table: Table, *, legal: bool = True) -> str:
-    """Write how the game stands: the moves so far, the towers, the blocks left, and whose turn it is."""
-    return "\n".join(_list_situation(table, legal=legal))
+    """Write how the game stands: the moves so far, towers, blocks left, and whose turn it is."""
+    game, voice = table.game, get_voice(table.book)
+    names = [voice.get_name(table, player) for player in (0, 1)]
+    lines = ["No move has been made yet."]
+    if game.moves:
+        moves = zip(game.movers, game.moves, strict=True)
+        text = ", ".join(f"{names[mover]} placed {block}" for mover, block in moves)
+        if any(event.kind == "skipped" for event in game.events):
+            text += f"; {names[1 - game.to_move]} had to skip"
+        lines = [f"Moves so far: {text}"]
+    for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):
+        whose = "The tower" if game.rules.towers == "shared" else f"{names[player]}'s tower"
+        blocks = ", ".join(map(str, tower)) or "empty"
+        lines.append(f"{whose}, from the ground up: {blocks} (height {game.heights[player]})")
+    nouns = f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s"
+    left = [format_blocks(table.left(player) or ()) or "none" for player in (0, 1)]
+    if table.hidden:
+        lines.append(f"{nouns} that are left are hidden.")
+    elif game.rules.supply == "own":
+        lines += [f"{nouns} that {names[player]} has left: {left[player]}" for player in (0, 1)]
+    elif game.rules.supply == "shared":
+        lines.append(f"{nouns} left: {left[0]}")
+    else:
+        lines.append(f"{nouns}, each as often as you like: {left[0]}")
+    if table.outcome is not None:
+        ending = describe_ending(game, table.outcome, names, voice.noun.lower())
+        lines.append(f"The game is over. {ending}")
+    else:
+        lines.append(f"You are {names[game.to_move]}, and it is your turn.")
+        if legal and table.legal is not None:
+            lines.append(f"You may place: {format_blocks(table.legal)}")
+    return "\n".join(lines)
 
 
 def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerCheck:
-    """Return the block that an answer names, if it can be placed now; otherwise the problem and what could be placed.
+    """Return the block that an answer names, if it can be placed now; otherwise what is wrong.
 
-    An answer is a number, or a text with it: the last number in square brackets or, without brackets, the only one.
+    An answer is a number, or a text with it: the last number in square brackets or, without
+    brackets, the only one. The problem also says what could be placed, unless `legal` is False.
     """
     block = read_answer(answer)
     could = f"; you may place {format_blocks(table.legal)}" if legal and table.legal else ""
@@ -81,12 +107,9 @@ def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerC
     refusal = table.refusal(block)
     if refusal is None:
         return AnswerCheck(block)
-    what = format_value(block) if block <= LARGEST_NUMBER else "so large a number"
-    return AnswerCheck(
-        None,
-        f"{what} cannot be placed: it {explain_refusal(table.game, block, refusal)}{could}",
-        refusal,
-    )
+    what = format_value(block) if block <= MAX_NUMBER else "so large a number"
+    why = explain_refusal(table.game, block, refusal)
+    return AnswerCheck(None, f"{what} cannot be placed: it {why}{could}", refusal)
 
 
 def read_answer(answer: object) -> int | Misread:
@@ -97,90 +120,28 @@ def read_answer(answer: object) -> int | Misread:
         return "empty" if answer is None else "no_number"
     if not answer.strip():
         return "empty"
-    text = answer if len(answer) <= _LONGEST_ANSWER else _CUT.sub("", answer[-_LONGEST_ANSWER:])
-    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_find_numbers(text)))
-    if len(found) > 1:
+    text = answer if len(answer) <= _MAX_ANSWER else _CUT.sub("", answer[-_MAX_ANSWER:])
+    numbers = set(_BRACKETED.findall(text)[-1:])
+    if not numbers:
+        # Without brackets, every word of digits counts, whole numbers or not; "9b" does not.
+        words = {word.strip(_AROUND) for word in _WORD.findall(text) if _DIGIT.search(word)}
+        numbers = {word for word in words if not any(map(str.isalpha, word))}
+    if len(numbers) > 1:
         return "many_numbers"
-    number = parse_number(found[0]) if found else None
+    number = parse_number(numbers.pop()) if numbers else None
     return "no_number" if number is None else number
-
-
-def _find_numbers(text: str) -> Iterator[str]:
-    """Yield everything written in digits, whole numbers or not; words that contain digits are left out."""
-    for word in filter(_DIGIT.search, _WORD.findall(text)):
-        figure = word.strip(_AROUND)
-        if not any(map(str.isalpha, figure)):
-            yield figure
 
 
 _MISREAD: dict[Misread, str] = {
     "empty": "the answer was empty; expected a number in square brackets",
-    "no_number": "no whole number in plain digits was found in the answer; expected one in square brackets",
+    "no_number": "no whole number in plain digits was found in the answer; "
+    "expected one in square brackets",
     "many_numbers": "the answer has several numbers; expected the one to place in square brackets",
 }
 
 
 def format_blocks(blocks: Sequence[int]) -> str:
     """Write numbers one by one, or in runs if they are many."""
-    return (
-        ", ".join(map(str, blocks))
-        if len(blocks) <= _FEW
-        else format_runs(blocks).replace(",", ", ")
-    )
-
-
-# How a game stands ----------------------------------------------------------------------------------------------------
-
-
-def _list_situation(table: Table, *, legal: bool) -> Iterator[str]:
-    game, voice = table.game, get_voice(table.book)
-    names = [voice.get_name(table, player) for player in (0, 1)]
-    yield _describe_moves(game, names)
-    for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):
-        whose = "The tower" if game.rules.towers == "shared" else f"{names[player]}'s tower"
-        stands = (
-            f"{', '.join(map(str, tower))} (height {game.heights[player]})"
-            if tower
-            else "empty (height 0)"
-        )
-        yield f"{whose}, from the ground up: {stands}"
-    yield from _describe_left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
-    if table.outcome is not None:
-        ending = describe_ending(table.game, table.outcome, names, voice.noun.lower())
-        yield f"The game is over. {ending}"
-        return
-    yield f"You are {names[game.to_move]}, and it is your turn."
-    if legal and table.legal is not None:
-        yield f"You may place: {format_blocks(table.legal)}"
-
-
-def _describe_moves(game: Game, names: list[str]) -> str:
-    if not game.moves:
-        return "No move has been made yet."
-    made = ", ".join(
-        f"{names[mover]} placed {block}"
-        for mover, block in zip(game.movers, game.moves, strict=True)
-    )
-    skipped = (
-        f"; {names[1 - game.to_move]} had to skip"
-        if any(each.kind == "skipped" for each in game.events)
-        else ""
-    )
-    return f"Moves so far: {made}{skipped}"
-
-
-def _describe_left(table: Table, names: list[str], nouns: str) -> Iterator[str]:
-    if table.hidden:
-        yield f"{nouns} that are left are hidden."
-        return
-    left = [format_blocks(table.left(player) or ()) or "none" for player in (0, 1)]
-    match table.game.rules.supply:
-        case "own":
-            yield from (
-                f"{nouns} that {name} has left: {blocks}"
-                for name, blocks in zip(names, left, strict=True)
-            )
-        case "shared":
-            yield f"{nouns} left: {left[0]}"
-        case "endless":
-            yield f"{nouns}, each as often as you like: {left[0]}"
+    if len(blocks) <= _MAX_SINGLE:
+        return ", ".join(map(str, blocks))
+    return format_runs(blocks).replace(",", ", ")

@@ -1,9 +1,9 @@
 """The words that people read: a game's events, told in its own voice to the one who reads them.
 
-A voice is the table of texts in a game's rule file. Each key is a moment of play. A few keys have variants for a case
-(an empty tower, nothing available, hidden blocks), which are optional. These texts address both players at one
-keyboard. The tables `you`, `opponent` and `spectator` in it have words for one player, about that player and about the
-opponent, and for a spectator; `plain.toml` has all of them.
+A voice is the table of texts in a game's rule file. Each key is a moment of play. A few keys have
+optional variants for a case (an empty tower, nothing available, hidden blocks). These texts address
+both players at one keyboard. The tables `you`, `opponent` and `spectator` have texts for one
+reader: about that player, about the opponent, and for a spectator. `plain.toml` has all of them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Literal, NamedTuple, cast, get_args
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple, get_args
 
-from number_tower.brief import describe_fit, describe_height, describe_rules
-from number_tower.catalogue import Rulebook, RuleFileError, parse_toml
-from number_tower.game import Event, Game
-from number_tower.rules import EMPTY
-from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import (
-    MOST_MISTAKES,
+from number_tower.engine.catalogue import Rulebook, RuleFileError, parse_toml
+from number_tower.engine.game import Game
+from number_tower.engine.rules import EMPTY
+from number_tower.engine.table import Table, check_player_names
+from number_tower.support.text import (
+    MAX_MISTAKES,
     Template,
     Value,
     find_similar,
@@ -30,14 +29,17 @@ from number_tower.text import (
     format_value,
     summarize_numbers,
 )
+from number_tower.words.brief import describe_fit, describe_height, describe_rules
 
 _FALLBACKS = {
     "turn_empty": "turn",
     "turn_opening": "turn",
     "turn_stuck": "turn",
     "placed_last": "placed",
+    "refused_signed": "refused_not_whole",
 }
-_FALLBACKS["refused_signed"] = "refused_not_whole"
+"""Optional moments, and the moment whose words are used instead."""
+
 _WORDS = {"players", "noun"}
 
 View = Literal["you", "opponent", "spectator"]
@@ -45,7 +47,7 @@ View = Literal["you", "opponent", "spectator"]
 
 _VIEWS: tuple[View, ...] = get_args(View)
 _OTHER_VIEWS = frozenset({"opponent", "spectator"})
-"""Views of another player: a text without a variant there, such as `refused`, is for all variants of its moment."""
+"""Views of another player; a text without a variant, such as `refused`, is for all of them."""
 
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
@@ -53,7 +55,7 @@ MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 Texts = Mapping[View | None, Mapping[str, Template]]
 """Texts by the view that they are for (None: all readers) and the moment."""
 
-MOST_UNDONE = 20
+MAX_UNDONE = 20
 """Blocks of one takeback that are told: the last ones."""
 
 
@@ -64,14 +66,19 @@ class Reader(NamedTuple):
     shared: bool = False
 
     def see(self, player: int) -> View | None:
-        """Say how the reader sees a player; None for both players at one keyboard, who read the rulebook's words."""
+        """Say how the reader sees a player.
+
+        None means both players at one keyboard: they read the rulebook's words.
+        """
         if self.shared:
             return None
-        return "spectator" if self.seat is None else "you" if self.seat == player else "opponent"
+        if self.seat is None:
+            return "spectator"
+        return "you" if self.seat == player else "opponent"
 
     @classmethod
     def at_keyboard(cls, table: Table) -> Reader:
-        """Return who reads at a keyboard: both players, the one person who plays computers, or a spectator of these."""
+        """Return who reads at a keyboard: both players, one against a computer, or a spectator."""
         if not any(table.automatic):
             return BOTH
         return SPECTATOR if all(table.automatic) else cls(table.automatic.index(False))
@@ -98,7 +105,7 @@ class Message(NamedTuple):
     block: int | None = None
     version: int = 0
     view: View | None = None
-    """How the reader sees that player, or the winner at an end; None for both at one keyboard, and for a draw."""
+    """How the reader sees that player, or a winner; None at one keyboard, and in a draw."""
 
     @property
     def kind(self) -> str:
@@ -107,7 +114,7 @@ class Message(NamedTuple):
 
 
 class MatchStanding(NamedTuple):
-    """How a match stands: the number of the game, how many there are at most, and each player's points."""
+    """How a match stands: the game's number, the most games that there are, and the points."""
 
     number: int
     best_of: int
@@ -124,7 +131,7 @@ _NO_MATCH = MatchStanding(1, 1, (0, 0))
 
 @dataclass(frozen=True)
 class _Scene:
-    """What a sentence is about: the table, one player, and what that player has just typed or placed."""
+    """What a sentence is about: the table, one player, and what they have just typed or placed."""
 
     table: Table
     voice: Voice
@@ -152,16 +159,17 @@ class _Scene:
         return self.game.position.tops[self.player]
 
     def span(self) -> tuple[int, int]:
-        """Return the lowest and highest number that the fit allows; up to the highest block if any can be placed."""
-        game = self.game
-        if game.rules.fit != "ascending" or self.top == EMPTY:
-            fits = game.rules.numbers(game.rules.fits(self.top)) or game.rules.blocks
+        """Return the lowest and highest number that the fit allows."""
+        rules, top = self.game.rules, self.top
+        if rules.fit != "ascending" or top == EMPTY:
+            fits = rules.numbers(rules.fits(top)) or rules.blocks
             return fits[0], fits[-1]
-        highest = game.rules.blocks[-1]
-        reach = highest if game.rules.step is None else self.top + game.rules.step
-        return self.top + 1, min(reach, highest) if game.position.legal_mask else max(
-            reach, self.top + 1
-        )
+        highest = rules.blocks[-1]
+        reach = highest if rules.step is None else top + rules.step
+        # While a block can be placed, the highest block is the limit.
+        if self.game.position.legal_mask:
+            return top + 1, min(reach, highest)
+        return top + 1, max(reach, top + 1)
 
     @property
     def winner(self) -> int:
@@ -169,27 +177,13 @@ class _Scene:
         outcome = self.table.outcome
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
-    def find_subject(self, moment: str) -> int | None:
-        """Return the player whom the words of a moment are about; None if they are about both alike."""
-        match moment.partition("_"):
-            case "end", _, _:
-                return self.table.outcome and self.table.outcome.winner
-            case "match", _, "drawn":
-                return None
-            case "match", _, "score" | "won":
-                return self.standing.leader
-            case _:
-                return self.player
-
     def name_tower(self, player: int) -> str:
         """Return what the reader calls a player's tower."""
         if self.game.rules.towers == "shared":
             return "the tower"
-        return (
-            "your tower"
-            if self.voice.reader.see(player) == "you"
-            else f"{self.get_name(player)}'s tower"
-        )
+        if self.voice.reader.see(player) == "you":
+            return "your tower"
+        return f"{self.get_name(player)}'s tower"
 
     def get_name(self, player: int) -> str:
         """Return the name of a player."""
@@ -223,9 +217,10 @@ def _name_winning_tower(scene: _Scene) -> str:
     return "its tower" if by_computer else name
 
 
-def _can_be_drawn(scene: _Scene) -> bool:
-    """Say whether a game of a match may be drawn: not where all games have the same rules and a stuck player loses."""
-    return scene.mixed or scene.game.rules.stuck == "skips"
+def _describe_draws(scene: _Scene) -> str:
+    # Where a stuck player loses, no game is drawn; a match of different games may have others.
+    can_be_drawn = scene.mixed or scene.game.rules.stuck == "skips"
+    return ", a draw half a point each" if can_be_drawn else ""
 
 
 def _show_or_hide(blocks: Sequence[int] | None) -> Value:
@@ -273,7 +268,7 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
         "winner_tower": _name_winning_tower,
     },
     "match": {
-        "draws": lambda scene: ", a draw half a point each" if _can_be_drawn(scene) else "",
+        "draws": _describe_draws,
         "number": lambda scene: scene.standing.number,
         "best_of": lambda scene: scene.standing.best_of,
         "player_1": lambda scene: scene.get_name(0),
@@ -289,7 +284,7 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
 
 
 class Voice:
-    """The words of one game for one reader: from its rule file where it has them, otherwise from `plain.toml`."""
+    """The words of one game for one reader: from its rule file, or else from `plain.toml`."""
 
     reader: Reader
     title: str
@@ -297,14 +292,13 @@ class Voice:
     players: tuple[str, str]
 
     def __init__(self, book: Rulebook) -> None:
-        file = format_path(book.source)
-        plain, self._plain = _load_plain()
+        file, plain = format_path(book.source), _load_plain()
         self.reader = BOTH
         self.title = book.title
         self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
+        self._plain = _parse_plain()
         self.players = check_player_names(book.voice.get("players", plain["players"]))
         self.noun = str(book.voice.get("noun", plain["noun"]))
-        self._found: dict[tuple[str, View | None, bool], Template] = {}
 
     def for_reader(self, reader: Reader) -> Voice:
         """Return the voice for another reader, with the same texts."""
@@ -321,23 +315,37 @@ class Voice:
         return "You" if self.reader.see(player) == "you" else self.get_name(table, player)
 
     def remind_of_hidden(self, table: Table) -> str:
-        """Return a reminder for a player of a game with hidden blocks; empty for others, and where none are hidden."""
+        """Return a reminder for a player of a game with hidden blocks; otherwise nothing."""
         if not table.hidden or table.outcome is not None or self.reader == SPECTATOR:
             return ""
-        if (
-            self.reader.shared and "turn_hidden" in self._own[None]
-        ):  # the rule file has words of its own
+        # The rule file may have words of its own.
+        if self.reader.shared and "turn_hidden" in self._own[None]:
             return ""
         return f"Remember which {self.noun}s are used: they are not shown."
 
     def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
-        """Tell what the last change caused: the start, a move or a declared result, and then whose turn it is."""
+        """Tell what the last change caused: the start, a move or a result, and whose turn it is."""
+        game = table.game
         if table.declared is not None:
-            yield from self._tell_ending(_Scene(table, self, table.game.to_move))
+            yield from self._tell_ending(_Scene(table, self, game.to_move))
             return
-        for event in table.game.events:
-            if turns or event.kind != "turn":
-                yield from self._tell_event(event, table)
+        for event in game.events:
+            block = game.moves[-1] if event.kind == "placed" else 0
+            scene = _Scene(table, self, event.player, block)
+            match event.kind:
+                case "start":
+                    yield self._say("start", scene)
+                    if game.rules.target_in_reach is False:
+                        yield self._say("unreachable", scene)
+                case "placed":
+                    yield self._say("placed_last" if game.outcome else "placed", scene)
+                case "skipped":
+                    yield self._say("skipped", scene)
+                case "turn":
+                    if turns:
+                        yield self.tell_turn(table)
+                case "end":
+                    yield from self._tell_ending(scene)
 
     def tell_turn(self, table: Table) -> Message:
         """Tell whose turn it is, and what that player needs to know."""
@@ -357,9 +365,8 @@ class Voice:
 
     def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Message:
         """Tell why an answer is refused."""
-        return self._say(
-            f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer)
-        )
+        scene = _Scene(table, self, table.game.to_move, block, answer)
+        return self._say(f"refused_{reason}", scene)
 
     def tell_toss(self, table: Table) -> Message:
         """Tell who starts by the coin toss."""
@@ -374,7 +381,8 @@ class Voice:
     ) -> Message:
         """Tell how a match goes on: its start, the next game, the score, or who won it.
 
-        A match of different games is told in the plain voice: the words of one game may not suit another.
+        A match of different games is told in the plain voice: the words of one game may not suit
+        another.
         """
         scene = _Scene(table, self, table.game.first, standing=standing, mixed=plain)
         return self._say(f"match_{moment}", scene, plain=plain)
@@ -392,57 +400,40 @@ class Voice:
         yield self._say("moves_legal", replace(scene, group=table.legal))
         for reason, mask in table.game.position.refusals():
             if mask:
-                yield self._say(
-                    f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask))
-                )
+                group = table.game.rules.numbers(mask)
+                yield self._say(f"moves_{reason}", replace(scene, group=group))
 
     def _say(self, moment: str, scene: _Scene, *, plain: bool = False) -> Message:
-        subject = scene.find_subject(moment)
+        # The words are about one player, or about both alike.
+        subject: int | None
+        match moment.partition("_"):
+            case "end", _, _:
+                subject = scene.table.outcome and scene.table.outcome.winner
+            case "match", _, "drawn":
+                subject = None
+            case "match", _, "score" | "won":
+                subject = scene.standing.leader
+            case _:
+                subject = scene.player
         view = self.reader.see(scene.player if subject is None else subject)
-        words = self._find_words(
-            moment, "you" if subject is None and view == "opponent" else view, plain=plain
-        )
+        about = "you" if subject is None and view == "opponent" else view
         fields = _get_fields(moment)
-        text = words.fill(lambda name: fields[name](scene))
-        return Message(
-            moment, scene.player, text, scene.block or None, view=None if subject is None else view
-        )
+        template = self._find_template(moment, about, plain=plain)
+        text = template.fill(lambda name: fields[name](scene))
+        seen = None if subject is None else view
+        return Message(moment, scene.player, text, scene.block or None, view=seen)
 
-    def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
-        """Return the words for a moment: for this view if there are any, else those for all readers."""
-        wanted = moment, view, plain
-        if wanted not in self._found:
-            keys = moment, _FALLBACKS.get(moment, moment)
-            keys_by_view = {
-                view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys,
-                None: keys,
-            }
-            voices = [self._plain] if plain else [self._own, self._plain]
-            found = (
-                voice[each].get(key)
-                for each, tried in keys_by_view.items()
-                for voice in voices
-                for key in tried
-            )
-            self._found[wanted] = next(filter(None, found))
-        return self._found[wanted]
-
-    def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
-        block = table.game.moves[-1] if event.kind == "placed" else 0
-        scene = _Scene(table, self, event.player, block)
-        match event.kind:
-            case "start":
-                yield self._say("start", scene)
-                if table.game.rules.target_in_reach is False:
-                    yield self._say("unreachable", scene)
-            case "placed":
-                yield self._say("placed_last" if table.game.outcome else "placed", scene)
-            case "skipped":
-                yield self._say("skipped", scene)
-            case "turn":
-                yield self.tell_turn(table)
-            case "end":
-                yield from self._tell_ending(scene)
+    def _find_template(self, moment: str, view: View | None, *, plain: bool) -> Template:
+        """Return the words of a moment: for this view, or else for all readers."""
+        voices = [self._plain] if plain else [self._own, self._plain]
+        keys = [moment, _FALLBACKS.get(moment, moment)]
+        keys_of_view = [*keys, moment.partition("_")[0]] if view in _OTHER_VIEWS else keys
+        for reading, names in ((view, keys_of_view), (None, keys)):
+            for texts in voices:
+                for name in names:
+                    if name in texts[reading]:
+                        return texts[reading][name]
+        raise KeyError(moment)
 
     def _tell_ending(self, scene: _Scene) -> Iterator[Message]:
         outcome = scene.table.outcome
@@ -453,14 +444,14 @@ class Voice:
         yield self._say(f"end_{outcome.reason}", scene)
 
 
+_make_voice = lru_cache(maxsize=256)(Voice)
+"""Make the voice of a rulebook; the texts of those used last are parsed once."""
+
+
 def get_voice(book: Rulebook, reader: Reader = BOTH) -> Voice:
-    """Return the voice of a rulebook for a reader; its texts are parsed once for all readers."""
-    voices = cast("dict[Reader, Voice]", book.cache.setdefault("voices", {}))
-    if not voices:
-        voices[BOTH] = Voice(book)
-    if reader not in voices:
-        voices[reader] = voices[BOTH].for_reader(reader)
-    return voices[reader]
+    """Return the voice of a rulebook for a reader."""
+    voice = _make_voice(book)
+    return voice if reader == BOTH else voice.for_reader(reader)
 
 
 def join_messages(*messages: Message) -> str:
@@ -478,10 +469,10 @@ def narrate(
     turns: bool = True,
     answers: bool = False,
 ) -> Iterator[Message]:
-    """Tell a reader a game from its start, or the changes from one version to another; takebacks too.
+    """Tell a reader a game from its start, or the changes from one version to another.
 
-    With `answers`, each move is preceded by the prompt and the block, as if it had been typed. To leave takebacks out,
-    narrate `replace(table, log=())`.
+    With `answers`, the prompt and the block precede each move, as if it had been typed. Takebacks
+    are told; to leave them out, narrate `replace(table, log=())`.
     """
     voice = get_voice(table.book, reader)
     game = table.replay_to(max(0, since - 1))
@@ -498,13 +489,14 @@ def narrate(
                 game = game.play(change.number)
                 pieces += voice.tell(_rewind(table, game), turns=turns)
             case "undo":
-                last = len(game.moves) - change.number
-                for ply in reversed(range(last, min(last + MOST_UNDONE, len(game.moves)))):
+                kept = len(game.moves) - change.number
+                for ply in reversed(range(kept, min(kept + MAX_UNDONE, len(game.moves)))):
                     pieces.append(voice.tell_undo(_rewind(table, game.at(ply)), game.moves[ply]))
                 game = game.undo(change.number)
                 if turns:
                     pieces.append(voice.tell_turn(_rewind(table, game)))
             case _:
+                # A declared result is the last change, so it is told of the table itself.
                 pieces += voice.tell(table, turns=turns)
         yield from (said._replace(version=version) for said in pieces)
 
@@ -515,16 +507,19 @@ def _rewind(table: Table, game: Game) -> Table:
 
 
 @cache
-def _load_plain() -> tuple[Mapping[str, object], Texts]:
-    """Return the plain voice: its file's table, and its texts."""
+def _load_plain() -> Mapping[str, object]:
     with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
-        voice = parse_toml(stream.read(), "plain.toml")
-    return voice, _parse_voice(voice, "plain.toml", has_target=True, moments=voice)
+        return parse_toml(stream.read(), "plain.toml")
+
+
+@cache
+def _parse_plain() -> Texts:
+    return _parse_voice(_load_plain(), "plain.toml", has_target=True)
 
 
 def get_plain_players() -> tuple[str, str]:
     """Return the players' names in a match of games that name them differently."""
-    return check_player_names(_load_plain()[0]["players"])
+    return check_player_names(_load_plain()["players"])
 
 
 @cache
@@ -532,50 +527,44 @@ def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
     return {**_FIELDS, **_TARGET_FIELDS, **_MOMENT_FIELDS.get(moment.partition("_")[0], {})}
 
 
-def _parse_voice(
-    voice: Mapping[str, object],
-    file: str,
-    *,
-    has_target: bool,
-    moments: Collection[str] | None = None,
-) -> Texts:
-    """Parse the texts for all readers, and those for each view; all mistakes are reported at once."""
-    moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS, *_VIEWS} - _WORDS
+def _parse_voice(voice: Mapping[str, object], file: str, *, has_target: bool) -> Texts:
+    """Parse the texts for all readers, and those for each view; report all mistakes at once."""
     texts: dict[View | None, Mapping[str, Template]] = {}
-    errors: list[RuleFileError] = []
+    mistakes: list[tuple[str, str]] = []
     for view in (None, *_VIEWS):
-        table = voice if view is None else voice.get(view, {})
+        entries = voice if view is None else voice.get(view, {})
+        where = "voice" if view is None else f"voice.{view}"
         texts[view] = parsed = dict[str, Template]()
-        if not isinstance(table, Mapping):
-            errors.append(
-                RuleFileError(
-                    file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}"
-                )
-            )
+        if not isinstance(entries, Mapping):
+            mistakes.append((where, f"expected a table of texts; got {format_value(entries)}"))
             continue
-        known = (
-            moments
-            if view is None
-            else moments - {*_VIEWS} | ({"refused"} if view in _OTHER_VIEWS else set())
-        )
-        prefix = "voice." if view is None else f"voice.{view}."
-        for key, text in table.items():
+        # About another player, one text may stand for all refusals.
+        extra = {"refused"} if view in _OTHER_VIEWS else set[str]()
+        moments = {*_load_plain(), *_FALLBACKS, *extra} - _WORDS
+        # A view has no views of its own.
+        if view is not None:
+            moments -= {*_VIEWS}
+        for key, text in entries.items():
+            # The tables of the views are parsed on their own.
+            if view is None and key in _VIEWS:
+                continue
             try:
                 if view is None and key in _WORDS:
-                    _check_word(file, key, text)
-                elif view is not None or key not in _VIEWS:
-                    parsed[key] = _parse_text(text, file, key, prefix, known, has_target=has_target)
-            except RuleFileError as error:
-                errors.append(error)
-            if len(errors) >= MOST_MISTAKES:
+                    _check_word(key, text)
+                else:
+                    parsed[key] = _parse_text(text, key, moments, has_target=has_target)
+            except ValueError as error:
+                mistakes.append((f"{where}.{format_text(key, 40)}", str(error)))
+            if len(mistakes) >= MAX_MISTAKES:
                 break
-    if errors:
-        raise RuleFileError.merge(errors)
+    if mistakes:
+        (key, mistake), *others = mistakes
+        raise RuleFileError(file, key, mistake, *others)
     return texts
 
 
 def add_voice_mistakes(error: RuleFileError) -> RuleFileError:
-    """Return the error of a rule file with the mistakes in its voice, which cannot be read without the rules."""
+    """Return the error of a rule file with wrong rules, with the mistakes in its voice as well."""
     try:
         _parse_voice(error.voice, error.file, has_target=error.has_target)
     except RuleFileError as more:
@@ -583,43 +572,26 @@ def add_voice_mistakes(error: RuleFileError) -> RuleFileError:
     return error
 
 
-def _parse_text(
-    text: object, file: str, key: str, prefix: str, moments: Collection[str], *, has_target: bool
-) -> Template:
+def _parse_text(text: object, key: str, moments: Collection[str], *, has_target: bool) -> Template:
     if key not in moments:
-        raise RuleFileError(
-            file, f"{prefix}{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}"
-        )
+        if similar := find_similar(key, moments):
+            raise ValueError(f"unknown; did you mean {' or '.join(similar)}?")
+        raise ValueError("unknown; expected a moment such as start, turn, placed or end_exact")
     if not isinstance(text, str):
-        raise RuleFileError(file, f"{prefix}{key}", f"expected text; got {format_value(text)}")
-    try:
-        template = Template(
-            text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(_get_fields(key))
-        )
-    except ValueError as wrong:
-        raise RuleFileError(file, f"{prefix}{key}", str(wrong)) from None
-    if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):
-        raise RuleFileError(file, f"{prefix}{key}", f"{{{min(lacking)}}} needs a target in [rules]")
+        problem = f"expected text; got {format_value(text)}"
+        raise ValueError(problem)  # noqa: TRY004 - a mistake in a file
+    # Every text but the prompt ends its line.
+    end = "\n" if text and key != "prompt" else ""
+    template = Template(text.rstrip("\n") + end, list(_get_fields(key)))
+    lacking = template.fields & {*_TARGET_FIELDS}
+    if lacking and not has_target:
+        raise ValueError(f"{{{min(lacking)}}} needs a target in [rules]")
     return template
 
 
-def _suggest_moments(key: str, moments: Collection[str]) -> str:
-    near = find_similar(key, moments)
-    return (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else "expected a moment such as start, turn, placed or end_exact"
-    )
-
-
-def _check_word(file: str, key: str, given: object) -> None:
-    """Check the players' names and the word for a block, which are no texts with fields."""
+def _check_word(key: str, word: object) -> None:
+    """Check the players' names or the word for a block; they are not texts with fields."""
     if key == "players":
-        try:
-            check_player_names(given)
-        except TableError as wrong:
-            raise RuleFileError(file, "voice.players", str(wrong)) from None
-    elif not isinstance(given, str) or not given.isprintable() or not 1 <= len(given) <= 20:
-        raise RuleFileError(
-            file, "voice.noun", 'expected a short word for a block, such as "block"'
-        )
+        check_player_names(word)
+    elif not isinstance(word, str) or not word.isprintable() or not 1 <= len(word) <= 20:
+        raise ValueError('expected a short word for a block, such as "block"')

@@ -1,11 +1,11 @@
 """Mistakes that a type checker finds: each line with one says which, and no other line has any."""
 
 import number_tower as nt
-from number_tower import lab
-from number_tower.arena import arena, play_out
-from number_tower.catalogue import load_everything  # error: attr-defined
+from number_tower.engine.catalogue import load_everything  # error: attr-defined
 from number_tower.envs.gymnasium import NumberTowerEnv
 from number_tower.players import Player, make_player
+from number_tower.studies import lab
+from number_tower.studies.arena import arena, play_out
 
 
 class Careless(Player):

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import number_tower as nt
-from number_tower import catalogue, lab, record
-from number_tower.arena import ArenaResults, arena, play_out
 from number_tower.coach.hints import Hint, hint
 from number_tower.coach.review import GameReview, review
+from number_tower.engine import catalogue, record
 from number_tower.envs.gymnasium import NumberTowerEnv
-from number_tower.evaluation import Evaluation, evaluate
 from number_tower.players import Player, make_player
+from number_tower.studies import lab
+from number_tower.studies.arena import ArenaResults, arena, play_out
+from number_tower.studies.evaluation import Evaluation, evaluate
 
 PRIMES = nt.Rules(blocks=[2, 3, 5, 7, 11], supply="own", target=20)
 

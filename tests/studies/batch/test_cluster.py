@@ -1,4 +1,7 @@
-"""Jobs on a Dask cluster: the same results as anywhere, whoever dies meanwhile; and errors that say what to do."""
+"""Jobs on a Dask cluster: the same results as anywhere, whoever dies meanwhile.
+
+Errors say what to do.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ from typing import Any
 import pytest
 from distributed import Client
 
-from number_tower.arena import arena
-from number_tower.batch import BatchError, WorkerError, cluster
-from number_tower.batch.cluster import ClusterError, ClusterExecutor
-from number_tower.batch.executor import run_chunks
-from number_tower.cli.main import main
-from number_tower.evaluation import evaluate
-from support.batch_jobs import Counted, die_at, kill_once, square
+from number_tower.studies.arena import arena
+from number_tower.studies.batch import BatchError, WorkerError, cluster
+from number_tower.studies.batch.cluster import ClusterError, ClusterExecutor
+from number_tower.studies.batch.executor import run_chunks
+from number_tower.studies.evaluation import evaluate
+from number_tower.terminal.cli.main import main
 from support.clocks import SLOW, wait_until
 from support.clusters import start_cluster
 from support.command import ROOT, TOWER, plain_environment
+from support.jobs import Counted, die_at, kill_once, square
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,7 @@ def collect(
 SQUARES = list(map(square, range(200)))
 
 
-# The same results -----------------------------------------------------------------------------------------------------
+# The same results ---------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -81,7 +84,7 @@ def test_an_arena_is_the_same_wherever_it_is_held(address: str, tmp_path: Path) 
 
 
 def test_an_evaluation_is_the_same_wherever_it_is_run(address: str, tmp_path: Path) -> None:
-    players = ["gentle", "support.batch_jobs:answer_lowest"]
+    players = ["gentle", "support.jobs:answer_lowest"]
     with open_executors(address) as ways:
         for name, options in ways.items():
             evaluate(players, ["draft"], number=4, positions=6, out=tmp_path / name, **options)
@@ -110,7 +113,7 @@ def test_a_client_of_the_callers_is_used_and_left_open(address: str) -> None:
         assert collect(square, 200, client.get_executor(pure=False)) == SQUARES
 
 
-# Workers that die -----------------------------------------------------------------------------------------------------
+# Workers that die ---------------------------------------------------------------------------------
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_done_again(
@@ -126,7 +129,7 @@ def allow_no_failures(dask_scheduler: Any) -> None:
 
 
 def test_a_job_that_always_ends_its_worker_is_left_out() -> None:
-    """In a cluster of its own, with workers enough: Dask does not replace one that dies while it begins."""
+    """Use a cluster of its own: Dask does not replace a worker that dies while it begins."""
     with (
         start_cluster(3, processes=True) as started,
         ClusterExecutor(started.scheduler_address) as executor,
@@ -138,7 +141,7 @@ def test_a_job_that_always_ends_its_worker_is_left_out() -> None:
     assert results == [(9, -1) if index == 9 else square(index) for index in range(20)]
 
 
-# The cluster ----------------------------------------------------------------------------------------------------------
+# The cluster --------------------------------------------------------------------------------------
 
 
 def test_jobs_wait_for_workers_with_a_message_and_a_bound() -> None:
@@ -199,7 +202,7 @@ def test_an_address_without_a_scheduler_is_refused_in_time(monkeypatch: pytest.M
             ClusterExecutor(address)
 
 
-# The command ----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------
 
 
 CALL = ("arena", "draft", "--players", "random,fair", "--games")
@@ -235,7 +238,7 @@ def test_what_has_to_be_installed_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "number_tower.batch.cluster")
+    monkeypatch.delitem(sys.modules, "number_tower.studies.batch.cluster")
     assert main([*CALL, "2", "--cluster", "tcp://127.0.0.1:1"]) == 1
     assert "tower: using a cluster needs a few more packages: " in (told := capsys.readouterr().err)
     assert "[cluster]" in told

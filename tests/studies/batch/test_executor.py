@@ -1,4 +1,7 @@
-"""Jobs on any executor: each runs once, errors come after the results before them, and a dead worker costs nothing."""
+"""Jobs on any executor: each runs once, and errors come after the results before them.
+
+A dead worker costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,12 @@ from typing import TypeVar
 import pytest
 
 from number_tower import __version__
-from number_tower.batch import BatchError, StoppedError, WorkerError
-from number_tower.batch import executor as executor_module
-from number_tower.batch.executor import run_chunks, run_journaled
-from number_tower.batch.processes import WorkerProcesses
-from support.batch_jobs import (
+from number_tower.studies.batch import BatchError, StoppedError, WorkerError
+from number_tower.studies.batch import executor as executor_module
+from number_tower.studies.batch.executor import run_chunks, run_journaled
+from number_tower.studies.batch.processes import WorkerProcesses
+from support.clocks import wait_until
+from support.jobs import (
     Counted,
     Entry,
     die_at,
@@ -32,7 +36,6 @@ from support.batch_jobs import (
     return_function,
     square,
 )
-from support.clocks import wait_until
 
 T = TypeVar("T")
 
@@ -113,7 +116,7 @@ def test_a_result_that_cannot_be_sent_is_an_error_and_no_silence(
         collect(run_chunks(return_function, range(3), processes))
 
 
-# Workers that die -----------------------------------------------------------------------------------------------------
+# Workers that die ---------------------------------------------------------------------------------
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_jobs_are_done_again(
@@ -180,7 +183,10 @@ def test_a_worker_with_another_version_is_refused(
     processes: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor_module, "__version__", "99.0")
-    expected = rf"the worker on \S+ has Number Tower {__version__}, and this is 99.0; install the same on both"
+    expected = (
+        rf"the worker on \S+ has Number Tower {__version__}, and this is 99.0; "
+        r"install the same on both"
+    )
     with pytest.raises(WorkerError, match=expected):
         collect(run_chunks(square, range(3), processes))
 

@@ -1,4 +1,4 @@
-"""Evaluations: games and positions that follow from a seed, players asked in words, and a file of all that was said."""
+"""Evaluations: games and positions from a seed, players asked in words, and a file of answers."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from typing import Any
 import pytest
 
 import number_tower as nt
-from number_tower import Game, Rules, catalogue
-from number_tower.arena.schedule import derive_seed
-from number_tower.batch import BatchError, StoppedError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower import Game, Rules
 from number_tower.coach.puzzles import reduce_position
-from number_tower.evaluation import Evaluation, evaluate, positions, run_tasks
-from number_tower.evaluation.positions import value_moves, values_differ
-from number_tower.evaluation.questions import truncate_answer
-from number_tower.evaluation.run import CompletedTask, EvaluationJournal, read_settings
-from number_tower.evaluation.scores import compute_guess_regret
-from number_tower.evaluation.suite import Suite, arrange_suite, restore_suite
-from number_tower.evaluation.variants import compute_quotas, make_variants
+from number_tower.engine import catalogue
+from number_tower.engine.record import from_line
+from number_tower.engine.rules import Fit, Stuck, Supply, Towers
 from number_tower.players import UnknownPlayerError
-from number_tower.prompt import check_answer
-from number_tower.record import from_line
-from number_tower.rules import Fit, Stuck, Supply, Towers
+from number_tower.studies.arena.schedule import derive_seed
+from number_tower.studies.batch import BatchError, StoppedError
+from number_tower.studies.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.studies.evaluation import Evaluation, evaluate, positions, run_tasks
+from number_tower.studies.evaluation.positions import value_moves, values_differ
+from number_tower.studies.evaluation.questions import truncate_answer
+from number_tower.studies.evaluation.run import CompletedTask, EvaluationJournal, read_settings
+from number_tower.studies.evaluation.scores import compute_guess_regret
+from number_tower.studies.evaluation.suite import Suite, arrange_suite, restore_suite
+from number_tower.studies.evaluation.variants import compute_quotas, make_variants
+from number_tower.words.prompt import check_answer
 from support import replies
 from support.clocks import SLOW, wait_until
 from support.command import ROOT
@@ -70,7 +71,7 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-# Variants -------------------------------------------------------------------------------------------------------------
+# Variants -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +81,11 @@ def twenty() -> tuple[Rules, ...]:
 
 @pytest.mark.slow
 def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> None:
-    assert derive_seed([rules.written() for rules in twenty]) == DIGEST
+    assert derive_seed([rules.to_dict() for rules in twenty]) == DIGEST
     code = (
-        "from number_tower.evaluation.variants import make_variants; "
-        "from number_tower.arena.schedule import derive_seed; "
-        "print(derive_seed([rules.written() for rules in make_variants(3, 1)]))"
+        "from number_tower.studies.evaluation.variants import make_variants; "
+        "from number_tower.studies.arena.schedule import derive_seed; "
+        "print(derive_seed([rules.to_dict() for rules in make_variants(3, 1)]))"
     )
     elsewhere = subprocess.run(
         [sys.executable, "-c", code],
@@ -93,7 +94,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
         check=True,
         timeout=SLOW,
     )
-    assert int(elsewhere.stdout) == derive_seed([rules.written() for rules in make_variants(3, 1)])
+    assert int(elsewhere.stdout) == derive_seed([rules.to_dict() for rules in make_variants(3, 1)])
 
 
 @pytest.mark.slow
@@ -118,16 +119,19 @@ def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_num
 @pytest.mark.slow
 def test_variants_are_all_different_and_none_is_in_the_catalogue(twenty: tuple[Rules, ...]) -> None:
     texts = [
-        json.dumps(rules.written())
+        json.dumps(rules.to_dict())
         for rules in (*twenty, *(book.rules for book in catalogue.load_all()))
     ]
     assert len(set(texts)) == 20 + len(catalogue.list_names())
-    assert not set(texts[:20]) & {json.dumps(rules.written()) for rules in make_variants(3, 2)}
+    assert not set(texts[:20]) & {json.dumps(rules.to_dict()) for rules in make_variants(3, 2)}
 
 
 def test_variants_come_from_the_whole_space_of_rules(twenty: tuple[Rules, ...]) -> None:
     for key, words in (("supply", Supply), ("towers", Towers), ("fit", Fit), ("stuck", Stuck)):
-        assert {getattr(rules, key) for rules in twenty} == set(words.__args__)  # type: ignore[attr-defined]  # literals
+        # The annotations are literals.
+        assert {getattr(rules, key) for rules in twenty} == set(
+            words.__args__  # type: ignore[attr-defined]
+        )
     assert (
         {rules.target is None for rules in twenty}
         == {rules.opening is None for rules in twenty}
@@ -141,7 +145,7 @@ def test_a_number_of_variants_that_cannot_be_is_refused(number: int) -> None:
         arrange_suite(["random"], variants=number)
 
 
-# Positions and tasks --------------------------------------------------------------------------------------------------
+# Positions and tasks ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +235,6 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
         ({"positions": -1}, "positions: expected a whole number from 0; got -1"),
         ({"positions": 2.5}, "positions: expected a whole number from 0; got 2.5"),
         ({"patience": 0}, "patience: expected a number of seconds above 0; got 0"),
-        ({"patience": "long"}, "patience: expected a number of seconds above 0; got 'long'"),
         (
             {"games": [Rules(blocks=[1])], "number": 0},
             "no position was found in which the choice is known to matter",
@@ -265,10 +268,10 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
             "ModuleNotFoundError: No module named 'nothing_here'; expected module:function",
         ),
         ("support.replies:answer", "has no attribute 'answer'"),
-        ("support.replies:GOOD", "it is not a function, but ('largest'"),
-        ("replies.py:largest", "write it without .py, as in replies:largest"),
+        ("support.replies:GOOD", "expected a function, not ('largest'"),
+        ("replies.py:largest", "expected module:function, as in my_player:answer"),
         ("support.replies:later", "it is an async function"),
-        ("support.replies:Path", "it is a class"),
+        ("support.replies:Path", "expected a function, not <class"),
         ("support.replies:", "cannot be used"),
         (":answer", "cannot be used"),
     ],
@@ -295,7 +298,7 @@ def test_players_are_named_once() -> None:
         arrange_suite([], **SMALL)
 
 
-# Asking ---------------------------------------------------------------------------------------------------------------
+# Asking -------------------------------------------------------------------------------------------
 
 
 def test_the_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -> None:
@@ -380,7 +383,10 @@ def test_an_answer_that_fails_to_come_may_stop_it_all_and_is_asked_for_again(
     settings: dict[str, Any] = {"number": 2, "jobs": jobs, "out": tmp_path / "a.jsonl"}
     with pytest.raises(
         StoppedError,
-        match=r"support\.replies:failing_once gave no answer: it raised ConnectionError: no connection",
+        match=(
+            r"support\.replies:failing_once gave no answer: it raised ConnectionError: "
+            r"no connection"
+        ),
     ):
         evaluated("support.replies:failing_once", stop=True, **settings)
     again = evaluated("support.replies:failing_once", stop=True, resume=True, **settings)
@@ -479,7 +485,10 @@ def test_a_command_that_gives_no_block_is_asked_so_often_and_never_dropped(scrip
 
 
 def test_a_command_that_died_is_started_anew_for_the_next_try(tmp_path: Path) -> None:
-    script = 'read line; if mkdir here; then exit 1; fi; rmdir here; legal=${line#*legal*[}; echo "[${legal%%[],]*}]"'
+    script = (
+        "read line; if mkdir here; then exit 1; fi; rmdir here; legal=${line#*legal*[}; "
+        'echo "[${legal%%[],]*}]"'
+    )
     spec = SH.format(shlex.quote(f"cd {tmp_path}; {script}"))
     done = evaluated(spec, number=0, positions=2).done
     assert [
@@ -544,14 +553,16 @@ def test_players_and_games_may_be_given_in_many_ways() -> None:
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
     wrong_players: list[Any] = [replies.later, Path]
     for wrong in wrong_players:
-        with pytest.raises(UnknownPlayerError, match="cannot be used: it is a"):
+        with pytest.raises(
+            UnknownPlayerError, match=r"cannot be used: (it is an async|expected a) function"
+        ):
             evaluate(wrong, "factor", **settings)
     for jobs in (0, 1.5, True):
         with pytest.raises(BatchError, match="jobs: expected a whole number from 1"):
             evaluate("random", "factor", jobs=jobs)  # type: ignore[arg-type]  # that is the point
 
 
-# The file -------------------------------------------------------------------------------------------------------------
+# The file -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -720,11 +731,11 @@ def test_searches_in_vain_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 RUN = """
 import os
-from number_tower.evaluation import evaluate
+from number_tower.studies.evaluation import evaluate
 if __name__ == "__main__":
     os.environ["TEST_KILL_WHOM"] = str(os.getpid())
-    evaluate(["random", "support.replies:counted"], ["factor", "draft"], number=4, positions=12, patience=20.0,
-             jobs={jobs}, out="a.jsonl", resume=True)
+    evaluate(["random", "support.replies:counted"], ["factor", "draft"], number=4,
+             positions=12, patience=20.0, jobs={jobs}, out="a.jsonl", resume=True)
 """
 
 
@@ -779,7 +790,8 @@ def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(
 
 def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
-        "from number_tower.evaluation import evaluate\nevaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
+        "from number_tower.studies.evaluation import evaluate\n"
+        "evaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
     )
     done = subprocess.run(
         [sys.executable, "script.py"],
@@ -801,7 +813,7 @@ def test_a_function_in_a_file_of_the_current_folder_is_found_by_workers(tmp_path
         "def answer(question):\n    return question['legal'][-1]\n"
     )
     code = (
-        "from number_tower.evaluation import evaluate\n"
+        "from number_tower.studies.evaluation import evaluate\n"
         "found = evaluate(['my_player:answer'], ['factor'], number=4, positions=4, jobs=2)\n"
         "assert not any(each.forfeit for each in found.done)\n"
         "import sys; assert 'numpy' not in sys.modules\n"
@@ -832,8 +844,6 @@ def test_a_finished_evaluation_needs_its_players_no_more(tmp_path: Path) -> None
         assert len(list(run_tasks(suite, log=log, jobs=1))) == len(suite)
 
 
-def test_numbers_that_are_none_are_refused_in_words() -> None:
+def test_a_fraction_of_a_variant_is_refused() -> None:
     with pytest.raises(BatchError, match=r"from 1 to 200 variants; got 2\.5"):
         evaluate("random", variants=2.5)  # type: ignore[arg-type]
-    with pytest.raises(BatchError, match="seed: expected a whole number; got None"):
-        evaluate("random", ["draft"], seed=None)  # type: ignore[arg-type]

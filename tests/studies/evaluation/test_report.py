@@ -1,4 +1,7 @@
-"""Reports of evaluations, reproducible to the byte and harmless whatever players say; and the command `tower eval`."""
+"""Reports of evaluations are reproducible to the byte and harmless whatever players say.
+
+The command `tower eval` writes them.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,15 @@ from typing import Any
 
 import pytest
 
-from number_tower.arena.schedule import parse_game
-from number_tower.cli import eval as eval_command
-from number_tower.cli.main import create_parser, main
-from number_tower.document import escape, format_code, format_command, render_page
-from number_tower.evaluation import BASELINES, Evaluation, evaluate
-from number_tower.evaluation.questions import AnswerAttempt, Decision
-from number_tower.evaluation.report import build_report
-from number_tower.evaluation.report.charts import label_players
-from number_tower.evaluation.run import CompletedTask
-from number_tower.evaluation.scores import Scores, compute_scores
-from number_tower.evaluation.suite import (
+from number_tower.drawing.document import escape, format_code, format_command, render_page
+from number_tower.studies.arena.schedule import parse_game
+from number_tower.studies.evaluation import BASELINES, Evaluation, evaluate
+from number_tower.studies.evaluation.questions import AnswerAttempt, Decision
+from number_tower.studies.evaluation.report import build_report
+from number_tower.studies.evaluation.report.charts import label_players
+from number_tower.studies.evaluation.run import CompletedTask
+from number_tower.studies.evaluation.scores import Scores, compute_scores
+from number_tower.studies.evaluation.suite import (
     DEFAULT_GAMES,
     DEFAULT_OPPONENT,
     DEFAULT_PATIENCE,
@@ -39,7 +40,9 @@ from number_tower.evaluation.suite import (
     Suite,
     arrange_suite,
 )
-from number_tower.evaluation.variants import make_variants
+from number_tower.studies.evaluation.variants import make_variants
+from number_tower.terminal.cli.commands import eval as eval_command
+from number_tower.terminal.cli.main import create_parser, main
 from support import command, replies
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
@@ -58,7 +61,10 @@ CALL = (
     "--variants",
     "4",
 )
-HOSTILE = "./bot --say '<script>alert(1)</script>' --and \"a|b\" `c` [x](y) & *d* __e__ <!-- \u202e\n\x00 ]]>"
+HOSTILE = (
+    "./bot --say '<script>alert(1)</script>' --and \"a|b\" `c` [x](y) & *d* __e__ <!-- "
+    "\u202e\n\x00 ]]>"
+)
 LOUD = "</code></table><script>alert('x')</script> | `` ` [click](http://example.org) \x07"
 
 
@@ -71,7 +77,7 @@ def small() -> Evaluation:
 
 @pytest.fixture(scope="module")
 def hostile(small: Evaluation) -> Scores:
-    """The same, but the weakest has a terrible name, and says terrible things, a third of which are illegal."""
+    """The same, but the weakest has a terrible name and says terrible things, a third illegal."""
     suite = replace(small.suite, players=(HOSTILE, *small.suite.players[1:]))
     return compute_scores(
         suite, [_spoilt(done) if done.task.player == "random" else done for done in small.done]
@@ -102,7 +108,7 @@ def _spoilt(done: CompletedTask) -> CompletedTask:
     )
 
 
-# The report -----------------------------------------------------------------------------------------------------------
+# The report ---------------------------------------------------------------------------------------
 
 
 def test_the_same_evaluation_makes_the_same_report_in_whatever_order_tasks_come(
@@ -259,7 +265,8 @@ def test_named_games_are_called_by_their_names() -> None:
     found = evaluate(["random"], ["factor", "draft(target=21)"], number=4, positions=4, jobs=1)
     files = build_report(found.scores)
     assert (
-        "4 positions where the legal blocks differ in value, reached by random play and the same for all players; "
+        "4 positions where the legal blocks differ in value, "
+        "reached by random play and the same for all players; "
         "spread over 2 named games." in files["report.md"]
     )
     assert "1. `factor`: " in files["report.md"]
@@ -299,7 +306,7 @@ def test_an_evaluation_without_decisions_has_a_report_too() -> None:
     assert "nan" not in files["report.md"].lower().replace("nobody", "")
 
 
-# The command ----------------------------------------------------------------------------------------------------------
+# The command --------------------------------------------------------------------------------------
 
 
 def tower(*words: str) -> int:
@@ -369,7 +376,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
             2,
             "the levels are random, gentle, easy, fair, strong, perfect; a program needs a",
         ),
-        ("draft --player json.py:loads", 2, "write it without .py, as in json:loads"),
+        ("draft --player json.py:loads", 2, "expected module:function, as in my_player:answer"),
         ("draft --player random --against json:loads", 2, "json:loads cannot be the opponent"),
         ("--resume", 2, "there is nothing to resume in eval.jsonl: No such file"),
         ("--resume --out text", 1, "text is not the file of an evaluation"),
@@ -431,8 +438,9 @@ def test_a_pipe_is_no_file_to_keep_things_in(
 def test_the_command_of_a_report_asks_for_the_same() -> None:
     calls: list[dict[str, Any]] = [
         {
-            "players": ["python3 my_bot.py", "json:dumps", *BASELINES], "games": ["draft(target=21)", "factor"],
-            "number": 7, "positions": 7, "against": "easy", "seed": -3, "tries": 2, "legal": False,
+            "players": ["python3 my_bot.py", "json:dumps", *BASELINES],
+            "games": ["draft(target=21)", "factor"], "number": 7, "positions": 7, "against": "easy",
+            "seed": -3, "tries": 2, "legal": False,
             "patience": 0.1 + 0.2,
         },
         {"players": ["perfect", "random"], "variants": 3, "number": 2, "positions": 2},
@@ -440,7 +448,7 @@ def test_the_command_of_a_report_asks_for_the_same() -> None:
     for settings in calls:
         suite = arrange_suite(**settings)
         asked = create_parser().parse_args(shlex.split(eval_command.format_command(suite))[1:])
-        assert eval_command.create_suite(asked) == suite
+        assert eval_command.create_suite(asked, eval_command.FILE) == suite
     assert "--baselines" in eval_command.format_command(arrange_suite(**calls[0]))
 
 
@@ -477,8 +485,10 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     said = capfd.readouterr()
     assert said.out == ""
     found = re.fullmatch(
-        r"tower: stopped: support.replies:failing_once gave no answer: it raised ConnectionError: no connection\. "
-        r"(\d) of 8 tasks are saved in eval\.jsonl\. Resume with: tower (eval factor .+ --resume --out eval\.jsonl)\n",
+        r"tower: stopped: support.replies:failing_once gave no answer: "
+        r"it raised ConnectionError: no connection\. "
+        r"(\d) of 8 tasks are saved in eval\.jsonl\. Resume with: "
+        r"tower (eval factor .+ --resume --out eval\.jsonl)\n",
         said.err,
     )
     assert found is not None
@@ -503,9 +513,9 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     said = capfd.readouterr()
     assert "  1  support.replies:failing_once: 1 did not come\n" in said.out
     assert (
-        "support.replies:failing_once failed to answer 1 time; first: it raised\nConnectionError: no connection\n"
-        in said.out
-    )
+        "support.replies:failing_once failed to answer 1 time; first: it raised\n"
+        "ConnectionError: no connection\n"
+    ) in said.out
 
 
 def test_the_table_fits_on_a_screen_whatever_players_are_called(hostile: Scores) -> None:
@@ -567,8 +577,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
 
     def start(*words: str) -> subprocess.Popen[str]:
         return Forked(
-            [TOWER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
-            cwd=tmp_path, start_new_session=True,
+            [TOWER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=plain_environment(), cwd=tmp_path, start_new_session=True,
         )  # fmt: skip
 
     running = start(*call, "2")
@@ -599,8 +609,10 @@ def test_an_order_to_end_is_taken_like_ctrl_c_and_no_program_stays_behind(tmp_pa
     bot.write_text("#!/bin/sh\nread -r q\necho $$ >pid.part\nmv pid.part pid\nexec sleep 600\n")
     bot.chmod(0o755)
     running = Forked(
-        [TOWER, "eval", "draft", "--player", "./bot.sh", "--games", "2", "--positions", "2", "--jobs", "1"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=tmp_path,
+        [TOWER, "eval", "draft", "--player", "./bot.sh", "--games", "2", "--positions", "2",
+            "--jobs", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
+        cwd=tmp_path,
     )  # fmt: skip
     deadline = time.monotonic() + SLOW
     while not pid.exists() and time.monotonic() < deadline:
@@ -636,7 +648,7 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
     )
 
 
-# The baselines --------------------------------------------------------------------------------------------------------
+# The baselines ------------------------------------------------------------------------------------
 
 
 def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
@@ -665,7 +677,7 @@ def test_without_the_extra_a_report_is_refused_before_any_work_and_the_scores_ca
 ) -> None:
     script = (
         "import sys\nsys.modules.update(dict.fromkeys(('matplotlib', 'jinja2')))\n"
-        "from number_tower.cli.main import main\nsys.exit(main(['eval', *sys.argv[1:]]))"
+        "from number_tower.terminal.cli.main import main\nsys.exit(main(['eval', *sys.argv[1:]]))"
     )
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.arena.ratings import Z_95, compute_interval
-from number_tower.arena.schedule import parse_game
-from number_tower.evaluation import evaluate
-from number_tower.evaluation.intervals import (
+from number_tower.studies.arena.ratings import Z_95, compute_interval
+from number_tower.studies.arena.schedule import parse_game
+from number_tower.studies.evaluation import evaluate
+from number_tower.studies.evaluation.intervals import (
     Estimate,
     compute_quantile,
     estimate_difference,
     estimate_mean,
 )
-from number_tower.evaluation.questions import AnswerAttempt, Decision
-from number_tower.evaluation.run import CompletedTask
-from number_tower.evaluation.scores import (
+from number_tower.studies.evaluation.questions import AnswerAttempt, Decision
+from number_tower.studies.evaluation.run import CompletedTask
+from number_tower.studies.evaluation.scores import (
     MAX_EXAMPLES,
     REASON_WORDS,
     REASONS,
@@ -32,7 +32,7 @@ from number_tower.evaluation.scores import (
     compute_guess_regret,
     compute_scores,
 )
-from number_tower.evaluation.suite import Suite, Task, TaskKind
+from number_tower.studies.evaluation.suite import Suite, Task, TaskKind
 
 CLUSTERS = st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=8), max_size=12)
 
@@ -41,7 +41,7 @@ def summed(clusters: list[list[float]]) -> list[tuple[float, int]]:
     return [(sum(values), len(values)) for values in clusters]
 
 
-# Estimates ------------------------------------------------------------------------------------------------------------
+# Estimates ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,10 @@ def test_where_clusters_do_not_differ_an_interval_is_wilsons_for_so_many_cluster
 
 
 def test_two_clusters_that_differ_by_hand() -> None:
-    """Sums 1 and 3 of 4 each: the mean is 1/2, its standard error 1/4, and Student's quantile for two is 12.706."""
+    """Sums 1 and 3 of 4 each.
+
+    The mean is 1/2, its standard error 1/4, and Student's quantile for two is 12.706.
+    """
     found = estimate_mean([(1.0, 4), (3.0, 4)])
     as_sure = 0.25 / (12.706205 * 0.25 / Z_95) ** 2
     assert found.low == pytest.approx(compute_interval(as_sure / 2, as_sure)[0], abs=1e-6)
@@ -171,7 +174,7 @@ def test_no_spread_between_players_is_no_certainty() -> None:
     assert estimate_difference([]) == Estimate(None, -1.0, 1.0, 0)
 
 
-# What counts ----------------------------------------------------------------------------------------------------------
+# What counts --------------------------------------------------------------------------------------
 
 SUITE = Suite(
     ("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, position_specs=()
@@ -328,7 +331,7 @@ def test_nothing_done_is_scored_as_nothing() -> None:
         assert score.overall.regret == score.overall.points == Estimate(None, 0.0, 1.0, 0)
         assert score.overall.guessing is None
         assert score.worst == ()
-    assert found.pairs[0].difference == Estimate(None, -1.0, 1.0, 0)
+    assert found.pairs["ann", "ben"] == Estimate(None, -1.0, 1.0, 0)
     assert "NaN" not in found.to_json()
 
 
@@ -348,7 +351,7 @@ def test_whoever_lost_least_comes_first_and_pairs_compare_the_same_positions() -
     ]
     found = compute_scores(SUITE, tasks)
     assert [score.player for score in found.players] == ["ben", "ann"]
-    assert found.pair("ben", "ann").difference[::3] == (-0.5, 2)
+    assert found.pairs["ben", "ann"][::3] == (-0.5, 2)
 
 
 def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> None:
@@ -369,7 +372,7 @@ def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> 
         assert len(worst) == MAX_EXAMPLES
 
 
-# A real one -----------------------------------------------------------------------------------------------------------
+# A real one ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

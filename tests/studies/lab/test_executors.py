@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from number_tower.batch.cluster import ClusterExecutor
-from number_tower.lab import LabJournal, Space, StudyLimits, make_space, sweep
-from number_tower.lab.rows import LabRow
+from number_tower.studies.batch.cluster import ClusterExecutor
+from number_tower.studies.lab import LabJournal, Space, StudyLimits, make_space, sweep
+from number_tower.studies.lab.rows import LabRow
 from support.clocks import wait_until
 from support.clusters import start_cluster
 from support.command import TOWER, plain_environment, tower
-from support.lab_spaces import AXES, make_deadly_space
+from support.jobs import AXES, make_deadly_space
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_setting_that_ends_its_worker_twice_is_left_out_and_nothing_else() -> 
         space.deadly,
         "draft",
         space[space.deadly].options,
-        space[space.deadly].rules.written(),
+        space[space.deadly].rules.to_dict(),
         "crashed",
         version=rows[0].version,
     )

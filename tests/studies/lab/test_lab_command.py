@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.lab.rows import LabRow
+from number_tower.studies.lab.rows import LabRow
 from support.command import tower
 
 
 def read_rows(path: Path) -> list[LabRow]:
-    return [LabRow.from_document(json.loads(line)) for line in path.read_text().splitlines()[1:]]
+    return [LabRow.from_dict(json.loads(line)) for line in path.read_text().splitlines()[1:]]
 
 
 def test_a_grid_is_measured_and_its_rows_are_saved(tmp_path: Path) -> None:
@@ -113,7 +113,10 @@ def test_an_experiment_in_the_file_is_resumed_or_left_as_it_is(tmp_path: Path) -
         (["draft", "--fit", "up"], "--fit: expected one of any, descending"),
         (
             ["draft", "--opening", "50"],
-            "none of these combinations are rules that can be played; the first: opening: expected blocks of this game",
+            (
+                "none of these combinations are rules that can be played; the first: "
+                "opening: expected blocks of this game"
+            ),
         ),
         (["draft", "--sample", "0"], "--sample: expected a whole number from 1"),
         (

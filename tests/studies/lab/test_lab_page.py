@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 
-from number_tower import catalogue
-from number_tower.lab import Study, study
+from number_tower.engine import catalogue
+from number_tower.studies.lab import Study, study
 from support.command import ROOT
 
 PAGE = (ROOT / "docs" / "lab.md").read_text()

@@ -1,4 +1,7 @@
-"""The ranking follows the weights, leaves degenerate games out, and its front has no setting that another one beats."""
+"""The ranking follows the weights and leaves degenerate games out.
+
+No setting beats one of its front.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.lab.measures import GOALS, MEASURES
-from number_tower.lab.ranking import (
+from number_tower.studies.lab.measures import GOALS, MEASURES
+from number_tower.studies.lab.ranking import (
     DEFAULT_LIMITS,
     RankingError,
     compute_score,
@@ -20,7 +23,7 @@ from number_tower.lab.ranking import (
     parse_weights,
     rank_rows,
 )
-from number_tower.lab.rows import LabRow
+from number_tower.studies.lab.rows import LabRow
 from support.lab_rows import make_row
 
 SHARES = st.integers(0, 10).map(lambda tenths: tenths / 10)

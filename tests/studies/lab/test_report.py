@@ -1,4 +1,4 @@
-"""The report of the lab: maps show every setting, every command plays exactly the setting, nothing is hidden."""
+"""The report of the lab: maps show every setting, commands play exactly it, nothing is hidden."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from number_tower import catalogue
-from number_tower.cli.main import create_parser
-from number_tower.cli.play import choose_game
-from number_tower.files import write_files
-from number_tower.lab.measures import MEASURES
-from number_tower.lab.ranking import RECOMMENDED, Ranking, parse_front, rank_rows
-from number_tower.lab.report import MAX_COLUMNS, MAX_ROWS, PAGE, TABLE, build_report, choose_axes
-from number_tower.lab.results import LabFileError, LabResults
-from number_tower.lab.rows import CSV_COLUMNS, LabRow, Status
-from number_tower.lab.stories import make_play_command, tell_story
-from number_tower.rules import Rules
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
+from number_tower.studies.lab.measures import MEASURES
+from number_tower.studies.lab.ranking import RECOMMENDED, Ranking, parse_front, rank_rows
+from number_tower.studies.lab.report import (
+    MAX_COLUMNS,
+    MAX_ROWS,
+    PAGE,
+    TABLE,
+    build_report,
+    choose_axes,
+)
+from number_tower.studies.lab.results import LabFileError, LabResults
+from number_tower.studies.lab.rows import CSV_COLUMNS, LabRow, Status
+from number_tower.studies.lab.stories import make_play_command, tell_story
+from number_tower.support.files import write_files
+from number_tower.terminal.cli.main import create_parser
+from number_tower.terminal.cli.play_arguments import choose_game
 from support.lab_rows import make_grid, make_measures, make_row
 from support.report_pages import assert_is_accessible, assert_loads_nothing
 from support.strategies import any_rules
@@ -137,7 +144,7 @@ def test_every_command_plays_exactly_its_setting(
 @given(any_rules())
 def test_any_rules_are_played_by_options_or_by_a_rule_file(mechanics: Rules) -> None:
     for game in ("draft", "climb", "Ann's game/2"):
-        row = LabRow(0, game, {}, mechanics.written(), "measured", **make_measures(mechanics))
+        row = LabRow(0, game, {}, mechanics.to_dict(), "measured", **make_measures(mechanics))
         play = make_play_command(row, 3, "folder")
         if play.file is None:
             assert read_rules(play.text) == mechanics
@@ -162,7 +169,7 @@ def test_a_page_loads_and_runs_nothing_and_can_be_read_by_everybody(files: dict[
 
 
 def test_the_same_file_makes_the_same_report(files: dict[str, str], results: LabResults) -> None:
-    rows = [LabRow.from_document(json.loads(row.to_json())) for row in results.rows]
+    rows = [LabRow.from_dict(json.loads(row.to_json())) for row in results.rows]
     again = make_results(rows)
     ranking = rank_rows(again.rows, limits={"fairness": 0.1})
     assert build_report(again, ranking, folder="report", command="tower lab lab.jsonl") == files
@@ -222,7 +229,7 @@ def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
     assert len(maps["Fairness"]) == 3
 
 
-# Axes -----------------------------------------------------------------------------------------------------------------
+# Axes ---------------------------------------------------------------------------------------------
 
 
 def test_the_rule_with_the_most_values_goes_down_the_next_across_and_a_third_from_map_to_map(
@@ -283,7 +290,7 @@ def test_of_very_many_values_those_around_the_best_setting_are_shown() -> None:
     assert 'class="shade-5 best"' in page
 
 
-# Stories --------------------------------------------------------------------------------------------------------------
+# Stories ------------------------------------------------------------------------------------------
 
 
 def test_a_story_tells_what_it_is_like_to_play() -> None:
@@ -299,12 +306,13 @@ def test_a_story_tells_what_it_is_like_to_play() -> None:
     figures |= {"drama": 0.71, "decisions": 0.52, "length": 5.12, "longest": 7, "results": even}
     figures |= {"endings": {"exact": 0.43, "stuck": 0.0, "higher": 0.49, "level": 0.08}}
     assert tell_story(make_row(target=15, figures=figures)) == (
-        "The first player wins in 5 moves with best play. 3 of 9 first moves can win. Between players who see equally "
-        "far ahead, games are about even (fairness 0.90): the player who starts gets 50% of the points. Thinking ahead "
-        "pays off at 3 of 7 steps: the ladder goes from a player who sees nothing ahead to one who sees everything. "
-        "The lead changes hands 0.7 times in a game, and in 52% of the positions it matters what you place. A game "
-        "lasts 5.1 moves on average, and at most 7. How 100 games end: higher tower 49, target "
-        "reached 43 and level 8."
+        "The first player wins in 5 moves with best play. 3 of 9 first moves can win. Between "
+        "players who see equally far ahead, games are about even (fairness 0.90): the player who "
+        "starts gets 50% of the points. Thinking ahead pays off at 3 of 7 steps: the ladder goes "
+        "from a player who sees nothing ahead to one who sees everything. The lead changes hands "
+        "0.7 times in a game, and in 52% of the positions it matters what you place. A game lasts "
+        "5.1 moves on average, and at most 7. How 100 games end: higher tower 49, target reached "
+        "43 and level 8."
     )
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: a row for each setting, the same on any number of cores, kept in a file that can be resumed."""
+"""Sweeps: a row for each setting, the same on any number of cores, in a file to resume."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.batch import BatchError
-from number_tower.lab import LabJournal, Space, StudyLimits, make_space, study, sweep
-from number_tower.lab.rows import CSV_COLUMNS, LabRow
-from number_tower.lab.runner import write_csv
+from number_tower.studies.batch import BatchError
+from number_tower.studies.lab import LabJournal, Space, StudyLimits, make_space, study, sweep
+from number_tower.studies.lab.rows import CSV_COLUMNS, LabRow
+from number_tower.studies.lab.runner import write_csv
 
 LIMITS = StudyLimits(positions=2_000)
 
@@ -58,7 +58,7 @@ def test_each_row_has_the_measures_of_its_rules(space: Space, rows: list[LabRow]
         assert row.fairness == pytest.approx(found.fairness, abs=1e-6)
         assert row.results is not None
         assert row.results[3][7] == pytest.approx(found.get_games(3, None).result, abs=1e-6)
-        assert LabRow.from_document(json.loads(row.to_json())) == row
+        assert LabRow.from_dict(json.loads(row.to_json())) == row
 
 
 def test_a_sweep_that_was_stopped_goes_on_where_it_was(

@@ -1,4 +1,4 @@
-"""`tower lab FILE` prints the best settings, states its mix and guards, and says what is wrong with a call."""
+"""`tower lab FILE` prints the best settings, its mix and guards, and what is wrong with a call."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.errors import CommandError
-from number_tower.cli.main import run_command
-from number_tower.installation import format_install_command
+from number_tower.support.installation import format_install_command
+from number_tower.terminal.cli.errors import CommandError
+from number_tower.terminal.cli.main import run_command
 from support.clocks import SLOW
 from support.lab_rows import make_grid, make_row, write_rows
 
@@ -124,9 +124,9 @@ def test_the_report_is_written_and_named(
     page = (tmp_path / "out" / "index.html").read_text()
     assert "In each map, fit goes across and target down, and blocks from map to map." in page
     assert (
-        "tower lab lab.jsonl --report out --x fit --weights fairness=1 --guards none --front drama,reach"
-        in page
-    )
+        "tower lab lab.jsonl --report out --x fit --weights fairness=1 --guards none "
+        "--front drama,reach"
+    ) in page
     for line in printed.split("To play the best:\n")[1].splitlines()[:3]:
         command = line.split(maxsplit=1)[1]
         assert f">{command}\n</code></pre>" in page
@@ -166,8 +166,8 @@ def test_a_wrong_call_is_answered_with_what_would_be_right(
 WITHOUT_PACKAGES = """
 import sys
 sys.modules.update(dict.fromkeys(("matplotlib", "jinja2", "numpy", "numba")))
-from number_tower.cli.errors import CommandError
-from number_tower.cli.main import run_command
+from number_tower.terminal.cli.errors import CommandError
+from number_tower.terminal.cli.main import run_command
 try:
     run_command(["lab", *sys.argv[1:]])
 except CommandError as error:

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Rules, RulesError, catalogue
-from number_tower.lab import SpaceError, make_space
-from number_tower.lab.space import KEYS, parse_values
+from number_tower import Rules, RulesError
+from number_tower.engine import catalogue
+from number_tower.studies.lab import SpaceError, make_space
+from number_tower.studies.lab.space import KEYS, parse_values
 
 NAMES = catalogue.list_names()
 
@@ -86,7 +87,7 @@ def test_a_grid_has_every_combination_that_is_a_game() -> None:
     assert [setting.options for setting in space] == expected
     assert [setting.index for setting in space] == list(range(len(expected)))
     assert space.combinations == 18
-    assert all(setting.rules == nt.rules("climb").changed(setting.options) for setting in space)
+    assert all(setting.rules == nt.rules("climb").replace(setting.options) for setting in space)
 
 
 def test_blocks_can_be_given_as_numbers() -> None:
@@ -167,7 +168,7 @@ def test_the_settings_are_exactly_the_valid_rules_among_all_combinations(
     keys = sorted(axes, key=KEYS.index)
     for values in product(*(axes[key] for key in keys)):
         try:
-            expected.append(base.changed(dict(zip(keys, values, strict=True))))
+            expected.append(base.replace(dict(zip(keys, values, strict=True))))
         except RulesError:
             continue
     if not expected:

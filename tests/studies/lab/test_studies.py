@@ -1,4 +1,4 @@
-"""Exact measures of a set of rules, against a plain computation from the rules alone and against played games."""
+"""Exact measures of rules, against a plain computation from the rules and against played games."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Rules, catalogue
-from number_tower.lab import NotMeasuredError, Study, study
-from number_tower.lab.measures import ENDINGS, SIGHTS
+from number_tower import Game, Rules
+from number_tower.engine import catalogue
 from number_tower.solve import jit
-from support.plain_study import LADDER, PlainStudy
+from number_tower.studies.lab import NotMeasuredError, Study, study
+from number_tower.studies.lab.measures import ENDINGS, SIGHTS
+from support.plain import LADDER, PlainStudy
 from support.sizes import examples, size
 from support.strategies import any_rules
 
@@ -191,7 +192,7 @@ def test_what_is_too_large_is_not_measured(compiled: bool) -> None:  # noqa: FBT
     with pytest.raises(
         NotMeasuredError, match="too large, not measured: more than 1 MiB of memory"
     ):
-        study(rules.changed({"target": 30}), memory=1, compiled=compiled)
+        study(rules.replace({"target": 30}), memory=1, compiled=compiled)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_what_is_too_large_is_not_measured(compiled: bool) -> None:  # noqa: FBT
 )
 def test_what_is_far_too_large_is_refused_before_long(options: dict[str, object]) -> None:
     with pytest.raises(NotMeasuredError, match="too large, not measured"):
-        study(nt.rules("race").changed(options), positions=20_000, memory=64)
+        study(nt.rules("race").replace(options), positions=20_000, memory=64)
 
 
 @given(st.sampled_from(NAMES), st.integers(1, 400))

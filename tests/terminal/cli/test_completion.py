@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 
@@ -22,7 +22,8 @@ def completed(line: str, folder: Path, **environment: str) -> set[str]:
     }
     done = subprocess.run(
         ["bash", "-c", f"'{TOWER}' 8>&1 9>&2 >/dev/null 2>&1"],
-        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked, **environment), timeout=SLOW,
+        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked, **environment),
+        timeout=SLOW,
         check=True,
     )  # fmt: skip
     return {answer.strip() for answer in done.stdout.split("\n")}

@@ -1,4 +1,4 @@
-"""The settings file: what it holds, what beats it, how it is shown and changed, and what is said about mistakes."""
+"""The settings file: what it holds, what beats it, how it is shown and changed, and mistakes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli import config
-from number_tower.cli.config import Config, ConfigError, load_config
+from number_tower.terminal.cli import settings
+from number_tower.terminal.cli.errors import CommandError
+from number_tower.terminal.cli.settings import Config, load_config
 from support.command import tower
 from support.terminal import Terminal
 
@@ -18,7 +19,7 @@ def settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the path of a settings file that nobody has written yet, for this process."""
     file = tmp_path / "settings" / "config.toml"
     monkeypatch.setenv("NUMBER_TOWER_CONFIG", str(file))
-    for setting in config.SETTINGS.values():
+    for setting in settings.SETTINGS.values():
         monkeypatch.delenv(setting.variable, raising=False)
     file.parent.mkdir()
     return file
@@ -33,7 +34,8 @@ def test_the_file_has_a_line_for_each_setting(file: Path) -> None:
     file.write_text(
         'name = "Ann"\nlevel = "Easy"\napp = true\ncolours = false\ndatabase = "/tmp/ann.db"\n'
     )
-    assert load_config() == Config("Ann", "easy", True, False, "/tmp/ann.db")  # noqa: S108, FBT003 - only a name
+    # The path is only a name.
+    assert load_config() == Config("Ann", "easy", True, False, "/tmp/ann.db")  # noqa: S108, FBT003
 
 
 def test_the_environment_beats_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +54,7 @@ def test_the_file_is_where_the_platform_keeps_settings(monkeypatch: pytest.Monke
     for folder in ("", "/somewhere/else"):
         monkeypatch.setenv("XDG_CONFIG_HOME", folder)
         assert (
-            config.find_config_file()
+            settings.find_config_file()
             == f"{platformdirs.user_config_dir('number-tower')}/config.toml"
         )
 
@@ -62,7 +64,10 @@ def test_the_file_is_where_the_platform_keeps_settings(monkeypatch: pytest.Monke
     [
         (
             'leve = "easy"',
-            "leve: unknown; expected one of name, level, app, colours, database; did you mean level?",
+            (
+                "leve: unknown; expected one of name, level, app, colours, database; "
+                "did you mean level?"
+            ),
         ),
         ('level = "eazy"', "strong, perfect; got 'eazy'; did you mean easy?"),
         (
@@ -83,7 +88,10 @@ def test_the_file_is_where_the_platform_keeps_settings(monkeypatch: pytest.Monke
         ),
         (
             "level = easy",
-            "not TOML: Invalid value (at line 1, column 9); write a line for each setting, as in level =",
+            (
+                "not TOML: Invalid value (at line 1, column 9); "
+                "write a line for each setting, as in level ="
+            ),
         ),
     ],
 )
@@ -91,7 +99,7 @@ def test_a_mistake_names_the_file_the_key_and_what_would_be_right(
     file: Path, line: str, said: str
 ) -> None:
     file.write_text(f"{line}\n")
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(CommandError) as raised:
         load_config()
     assert str(raised.value).startswith(f"{file}: ")
     assert said in str(raised.value)
@@ -110,7 +118,7 @@ def test_several_mistakes_are_reported_at_once(file: Path) -> None:
 @pytest.mark.usefixtures("file")
 def test_a_mistake_in_the_environment_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBER_TOWER_LEVEL", "hard")
-    with pytest.raises(ConfigError, match="NUMBER_TOWER_LEVEL: expected one of people"):
+    with pytest.raises(CommandError, match="NUMBER_TOWER_LEVEL: expected one of people"):
         load_config()
 
 
@@ -165,7 +173,10 @@ def test_the_command_mends_a_file_with_mistakes(file: Path) -> None:
     [
         (
             ["levle"],
-            "levle: unknown; expected one of name, level, app, colours, database; did you mean level?",
+            (
+                "levle: unknown; expected one of name, level, app, colours, database; "
+                "did you mean level?"
+            ),
         ),
         (["level", "hard"], "level: expected one of people, random, gentle"),
         (["--unset"], "--unset: which setting? As in: tower config level --unset"),
@@ -179,7 +190,7 @@ def test_a_wrong_call_changes_nothing(file: Path, call: list[str], said: str) ->
     assert not file.exists()
 
 
-# What the settings change ---------------------------------------------------------------------------------------------
+# What the settings change -------------------------------------------------------------------------
 
 
 def test_the_level_and_the_name_are_those_of_a_new_game_unless_the_call_says_otherwise(

@@ -13,15 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower import Game, Rules, Table, catalogue, record, rules
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import InputEndedError, PlayStoppedError
-from number_tower.cli.input import GAME_COMMANDS, parse_input
-from number_tower.cli.main import SUMMARIES, create_parser
-from number_tower.cli.terminal import Terminal
+from number_tower import Game, Rules, Table, rules
+from number_tower.engine import catalogue, record
 from number_tower.players import LEVELS
-from number_tower.session.game import GameSession
-from number_tower.voice import Message
+from number_tower.terminal.cli.dialogue import Dialogue
+from number_tower.terminal.cli.errors import InputEndedError, PlayStoppedError
+from number_tower.terminal.cli.input import GAME_COMMANDS, parse_input
+from number_tower.terminal.cli.main import SUMMARIES, create_parser
+from number_tower.terminal.cli.terminal import Terminal
+from number_tower.terminal.session.game import GameSession
+from number_tower.words.voice import Message
 from support import command as sessions
 from support.clocks import SLOW
 from support.command import GOLDEN, ROOT, TOWER, plain_environment, tower
@@ -238,7 +239,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (
             ["review", "--replay", "draft:9,9"],
             1,
-            "tower: move 2 (9): that block was already used",
+            "tower: move 2 (9): it has been used already",
         ),
         (
             ["resume", "draft:9,8,7"],
@@ -304,7 +305,8 @@ def test_closed_streams_are_no_accident() -> None:
     for redirect, code in (("<&-", 1), (">&-", 1), ("2>&-", 1)):
         done = subprocess.run(
             ["bash", "-c", f"'{TOWER}' play race {redirect}"],
-            capture_output=True, stdin=subprocess.DEVNULL, text=True, env=plain_environment(), timeout=SLOW,
+            capture_output=True, stdin=subprocess.DEVNULL, text=True, env=plain_environment(),
+            timeout=SLOW,
             check=False,
         )  # fmt: skip
         assert done.returncode == code, redirect
@@ -314,7 +316,8 @@ def test_closed_streams_are_no_accident() -> None:
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on() -> None:
     with subprocess.Popen(
         [TOWER, "play", "draft"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=plain_environment(), bufsize=0,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=plain_environment(), bufsize=0,
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
@@ -338,8 +341,8 @@ def test_the_hint_of_how_to_go_on_works() -> None:
 
 def test_where_the_shell_does_not_find_the_command_it_is_named_as_it_was_called() -> None:
     left = subprocess.run(
-        [os.path.relpath(TOWER, ROOT), "play", "draft"], input="9\nquit\n", capture_output=True, text=True, cwd=ROOT,
-        env=plain_environment(PATH="/nowhere"), check=True,
+        [os.path.relpath(TOWER, ROOT), "play", "draft"], input="9\nquit\n", capture_output=True,
+        text=True, cwd=ROOT, env=plain_environment(PATH="/nowhere"), check=True,
     )  # fmt: skip
     assert left.stdout.endswith(f"Resume it with: {os.path.relpath(TOWER, ROOT)} resume draft:9\n")
 
@@ -392,7 +395,8 @@ def test_python_m_number_tower_is_the_command() -> None:
 
 def test_a_sixth_game_is_one_data_file(tmp_path: Path) -> None:
     (tmp_path / "stairs.toml").write_text(
-        'title = "Stairs"\nsummary = "Up we go."\n[rules]\nblocks = "1-6"\ntowers = "own"\nfit = "ascending"\n'
+        'title = "Stairs"\nsummary = "Up we go."\n[rules]\nblocks = "1-6"\n'
+        'towers = "own"\nfit = "ascending"\n'
         'target = 9\nstuck = "skips"\n[voice]\nplaced = "Up to {height}!"\n'
     )
     listed = tower("games", "stairs.toml", cwd=tmp_path)
@@ -459,7 +463,7 @@ def test_only_the_module_of_the_command_that_is_called_is_needed_to_read_the_cal
 
 
 def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Order is what matters here: whoever reads that a block was placed can rely on it being in the file."""
+    """Order matters: whoever reads that a block was placed can rely on it being in the file."""
     happened: list[str] = []
 
     class Watched(Terminal):
@@ -477,7 +481,8 @@ def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("builtins.print", lambda *_, **__: None)
     table = Table(Game(rules("draft")), "draft")
-    dialogue = Dialogue(GameSession(table, recorder=Keeping()), Watched())  # type: ignore[arg-type]  # it keeps notes
+    # The fake only keeps notes.
+    dialogue = Dialogue(GameSession(table, recorder=Keeping()), Watched())  # type: ignore[arg-type]
     dialogue.play()
     assert happened == ["start", "turn", "kept (9,)", "placed", "turn"]
 

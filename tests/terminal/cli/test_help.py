@@ -1,4 +1,4 @@
-"""What every command says about itself: a description, examples that work, and all of it in narrow terminals."""
+"""What every command says of itself: a description and examples that work, on narrow terminals."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from number_tower.cli.main import SUMMARIES, complete_call, create_parser
-from number_tower.cli.options import CommandParser
+from number_tower.terminal.cli.main import SUMMARIES, complete_call, create_parser
+from number_tower.terminal.cli.options import CommandParser
 from support.command import tower
 from support.terminal import ESCAPES, Terminal
 

@@ -1,4 +1,4 @@
-"""A match is decided exactly when nothing can change it, is told in its games' words, and survives being left."""
+"""A match is decided when nothing can change it, told in its games' words, and survives leaving."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from number_tower import Game, Table, catalogue, rules
+from number_tower import Game, Table, rules
 from number_tower import store as places
-from number_tower.catalogue import GameChoice, RuleFileError, load
-from number_tower.cli import main
-from number_tower.match import MOST_GAMES, Match, MatchError, Series
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import GameChoice, RuleFileError, load
+from number_tower.engine.match import MAX_GAMES, Match, MatchError, Series
+from number_tower.engine.table import Change
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, matches
 from number_tower.store import games as keeping
 from number_tower.store import schema as tables
 from number_tower.store.database import Store
 from number_tower.store.matches import StoredMatch
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from number_tower.table import Change
-from number_tower.voice import MatchMoment, MatchStanding, Voice
+from number_tower.terminal.cli import main
+from number_tower.words.voice import MatchMoment, MatchStanding, Voice
 from support.command import TOWER, plain_environment
 from support.forking import Forked
-from support.loading import NEVER_AT_FIRST, loaded
 from support.terminal import Terminal
 
 pytest_plugins = ["support.postgres"]
@@ -64,7 +64,7 @@ def tower(
     return subprocess.CompletedProcess(arguments, code, told.getvalue(), complained.getvalue())
 
 
-# The score -----------------------------------------------------------------------------------------------------------
+# The score ----------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -108,7 +108,7 @@ def test_nothing_is_played_after_the_end(match: Match, winner: int | None) -> No
 
 
 @pytest.mark.parametrize(
-    ("best_of", "first"), [(0, 0), (MOST_GAMES + 1, 0), (True, 0), (3, 2), (3, -1)]
+    ("best_of", "first"), [(0, 0), (MAX_GAMES + 1, 0), (True, 0), (3, 2), (3, -1)]
 )
 def test_what_is_no_match_is_refused(best_of: int, first: int) -> None:
     with pytest.raises(MatchError, match="expected"):
@@ -116,7 +116,7 @@ def test_what_is_no_match_is_refused(best_of: int, first: int) -> None:
 
 
 def test_the_longest_match_is_counted_at_once() -> None:
-    match = Match(MOST_GAMES)
+    match = Match(MAX_GAMES)
     while not match.over:
         match = match.after(match.starter)
     assert match.leader == 0
@@ -135,7 +135,7 @@ def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> No
     assert series.match.over
 
 
-# The words -----------------------------------------------------------------------------------------------------------
+# The words ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
@@ -178,7 +178,8 @@ def test_half_points_are_shown_as_such(
 
 def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
     words = (
-        'match_start = "<first to more than half of {best_of}>"\nmatch_game = "<round {number}, {player} leads>"\n'
+        'match_start = "<first to more than half of {best_of}>"\n'
+        'match_game = "<round {number}, {player} leads>"\n'
         'match_score = "<{player_1} {score_1}:{score_2} {player_2}>"\n'
         'match_won = "<{winner} beats {loser} by {winner_score} to {loser_score}>"\n'
     )
@@ -226,7 +227,7 @@ def test_wrong_words_are_refused(tmp_path: Path, words: str, problem: str) -> No
     assert problem in done.stderr
 
 
-# At the keyboard -----------------------------------------------------------------------------------------------------
+# At the keyboard ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -272,15 +273,6 @@ def test_players_keep_one_pair_of_names(
         assert (match.series.names or Voice(entry.book).players) == called
 
 
-def test_the_first_prompt_of_a_match_needs_nothing_heavy() -> None:
-    modules = loaded("match", "draft")
-    assert "number_tower.cli.match" in modules
-    assert not modules & NEVER_AT_FIRST
-    assert not loaded("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2") & (
-        NEVER_AT_FIRST - {"random"}
-    )
-
-
 def test_without_a_database_only_the_game_can_be_resumed(db: str) -> None:
     left = tower(
         "match",
@@ -305,7 +297,7 @@ def test_without_a_database_only_the_game_can_be_resumed(db: str) -> None:
     assert not Path(db).exists()
 
 
-# Kept ----------------------------------------------------------------------------------------------------------------
+# Kept ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -461,7 +453,7 @@ def test_a_match_is_no_game(db: str) -> None:
     assert "m1 is a match; expected one of its games" in done.stderr
 
 
-# Whatever happens ----------------------------------------------------------------------------------------------------
+# Whatever happens ---------------------------------------------------------------------------------
 
 
 def new_match(*, best_of: int = 3) -> StoredMatch:
@@ -564,8 +556,9 @@ def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happ
     seen = 0
     for lines in (10, 20, 30):
         process = Forked(
-            [TOWER, *(("resume",) if seen else call)], env=plain_environment(NUMBER_TOWER_DB=killed),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            [TOWER, *(("resume",) if seen else call)],
+            env=plain_environment(NUMBER_TOWER_DB=killed), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         assert process.stdout is not None
         with process:
@@ -584,7 +577,10 @@ def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happ
 
 def asked_with(left: int) -> str:
     """Return the question that is asked when so many of the smallest blocks are left."""
-    return f"Blocks: {', '.join(map(str, range(1, left + 1)))}\nEnter the block number you wish to place: "
+    return (
+        f"Blocks: {', '.join(map(str, range(1, left + 1)))}\n"
+        "Enter the block number you wish to place: "
+    )
 
 
 @pytest.mark.slow
@@ -695,7 +691,7 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
         matches.delete_match(store, 1)
 
 
-# To another machine --------------------------------------------------------------------------------------------------
+# To another machine -------------------------------------------------------------------------------
 
 
 def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
@@ -717,7 +713,12 @@ def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
     here, there = opened(db), opened(str(tmp_path / "there.db"))
     with here.read() as connection:
         line = matches.serialize_match(connection, MatchSlot(1, 2))
-    line = {**line, "names": list(line["names"]), "players": list(line["players"])}  # type: ignore[call-overload]  # as JSON has it
+    # JSON has lists for tuples.
+    line = {
+        **line,
+        "names": list(line["names"]),  # type: ignore[call-overload]
+        "players": list(line["players"]),  # type: ignore[call-overload]
+    }
     second = Table(Game(catalogue.load(str(path)).rules, 0), "mine")
     with there.write() as connection:
         for _ in range(2):
@@ -730,16 +731,16 @@ def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"key": "x"}, {"games": []}, {"games": [{}]}, {"best_of": 0}, {"first": 3}, {"hidden": 1}, {"names": ["Ann"]},
-        {"players": [1, 2]}, {"seed": "1"}, {"started": "now"}, {"number": 4},
+        {"key": "x"}, {"games": []}, {"games": [{}]}, {"best_of": 0}, {"first": 3}, {"hidden": 1},
+        {"names": ["Ann"]}, {"players": [1, 2]}, {"seed": "1"}, {"started": "now"}, {"number": 4},
         {"games": [{"name": "x", "rules": {"blocks": 0}, "rulebook": None}]},
         {"games": [{"name": 1, "rules": {}, "rulebook": None}]},
     ],
 )  # fmt: skip
 def test_a_strangers_match_is_not_believed(db: str, wrong: dict[str, object]) -> None:
     right = {
-        "key": "0" * 32, "games": [{"name": "x", "rules": {}, "rulebook": None}], "best_of": 3, "first": 1,
-        "hidden": False, "names": None, "players": [None, None], "seed": None,
+        "key": "0" * 32, "games": [{"name": "x", "rules": {}, "rulebook": None}], "best_of": 3,
+        "first": 1, "hidden": False, "names": None, "players": [None, None], "seed": None,
         "started": "2027-01-31T10:00:00.000000Z", "number": 1,
     }  # fmt: skip
     store = opened(db)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import catalogue, record
-from number_tower.cli.menu import _parse_answer
+from number_tower.engine import catalogue, record
+from number_tower.terminal.cli.commands.menu import parse_answer
 from support.command import tower
 from support.terminal import Terminal
 
@@ -34,7 +34,7 @@ def leave(terminal: Terminal) -> None:
     assert terminal.end() == 0
 
 
-# Choosing a game ------------------------------------------------------------------------------------------------------
+# Choosing a game ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -61,12 +61,12 @@ def test_a_game_is_chosen_by_its_number(number: int) -> None:
     ],
 )
 def test_an_answer_stands_for_a_call(typed: str, call: list[str]) -> None:
-    assert _parse_answer(typed) == call
+    assert parse_answer(typed) == call
 
 
 @pytest.mark.parametrize("typed", ["0", "6", "-1", "chess", "", "٢"])
 def test_what_stands_for_nothing_is_no_game(typed: str) -> None:
-    assert _parse_answer(typed) is None
+    assert parse_answer(typed) is None
 
 
 def test_the_menu_says_what_it_did_not_understand_and_help_shows_the_list() -> None:
@@ -128,7 +128,7 @@ def test_the_opponent_may_follow_the_game() -> None:
     assert tower("draft", "--target", "21", typed="quit\n").returncode == 0
 
 
-# Leaving a game -------------------------------------------------------------------------------------------------------
+# Leaving a game -----------------------------------------------------------------------------------
 
 
 def test_to_resign_and_to_quit_is_asked_once_on_a_terminal() -> None:
@@ -162,7 +162,7 @@ def test_a_question_mark_asks_about_a_command_and_does_nothing(word: str) -> Non
     assert f"\n  {word}  " in done.stdout
 
 
-# After a game ---------------------------------------------------------------------------------------------------------
+# After a game -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(name="lost")
@@ -240,7 +240,7 @@ def test_the_end_of_the_input_is_an_answer_too(lost: Terminal) -> None:
     assert lost.end() == 0
 
 
-# The last game --------------------------------------------------------------------------------------------------------
+# The last game ------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -256,7 +256,7 @@ def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
     assert play("review", "--replay").stdout == play("review", "--replay", "1").stdout
 
 
-# Widths ---------------------------------------------------------------------------------------------------------------
+# Widths -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

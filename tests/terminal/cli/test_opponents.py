@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, Table, TableError, record
+from number_tower import Game, Table, TableError
+from number_tower.engine import record
 from number_tower.players import LEVELS, make_player
 from support.command import tower
 from support.sizes import examples

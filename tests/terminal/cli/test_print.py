@@ -1,4 +1,4 @@
-"""`tower print`: where the sheet goes, what is never overwritten, and what is said when it cannot be made."""
+"""`tower print`: where the sheet goes, what is never overwritten, and what it says on failure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import catalogue
 from number_tower.drawing.sheet import draw_sheet
+from number_tower.engine import catalogue
 from support.command import limited, tower
 
 RULE_FILE = '[rules]\nblocks = "2-7"\nsupply = "endless"\ntarget = 30\n'
@@ -79,16 +79,21 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("drfat",), ("there is no game called 'drfat'; the games are climb, draft, factor, race, summit, or a rule"
-         " file such as mygame.toml; did you mean draft?")),
+        (("drfat",),
+         ("there is no game called 'drfat'; the games are climb, draft, factor, race, summit,"
+         " or a rule file such as mygame.toml; did you mean draft?")),
         ((), "which game? One of climb, draft, factor, race, summit, or a rule file"),
         (("missing.toml",), "missing.toml: there is no such file"),
         (("climb", "--target", "9"), "climb has no option target; it has blocks, opening"),
-        (("draft", "--preset", "dep"), "draft has no preset 'dep'; it has deep, quick; did you mean deep?"),
-        (("draft", "--paper", "a5"), "--paper: expected one of a4, letter; got 'a5' (see: tower print --help)"),
-        (("draft", "--out", "x.pdf"), ("--out: expected a name that ends with .html; got x.pdf; for a PDF, open the"
+        (("draft", "--preset", "dep"),
+         "draft has no preset 'dep'; it has deep, quick; did you mean deep?"),
+        (("draft", "--paper", "a5"),
+         "--paper: expected one of a4, letter; got 'a5' (see: tower print --help)"),
+        (("draft", "--out", "x.pdf"),
+         ("--out: expected a name that ends with .html; got x.pdf; for a PDF, open the"
          " sheet in a browser and print it to a file")),
-        (("draft", "--out", "folder"), "folder is not a file that a sheet can be saved to (--out - prints it)"),
+        (("draft", "--out", "folder"),
+         "folder is not a file that a sheet can be saved to (--out - prints it)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_printed_is_said(
@@ -102,8 +107,12 @@ def test_what_cannot_be_printed_is_said(
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     code, _, problem = print_sheet(tmp_path, "draft", "--out", "nowhere/draft.html")
     assert (code, problem) == (
-        2, f"tower: the sheet cannot be saved to nowhere/draft.html: there is no folder {tmp_path.resolve()}/nowhere\n"
-    )  # fmt: skip
+        2,
+        (
+            "tower: the sheet cannot be saved to nowhere/draft.html: "
+            f"there is no folder {tmp_path.resolve()}/nowhere\n"
+        ),
+    )
 
 
 def test_too_many_blocks_are_refused_with_how_many_fit(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Going on with a game: by its id, its file or its line, against whoever played it, and with others at the table."""
+"""Going on with a game: by its id, file or line, against whoever played it, or with others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from number_tower import record
+from number_tower.engine import record
+from number_tower.engine.table import Change
 from number_tower.store import StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from number_tower.table import Change
 from support.stores import Command, store_in
 
 
@@ -321,7 +321,8 @@ def test_matches_are_listed_with_their_score(play: Command) -> None:
     listed = json.loads(play("history", "--matches", "--json").out)
     assert listed["total"] == 2
     assert [*listed["matches"][0]] == [
-        "id", "started", "changed", "games", "best_of", "names", "players", "score", "over", "winner",
+        "id", "started", "changed", "games", "best_of", "names", "players", "score", "over",
+        "winner",
     ]  # fmt: skip
     assert [(match["id"], match["score"], match["winner"]) for match in listed["matches"]] == [
         ("m2", [1, 0], 1), ("m1", [1, 1], None),

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import Game, Table, record, rules
-from number_tower.cli import savefile
-from number_tower.files import open_replacing, replace_file
+from number_tower import Game, Table, rules
+from number_tower.engine import record
+from number_tower.support.files import open_replacing, replace_file
+from number_tower.terminal.cli import savefile
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 from support.forking import Forked
@@ -161,11 +162,15 @@ def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
 
 
 def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
-    """Begin a game kept in a folder, take the folder away, type the rest; return what was shown and complained of."""
+    """Begin a game kept in a folder, take the folder away, type the rest.
+
+    Return what was shown and complained of.
+    """
     folder.mkdir()
     with Forked(
         [TOWER, "play", "draft", "--record", str(folder / "game.json")],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=plain_environment(),
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert any("Player 1" in line for line in iter(process.stdout.readline, ""))
@@ -192,13 +197,14 @@ def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, seed: int) -> None:
-    """However far the game had come, the file holds every move whose announcement was read, and is whole."""
+    """However far the game had come, the file is whole and holds every move that was announced."""
     path = tmp_path / "game.json"
     chance = random.Random(seed)  # noqa: S311 - which moment is killed at, not a secret
     moves = [1, *range(2, 30)]
     with Forked(
         [TOWER, "play", "climb", "--record", str(path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=plain_environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+        env=plain_environment(),
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
@@ -246,7 +252,7 @@ def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path)
     assert keeper.up_to_date
 
 
-# Files that are written whole or not at all --------------------------------------------------------------------------
+# Files that are written whole or not at all -------------------------------------------------------
 
 
 def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
@@ -254,7 +260,8 @@ def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     with open_replacing(file) as stream:
         stream.write("old")
     with pytest.raises(TypeError), open_replacing(file) as stream:
-        print("new", file=stream, end=0)  # type: ignore[call-overload]  # that it fails is the point
+        # That it fails is the point.
+        print("new", file=stream, end=0)  # type: ignore[call-overload]
     assert file.read_text() == "old"
     with replace_file(file) as part:
         part.write_bytes(b"new")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.database import LazyStore
-from number_tower.text import format_argument, make_printable
+from number_tower.support.text import format_argument, make_printable
+from number_tower.terminal.cli.database import LazyStore
 from support.stores import Command, store_in
 
 ODD = ["\x1b[31mred\u202eback", "a\nb\t\x9b2J", "\udcff\udc80\u200b\x07"]
-"""Names of files with escapes, letters turned round, the ends of lines, and bytes that are no text."""
+"""Names of files with escapes, reversed letters, line ends, and bytes that are no text."""
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from number_tower.cli.terminal import _wrap_line
+from number_tower.terminal.cli.terminal import wrap_line
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment
 from support.terminal import ESCAPES, Terminal
@@ -109,14 +109,14 @@ def test_long_lines_are_broken_between_words() -> None:
 
 
 def test_lists_are_broken_after_commas_and_never_inside_a_number() -> None:
-    broken = _wrap_line("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
+    broken = wrap_line("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
     assert broken.split("\n") == [
         "Numbers remaining: [2,4,",
         "  6,8,10,12,14,16,18,20,",
         "  22,24,26-30]",
     ]
-    assert _wrap_line("short", 24, "  ") == "short"
-    assert _wrap_line("x" * 50, 24, "  ") == "x" * 50, (
+    assert wrap_line("short", 24, "  ") == "short"
+    assert wrap_line("x" * 50, 24, "  ") == "x" * 50, (
         "what cannot be broken is left to the terminal"
     )
 
@@ -135,7 +135,8 @@ def test_the_command_to_go_on_can_be_copied_in_one_piece() -> None:
 def test_ctrl_c_is_answered_even_if_the_reader_of_the_output_is_gone() -> None:
     """As with `tower play draft | tee log`, where Ctrl-C ends both programs."""
     with subprocess.Popen(
-        [TOWER, "play", "draft"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [TOWER, "play", "draft"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env=plain_environment(),
     ) as process:  # fmt: skip
         assert process.stdin is not None

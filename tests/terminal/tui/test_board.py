@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import catalogue, record, store
-from number_tower.catalogue import GameChoice
-from number_tower.cli.savefile import SaveFile
+from number_tower import store
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice
 from number_tower.players.levels import Computer
 from number_tower.solve.limits import Progress
 from number_tower.store.rows import StoredGame
-from number_tower.tui.app import AppSettings, TowerApp
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.home import HomeScreen
+from number_tower.terminal.cli.savefile import SaveFile
+from number_tower.terminal.tui.app import AppSettings, TowerApp
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.home import HomeScreen
 from support.pilots import Visit, visit
 
 GAMES = catalogue.list_names()

@@ -1,4 +1,4 @@
-"""The other screens of the app: each opens by its key and by the mouse, and shows what there is to show."""
+"""The other screens of the app: each opens by its key and by the mouse, and shows all it has."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from number_tower import Rules, catalogue, record, store
+from number_tower import Rules, store
 from number_tower.coach import quiz
 from number_tower.coach.quiz import PuzzleSource
-from number_tower.table import Table
-from number_tower.tui import start
-from number_tower.tui.app import AppSettings, TowerApp
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Menu
-from number_tower.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
-from number_tower.tui.review import ReviewScreen
+from number_tower.engine import catalogue, record
+from number_tower.engine.table import Table
+from number_tower.terminal.tui.app import AppSettings, TowerApp
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.choice import Menu
+from number_tower.terminal.tui.new_game import NewGameScreen
+from number_tower.terminal.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
+from number_tower.terminal.tui.review import ReviewScreen
 from support.pilots import Visit, visit
 
 SIZES = [(40, 16), (80, 24), (132, 43), (250, 60)]
@@ -67,7 +68,9 @@ def test_the_entry_that_enter_chooses_is_seen_without_colours_too() -> None:
             await at.press(step)
             entry = at.screen.query_one(Menu).highlighted_option
             assert entry is not None
-            assert at.reversed_text.split()[1].rstrip(":") == entry.value.name  # type: ignore[attr-defined]
+            assert at.reversed_text.split()[1].rstrip(":") == (
+                entry.value.name  # type: ignore[attr-defined]
+            )
 
     visit(walk)
 
@@ -115,7 +118,7 @@ opening = "1-3"
 def open_new_game(text: str) -> TowerApp:
     """Return the app with the screen for a new game by a rule file."""
     book = catalogue.parse_rulebook(text.encode(), "mygame", "mygame.toml")
-    return TowerApp(AppSettings(database="none"), start.create_new_game(book))
+    return TowerApp(AppSettings(database="none"), NewGameScreen(book))
 
 
 def read_rules_choice(at: Visit) -> str:
@@ -291,7 +294,7 @@ def test_the_history_resumes_an_unfinished_game_and_reviews_a_finished_one(tmp_p
         await at.press("q")
         await at.press("slash", *"ann")
         assert "Cid" not in at.seen
-        await at.press("enter", "enter")
+        await at.press("enter")
         assert isinstance(at.screen, ReviewScreen)
 
     visit(look, file=file)
@@ -308,7 +311,7 @@ def test_the_history_and_the_stats_fit_every_size(size: tuple[int, int], tmp_pat
         for words in ("unfinished, 2", "[bold]Ann", "A" * 9):
             assert words in at.seen
         await at.press("slash", *"nobody")
-        assert "No game matches." in at.seen
+        assert "Nothing matches." in at.seen
         await at.press("escape", "s")
         for words in ("won by 1", "won by 2", "right", "[bold]Ann"):
             assert words in at.seen

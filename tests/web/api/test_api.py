@@ -12,12 +12,13 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from starlette.testclient import TestClient
 
-from number_tower import catalogue, record
+from number_tower.engine import catalogue, record
 from number_tower.players import LEVELS
 from number_tower.store import StoreError
 from number_tower.web.api.new_game import EXAMPLES, NewGame
-from number_tower.web.errors import MEDIA_TYPE, PROBLEM, Problem
-from number_tower.web.state import State
+from number_tower.web.errors import PROBLEM, RoomProblem
+from number_tower.web.http.problems import MEDIA_TYPE
+from number_tower.web.live.state import RoomState
 from support.apps import Player, bearing, begun, linked
 from support.command import ROOT, plain_environment
 from support.servers import serving
@@ -34,7 +35,7 @@ refused_used = "{answer} is gone, dear {player}."
 """
 
 
-def refused(answer: Any, status: int, reason: str) -> Problem:
+def refused(answer: Any, status: int, reason: str) -> RoomProblem:
     """Check that an answer is a problem with a reason; return it."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == MEDIA_TYPE
@@ -58,7 +59,7 @@ def events(player: Player, count: int) -> list[dict[str, Any]]:
     return states
 
 
-# What there is --------------------------------------------------------------------------------------------------------
+# What there is ------------------------------------------------------------------------------------
 
 
 def test_the_catalogue_is_listed_with_rules_and_options(client: TestClient) -> None:
@@ -66,7 +67,7 @@ def test_the_catalogue_is_listed_with_rules_and_options(client: TestClient) -> N
     assert [each["name"] for each in listed] == list(catalogue.list_names())
     for each in listed:
         book = catalogue.load_named(each["name"])
-        assert each["rules"] == book.rules.written()
+        assert each["rules"] == book.rules.to_dict()
         assert each["options"] == list(book.options)
         assert {preset["name"]: preset["options"] for preset in each["presets"]} == {
             name: dict(preset.options) for name, preset in book.presets.items()
@@ -85,7 +86,7 @@ def test_the_levels_are_listed_from_the_weakest(client: TestClient) -> None:
     assert [each["name"] for each in client.get("/api/levels").json()] == list(LEVELS)
 
 
-# To begin -------------------------------------------------------------------------------------------------------------
+# To begin -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
@@ -95,7 +96,7 @@ def test_every_game_can_be_begun_and_its_state_is_as_described(
     player, made = begun(client, game=name)
     state = player.get()
     assert state.json() == made["state"]
-    described = TypeAdapter(State).validate_json(state.content, extra="forbid")
+    described = TypeAdapter(RoomState).validate_json(state.content, extra="forbid")
     assert described.rulebook == name
     assert described.players[0].seat == 1
     assert made["seats"] == [1, 2]
@@ -148,11 +149,11 @@ def test_a_preset_gives_options_which_others_override(client: TestClient) -> Non
     book = catalogue.load("draft")
     for name, preset in book.presets.items():
         _, made = begun(client, preset=name)
-        assert made["state"]["rules"] == book.apply_options(preset.options).written()
+        assert made["state"]["rules"] == book.apply_options(preset.options).to_dict()
         _, made = begun(client, preset=name, options={"blocks": "1-20"})
         assert (
             made["state"]["rules"]
-            == book.apply_options({**preset.options, "blocks": "1-20"}).written()
+            == book.apply_options({**preset.options, "blocks": "1-20"}).to_dict()
         )
     mine = "[rules]\n[presets.small]\nblocks = '1-3'\n"
     _, made = begun(client, game=None, rulefile=mine, preset="small")
@@ -237,7 +238,7 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(
         ({"game": "chess"}, "bad_request", "draft"),
         ({"game": "draft", "hidden": True}, "bad_rules", "has no option hidden"),
         ({"game": "climb", "options": {"target": 3}}, "bad_rules", "has no option target"),
-        ({"record": "draft:9,9"}, "bad_record", "that block was already used"),
+        ({"record": "draft:9,9"}, "bad_record", "it has been used already"),
         ({"record": "draft:9,8,6"}, "over", "That game is over"),
         ({"record": "draft:9", "options": {"target": 9}}, "bad_request", "send no others"),
         ({"record": "../../etc/passwd:1"}, "bad_record", "no game called"),
@@ -274,6 +275,11 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(
         ({"rulefile": "=" * 60_000}, "too_large", "at most 16 KiB"),
         ({"game": "draft", "names": ["Ann", "ann"]}, "bad_name", "two different names"),
         ({"game": "draft", "names": [" "]}, "bad_name", "empty"),
+        (
+            {"game": "draft", "opponent": "perfct"},
+            "bad_request",
+            "/opponent: expected one of table, link, gentle",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_refused_in_words(
@@ -282,7 +288,7 @@ def test_what_cannot_be_played_is_refused_in_words(
     assert words in refused(client.post("/api/games", json=wanted), 422, reason).detail
 
 
-# To play --------------------------------------------------------------------------------------------------------------
+# To play ------------------------------------------------------------------------------------------
 
 
 def test_a_move_that_is_sent_twice_counts_once(client: TestClient) -> None:
@@ -309,7 +315,7 @@ def test_a_stale_move_is_refused_with_the_state_or_not_at_all(
         raise StoreError("the database cannot be reached")
 
     app: Any = client.app
-    monkeypatch.setattr(app.state.lobby, "find_room", fails)
+    monkeypatch.setattr(app.state.parts.lobby, "find_room", fails)
     assert player.act("move", block=8, version=0).status_code == 503
 
 
@@ -435,7 +441,7 @@ def test_a_seat_is_moved_to_another_device_once(client: TestClient) -> None:
     refused(client.post(f"{player.path}/take", json={"code": handed["code"]}), 409, "not_now")
 
 
-# To see ---------------------------------------------------------------------------------------------------------------
+# To see -------------------------------------------------------------------------------------------
 
 
 def test_a_stream_begins_with_the_state_and_ends_at_its_limit(client: TestClient) -> None:
@@ -457,8 +463,9 @@ def test_the_whole_dialogue_can_be_read_takebacks_too(client: TestClient) -> Non
     player.act("resign")
     said = player.get("/log").json()["said"]
     assert [(each["version"], each["moment"], each["seat"]) for each in said] == [
-        (0, "start", 1), (0, "turn_empty", 1), (1, "placed", 1), (1, "turn_empty", 2), (2, "undone", 1),
-        (2, "turn_empty", 1), (3, "placed", 1), (3, "turn_empty", 2), (4, "placed", 2), (4, "turn", 1),
+        (0, "start", 1), (0, "turn_empty", 1), (1, "placed", 1), (1, "turn_empty", 2),
+        (2, "undone", 1), (2, "turn_empty", 1), (3, "placed", 1), (3, "turn_empty", 2),
+        (4, "placed", 2), (4, "turn", 1),
         (5, "end_resigned", 1),
     ]  # fmt: skip
     assert "Ann resigns" in said[-1]["text"]
@@ -498,7 +505,7 @@ def test_nothing_can_be_done_in_a_game_that_is_not_there(
     refused(client.post(path, json=content, headers=bearing("x")), 404, "no_such_game")
 
 
-# To learn -------------------------------------------------------------------------------------------------------------
+# To learn -----------------------------------------------------------------------------------------
 
 
 def test_hints_come_in_three_steps(client: TestClient) -> None:
@@ -573,8 +580,9 @@ def test_endless_puzzles_come_by_number_and_grade(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01", "day=2026-01-05&seed=1", "grade=1",
-        "seed=1&grade=6", "seed=1&number=0", "seed=1&number=1e9", "seed=1&game=chess", "seed=%00", "seed=",
+        "day=2027-02-30", "day=x", "day=2027-01-01%00", "day=99999-01-01", "day=2026-01-05&seed=1",
+        "grade=1", "seed=1&grade=6", "seed=1&number=0", "seed=1&number=1e9", "seed=1&game=chess",
+        "seed=%00", "seed=",
     ],
 )  # fmt: skip
 def test_a_puzzle_that_cannot_be_is_refused(client: TestClient, query: str) -> None:
@@ -587,7 +595,7 @@ def test_the_puzzle_of_a_day_to_come_is_not_told(client: TestClient) -> None:
             refused(client.get(path, params={"day": day}), 404, "no_such_puzzle")
 
 
-# What is no request ---------------------------------------------------------------------------------------------------
+# What is no request -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -624,8 +632,6 @@ def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body
         {"do": "move", "block": 9, "version": 0, "more": 1},
         {"do": "hint", "version": 0, "step": 4},
         {"do": "offer", "kind": "money"},
-        {"do": "dance"},
-        {"block": 9, "version": 0},
         {"do": "claim", "gone_for": 1e9},
     ],
 )
@@ -637,6 +643,20 @@ def test_an_action_that_is_none_is_refused_with_pointers(
     assert problem.errors
     assert all(error.pointer[1:] in {"", *move, "version"} for error in problem.errors)
     assert player.get().json()["moves"] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ({"do": "dance"}, "`do`: expected one of 'move', "),
+        ({"block": 9, "version": 0}, "expected `do`, which says what to do, such as move"),
+    ],
+)
+def test_an_action_of_no_kind_is_refused_with_the_kinds(
+    client: TestClient, action: dict[str, Any], words: str
+) -> None:
+    player, _ = begun(client)
+    assert words in refused(player.post("actions", action), 422, "bad_request").detail
 
 
 def test_however_large_a_number_is_the_game_refuses_it(client: TestClient) -> None:
@@ -686,7 +706,7 @@ def test_too_large_a_body_is_refused(client: TestClient) -> None:
     refused(client.post("/api/games", json={"rulefile": "x" * 200_000}), 413, "too_large")
 
 
-# The description ------------------------------------------------------------------------------------------------------
+# The description ----------------------------------------------------------------------------------
 
 
 def operations(client: TestClient) -> dict[tuple[str, str], dict[str, Any]]:
@@ -731,7 +751,7 @@ def test_the_examples_of_a_new_game_can_be_played(client: TestClient) -> None:
         NewGame.model_validate({**EXAMPLES[0], "unknown": 1})
 
 
-# The guide ------------------------------------------------------------------------------------------------------------
+# The guide ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

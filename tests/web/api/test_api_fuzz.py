@@ -1,4 +1,6 @@
-"""The API keeps its word whatever it is sent: made by schemathesis from its description, answered in this process.
+"""The API keeps its word whatever it is sent.
+
+schemathesis makes requests from its description; they are answered in this process.
 
 `NUMBER_TOWER_THOROUGH=1` tries more of everything, each time something else.
 """
@@ -31,7 +33,10 @@ WISHES: list[dict[str, Any]] = [
     {"record": "draft(names=Ann,Ben):9,8", "opponent": "table"},
     {"game": "climb", "opponent": "gentle"},
 ]
-"""Games in which something can be tried; what is no wrong request for any game is for one of them, with its token."""
+"""Games in which something can be tried.
+
+Requests that are right for any game go to one of them, with its token.
+"""
 
 PUZZLE: dict[str, Any] = {"seed": "1", "number": 1, "grade": 1, "game": "draft"}
 """Any puzzle that can be had is this one: others take longer to be found."""
@@ -46,7 +51,8 @@ CONFIG = schemathesis.Config.from_dict(
             "coverage": {"enabled": THOROUGH}
         },  # more than a thousand requests, made while tests are collected
         "checks": {
-            # A request can be well-formed and make no game: rules that cannot be, or a record with a false move.
+            # A request can be well-formed and make no game: rules that cannot be, or a record with
+            # a false move.
             "positive_data_acceptance": {"enabled": False},
         },
     }

@@ -1,4 +1,4 @@
-"""The dialogue of a game by the API: told in parts, each of bounded size, which together are the whole."""
+"""The dialogue of a game by the API: told in parts of bounded size, together the whole."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from number_tower.voice import MOST_UNDONE
-from number_tower.web.api.games import MOST_CHANGES
-from number_tower.web.view import MOST_TEXT
+from number_tower.web.api.games import MAX_CHANGES
+from number_tower.web.board.view import MAX_TEXT
+from number_tower.words.voice import MAX_UNDONE
 from support.apps import Player, begun
 
 LONG = "rules(blocks=1-3,supply=endless,towers=own,target=1000):"
@@ -37,7 +37,7 @@ def test_a_long_game_is_told_in_parts_and_nothing_twice(client: TestClient) -> N
     player, _ = begun(client, game=None, record=f"{LONG}{'1,2,' * 120}1")
     told = parts(player)
     versions = [{line["version"] for line in part["said"]} for part in told]
-    assert all(len(each) <= MOST_CHANGES for each in versions)
+    assert all(len(each) <= MAX_CHANGES for each in versions)
     assert [version for each in versions for version in sorted(each)] == [*range(242)]
     smaller = parts(player, limit="7")
     assert [line for part in smaller for line in part["said"]] == [
@@ -62,7 +62,7 @@ def test_however_many_words_a_game_has_a_part_is_small(client: TestClient) -> No
     told = parts(player)
     assert len(told) > 2
     for part in told:
-        assert sum(len(line["text"]) for line in part["said"]) <= MOST_TEXT + 2 * len(words)
+        assert sum(len(line["text"]) for line in part["said"]) <= MAX_TEXT + 2 * len(words)
     assert {line["version"] for part in told for line in part["said"]} == {*range(61)}
 
 
@@ -85,13 +85,13 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
     assert first.act("offer", kind="takeback").status_code == 200
     state = second.act("accept").json()
     assert state["moves"] == []
-    assert len(state["said"]) == MOST_UNDONE + 1
+    assert len(state["said"]) == MAX_UNDONE + 1
     undone = [
         line
         for line in first.get("/log", since=str(state["version"])).json()["said"]
         if line["moment"] == "undone"
     ]
-    assert len(undone) == MOST_UNDONE
+    assert len(undone) == MAX_UNDONE
 
 
 def test_what_is_told_of_a_takeback_follows_the_game_as_it_was(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""Live events of a class: the wall gets each board that changes, and pupils only what matters to them."""
+"""Live events of a class: the wall gets each changed board, pupils only what matters to them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from number_tower import catalogue
-from number_tower.class_actions import Action, Join, Pause, Remove, Rename, StartRound
-from number_tower.classroom import ClassSettings
-from number_tower.room import Move
+from number_tower.engine import catalogue
+from number_tower.rooms.actions import Action, Join, Pause, Remove, Rename, StartRound
+from number_tower.rooms.classroom import ClassSettings
+from number_tower.rooms.room import Move
 from number_tower.store import classrooms
 from number_tower.store.rooms import Credentials
-from number_tower.web import class_view
-from number_tower.web.class_view import stream_rounds, stream_wall
-from number_tower.web.classes import Classes
-from number_tower.web.live import KEEPALIVE, RECONNECT_HINT, Topic
-from number_tower.web.lobby import Lobby
+from number_tower.web.classes import class_view
+from number_tower.web.classes.class_view import stream_rounds, stream_wall
+from number_tower.web.classes.registry import Classes
+from number_tower.web.live.events import KEEPALIVE, RECONNECT_HINT, Topic
+from number_tower.web.live.lobby import Lobby
 from support.clocks import SLOW
 from support.faults import Faults
 from support.lobbies import opened
@@ -30,12 +30,17 @@ from support.lobbies import opened
 TEACHER = Credentials(browsers=("teacher",))
 
 
+def make_classes(lobby: Lobby) -> Classes:
+    """Return the classes of a server."""
+    return Classes(lobby.database, lobby.hub, lobby.cache)
+
+
 class Lesson:
     """A class of two in a lobby."""
 
     def __init__(self, lobby: Lobby) -> None:
         self.lobby = lobby
-        self.classes: Classes = lobby.classes
+        self.classes: Classes = make_classes(lobby)
         self.code = ""
 
     async def begin(self) -> None:
@@ -50,18 +55,18 @@ class Lesson:
         await self.classes.act(await self.classes.find(self.code), TEACHER, action)
 
     async def join(self, name: str, server: Lobby | None = None) -> None:
-        classes = (server or self.lobby).classes
+        classes = self.classes if server is None else make_classes(server)
         stored, credentials = await classes.find(self.code), Credentials(browsers=(name,))
         await classes.act(stored, credentials, Join(name), name)
 
     async def place(self, *blocks: int) -> None:
         for block in blocks:
             stored = await self.classes.find(self.code)
-            room = await self.classes.find_room(stored, 1)
-            table = room.room.table
+            stored_room = await self.classes.find_room(stored, 1)
+            table = stored_room.room.table
             mover = stored.classroom.get_names(stored.classroom.pairings[0])[table.game.to_move]
             await self.lobby.act(
-                room.address, Credentials(browsers=(mover,)), Move(table.version, block)
+                stored_room.address, Credentials(browsers=(mover,)), Move(table.version, block)
             )
 
 
@@ -206,9 +211,10 @@ def test_many_who_hear_of_a_change_at_once_share_one_query(tmp_path: Path) -> No
     async def script(lesson: Lesson) -> None:
         async with opened(tmp_path) as other:
             await lesson.join("Zoë", other)
-            revision = (await other.classes.find(lesson.code)).revision
+            revision = (await make_classes(other).find(lesson.code)).revision
             faults = Faults()
-            with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001 - nobody else needs it
+            # Nobody else needs the store of a class.
+            with faults.at(lesson.classes.database._store.engine):  # noqa: SLF001
                 found = await asyncio.gather(
                     *(lesson.classes.find(lesson.code, revision) for _ in range(200))
                 )

@@ -1,4 +1,4 @@
-"""Real servers: a class goes on after one is killed, and two at one database serve the same class."""
+"""Real servers: a class goes on after one is killed, and two at one database serve it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from serving import Server
 from support.clocks import SLOW
-from support.servers import HOST, Server, serving
+from support.servers import HOST, serving
 
 pytest_plugins = ["support.postgres"]
 
@@ -57,7 +58,7 @@ class Class:
             pupil.post(f"/class/{self.code}/join", name=name)
 
     def invite_teacher(self, server: Server) -> Person:
-        """Return another teacher, who opens the newest link at a server that has seen the class before."""
+        """Return another teacher, who opens the newest link at a server that has seen the class."""
         colleague = Person(server)
         colleague.get(f"/class/{self.code}")
         shown = self.teacher.client.post(
@@ -109,7 +110,6 @@ def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
         def kill() -> None:
             server.kill()
             server.start()
-            server.ready()
 
         lesson = Class([server], 4)
         closing.append(lesson)

@@ -1,4 +1,7 @@
-"""A class in the browser: made, joined, paired, taught; each may do what the table of rights says."""
+"""A class in the browser: made, joined, paired, taught.
+
+Each may do what the table of rights says.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from typing import Any, get_args
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import catalogue, record
-from number_tower.class_actions import ACTIONS, RIGHTS, Role
-from number_tower.pairing import Encounter, compute_standings
+from number_tower.engine import catalogue, record
+from number_tower.rooms.actions import ACTIONS, RIGHTS, Role
+from number_tower.rooms.pairing import Encounter, compute_standings
 from number_tower.store import classrooms
-from number_tower.web import class_view
+from number_tower.web.classes import class_view
 from support import apps
 from support.lessons import NAMES, Lesson, Visitor
 
@@ -27,7 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         yield opened
 
 
-# Making and joining a class -------------------------------------------------------------------------------------------
+# Making and joining a class -----------------------------------------------------------------------
 
 
 def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> None:
@@ -44,12 +47,15 @@ def test_a_teacher_makes_a_class_and_sees_how_to_join_it(client: TestClient) -> 
     [
         ({"games": []}, "Choose at least one game"),
         ({"games": ["chess"]}, "there is no game called"),
-        ({"games": ["draft"], "target": "high"}, "A target is a whole number"),
+        ({"games": ["draft"], "target": "high"}, "Expected a whole number from 1"),
         ({"games": ["draft", "race"], "target": "9"}, "Options are for one game"),
         ({"games": ["draft", "race"], "preset-race": "nothing-like-it"}, "race has no preset"),
-        ({"games": ["draft"], "odd": "computer", "level": "godlike"}, "Choose one of the levels"),
-        ({"games": ["draft"], "best_of": "2"}, "A match has 1, 3, 5, 7 games"),
-        ({"games": ["draft"], "claim": "77"}, "or never"),
+        (
+            {"games": ["draft"], "odd": "computer", "level": "godlike"},
+            "Choose one of these: gentle",
+        ),
+        ({"games": ["draft"], "best_of": "2"}, "Choose one of these: 1, 3, 5, 7."),
+        ({"games": ["draft"], "claim": "77"}, ", never."),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -115,7 +121,10 @@ def test_the_class_has_the_settings_that_were_chosen(client: TestClient) -> None
 
 def find_room(client: TestClient, lesson: Lesson, name: str) -> Any:
     address = (lesson.find_game(name) or "").removeprefix("/g/")
-    return client.portal.call(client.app.state.lobby.find_room, address).room  # type: ignore[union-attr,attr-defined]
+    return client.portal.call(  # type: ignore[union-attr]
+        client.app.state.parts.lobby.find_room,  # type: ignore[attr-defined]
+        address,
+    ).room
 
 
 def test_a_class_plays_its_own_rules(client: TestClient) -> None:
@@ -152,7 +161,7 @@ def test_rounds_take_the_games_in_turn(client: TestClient) -> None:
     assert find_room(client, lesson, "Ann").table.rulebook == "race"
 
 
-# Playing --------------------------------------------------------------------------------------------------------------
+# Playing ------------------------------------------------------------------------------------------
 
 
 def test_everybody_finds_the_game_by_the_address_of_the_class(client: TestClient) -> None:
@@ -440,7 +449,7 @@ def test_a_refused_action_says_why_above_the_page(client: TestClient) -> None:
     assert lesson.teacher.get(f"{lesson.path}/start").headers["location"] == lesson.path
 
 
-# Files ----------------------------------------------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------------
 
 
 def test_the_standings_are_those_that_follow_from_the_exported_records(client: TestClient) -> None:
@@ -483,15 +492,16 @@ def test_no_name_becomes_a_formula(client: TestClient) -> None:
     assert "\r\n1,'=1+1,0.0" in lesson.teacher.get(f"{lesson.path}/standings.csv").text
 
 
-# Rights ---------------------------------------------------------------------------------------------------------------
+# Rights -------------------------------------------------------------------------------------------
 
 FIELDS: dict[str, dict[str, object]] = {
-    "join": {"name": "Zoë"}, "rename": {"pupil": 1, "name": "Zoë"}, "remove": {"pupil": 1}, "start": {"round": 3},
-    "pair-two": {"first": 5, "second": 6}, "draw": {"pairing": 3}, "forfeit": {"pairing": 3, "pupil": 1},
-    "cancel": {"pairing": 3}, "pupil-code": {"pupil": 1},
+    "join": {"name": "Zoë"}, "rename": {"pupil": 1, "name": "Zoë"}, "remove": {"pupil": 1},
+    "start": {"round": 3}, "pair-two": {"first": 5, "second": 6}, "draw": {"pairing": 3},
+    "forfeit": {"pairing": 3, "pupil": 1}, "cancel": {"pairing": 3}, "pupil-code": {"pupil": 1},
 }  # fmt: skip
 PAGES = {
-    "see": [""], "wall": ["/wall", "/wall/table"], "board": ["/board/3", "/board/1"], "review": ["/review/1"],
+    "see": [""], "wall": ["/wall", "/wall/table"], "board": ["/board/3", "/board/1"],
+    "review": ["/review/1"],
     "export": ["/standings.csv", "/results.csv", "/games.txt", "/games.jsonl"],
 }  # fmt: skip
 FOR_SPECTATORS = {"wall": ["", "/table"], "board": ["/board/3"], "review": ["/review/1"]}
@@ -536,7 +546,10 @@ def test_each_role_sees_what_the_table_of_rights_says(
 
 
 def read_class(lesson: Lesson) -> list[str]:
-    """Return the version of a class, which every change raises, and its games; no part of it changes with the clock."""
+    """Return the version of a class, which every change raises, and its games.
+
+    No part of it changes with the clock.
+    """
     waiting = lesson.pupils["Zac"].get(lesson.path).text
     return [
         *re.findall(r'data-revision="(\d+)', waiting),
@@ -596,7 +609,8 @@ def test_spectators_see_no_code_and_no_play_address(lesson: Lesson) -> None:
     page = Visitor(lesson.client).get(lesson.get_watch_path()).text
     assert lesson.code not in page
     assert "/g/" not in page
-    with lesson.client.app.state.store.read() as connection:  # type: ignore[attr-defined]  # the app of the client
+    # The client has its app as a type without a state.
+    with lesson.client.app.state.parts.store.read() as connection:  # type: ignore[attr-defined]
         rooms = classrooms.find_classroom(connection, lesson.code).rooms
     assert all(
         lesson.code not in Visitor(lesson.client).get(f"/w/{room.watch}").text

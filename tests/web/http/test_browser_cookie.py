@@ -28,7 +28,7 @@ def listed(page: str) -> list[str]:
     return re.findall(r'href="(/g/[^"]+)"', page)
 
 
-# One cookie -----------------------------------------------------------------------------------------------------------
+# One cookie ---------------------------------------------------------------------------------------
 
 
 def test_a_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) -> None:
@@ -104,7 +104,7 @@ def test_a_secret_holds_no_seat_of_another_browser(client: TestClient, browser: 
         assert seats == [1 if each is browser else 2]
 
 
-# Handing over ---------------------------------------------------------------------------------------------------------
+# Handing over -------------------------------------------------------------------------------------
 
 
 def code_for(browser: Browser, room: str) -> str:
@@ -137,7 +137,7 @@ def test_a_token_is_void_once_a_browser_has_taken_its_seat(
     assert browser.ask("POST", f"{room}/resign").status_code == 303
 
 
-# First visits ---------------------------------------------------------------------------------------------------------
+# First visits -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -165,7 +165,7 @@ def test_an_answer_to_a_first_visit_that_comes_late_takes_no_seat_away(
     assert all(browser.holds(room, https=https) for room in rooms)
 
 
-# From http to https ---------------------------------------------------------------------------------------------------
+# From http to https -------------------------------------------------------------------------------
 
 
 def test_a_cookie_that_was_set_over_http_is_honoured_over_https(browser: Browser) -> None:

@@ -1,4 +1,6 @@
-"""What deploy/compose.yaml starts, without containers: its upgrade, its two servers on PostgreSQL, and its proxy.
+"""What deploy/compose.yaml starts, without containers.
+
+Its upgrade, its two servers on PostgreSQL, and its proxy.
 
 Commands and files are taken from there, and changed in addresses, ports and certificates only.
 """
@@ -14,12 +16,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.clocks import SLOW
+from serving import Server, free_port
+from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment
 from support.cookies import Jar
 from support.postgres import fresh
-from support.servers import Server, free_port, serving
-from support.sites import Certificate, Site, next_revision, program, running, wait_for
+from support.servers import serving
+from support.sites import Certificate, Site, next_revision, program, running
 
 pytest_plugins = ["support.postgres", "support.sites"]
 
@@ -140,7 +143,7 @@ def test_both_servers_answer_and_an_event_of_either_arrives_at_once(
     events.close()
     stream.close()
     for server in servers:
-        wait_for(partial(visits, site, room, server), lambda: "it is never asked")
+        wait_until(partial(visits, site, room, server), lambda: "it is never asked")
 
 
 def test_on_localhost_a_browser_is_not_told_to_use_https_for_every_other_server(site: Site) -> None:
@@ -154,10 +157,10 @@ def test_visitors_are_answered_while_a_server_is_away(site: Site, servers: list[
         for version in range(10):
             assert site.ask("GET", room).status == 200, version
         server.start()
-        wait_for(partial(visits, site, room, server), lambda: "it is never asked again")
+        wait_until(partial(visits, site, room, server), lambda: "it is never asked again")
 
 
 def visits(site: Site, room: str, server: Server) -> bool:
     """Look at a room, and say whether a server has shown it since it was started."""
     assert site.ask("GET", room).status == 200
-    return '"GET /g/... HTTP/' in server.said()
+    return '"GET /g/... HTTP/' in server.log

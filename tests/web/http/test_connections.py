@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from number_tower.web.connections import (
+from number_tower.web.http.connections import (
     MAX_PER_ADDRESS,
     READ_TIME,
     WAIT_TIME,
     Connection,
     ConnectionRegistry,
 )
-from number_tower.web.middleware.streams import MAX_STREAMS_PER_ADDRESS
+from number_tower.web.http.streams import MAX_STREAMS_PER_ADDRESS
+from support.clocks import wait_until
 from support.servers import serving
 from support.small_server import (
     HOST,
@@ -35,7 +36,6 @@ from support.small_server import (
     running,
     said_raw,
     small,
-    wait_for,
     wait_until_reset,
 )
 
@@ -43,11 +43,17 @@ pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="servers are stopped as Linux and macOS do it"
 )
 
-CAPS: dict[str, float] = {"connections.MAX_CONNECTIONS": 12, "connections.MAX_PER_ADDRESS": 8}
+CAPS: dict[str, float] = {
+    "http.connections.MAX_CONNECTIONS": 12,
+    "http.connections.MAX_PER_ADDRESS": 8,
+}
 
 
 def ask(line: socket.socket) -> bytes:
-    """Ask for something over a connection that stays open; return the answer, or nothing if it is closed."""
+    """Ask for something over a connection that stays open.
+
+    Return the answer, or nothing if it is closed.
+    """
     try:
         line.sendall(get("/who"))
         return read_until(line, b'"http"]')
@@ -62,7 +68,7 @@ def crowd(port: int, number: int, source: str, *pieces: bytes) -> Iterator[list[
         yield [opened.enter_context(closing(connect(port, source, *pieces))) for _ in range(number)]
 
 
-# How many -------------------------------------------------------------------------------------------------------------
+# How many -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_others_get_in_when_all_connections_are_idle(sent: bytes, tmp_path: Path
             read_until(line, b'"http"]')
         with closing(connect(port, NEIGHBOUR)) as newcomer:
             assert ask(newcomer).startswith(b"HTTP/1.1 200 ")
-            wait_for(lambda: is_closed(most[0]))
+            wait_until(lambda: is_closed(most[0]))
             assert not any(map(is_closed, most[1:] + few)), (
                 "one is closed for one: the idlest of the busiest address"
             )
@@ -90,7 +96,7 @@ def test_one_address_has_so_many_connections_and_no_more(tmp_path: Path) -> None
             assert all(ask(line).startswith(b"HTTP/1.1 200 ") for line in later), (
                 "the class still gets in"
             )
-            wait_for(lambda: all(map(is_closed, first[:3])))
+            wait_until(lambda: all(map(is_closed, first[:3])))
             assert not any(map(is_closed, first[3:]))
         with closing(connect(port, NEIGHBOUR)) as other:
             assert ask(other).startswith(b"HTTP/1.1 200 ")
@@ -118,7 +124,7 @@ def test_a_trusted_proxy_has_as_many_connections_as_it_needs(tmp_path: Path) -> 
         assert all(ask(line).startswith(b"HTTP/1.1 200 ") for line in proxied + direct)
         with closing(connect(port, HOST)) as more:
             assert ask(more).startswith(b"HTTP/1.1 200 ")
-            wait_for(lambda: is_closed(direct[0]))
+            wait_until(lambda: is_closed(direct[0]))
             assert not any(map(is_closed, proxied + direct[1:])), (
                 "it carries many people, and loses its own last"
             )
@@ -128,7 +134,7 @@ def test_a_school_behind_one_address_is_admitted() -> None:
     assert MAX_PER_ADDRESS >= MAX_STREAMS_PER_ADDRESS >= 1500
 
 
-# How slow -------------------------------------------------------------------------------------------------------------
+# How slow -----------------------------------------------------------------------------------------
 
 
 class Transport(asyncio.Transport):
@@ -183,7 +189,8 @@ def test_connections_are_counted_right_whatever_the_order() -> None:
     for connection, _ in held:
         connection.connection_lost(None)
     assert len(server.registry) == 0
-    assert not server.registry._counts  # noqa: SLF001 - that it does not grow is not to be seen elsewhere
+    # That it does not grow is not to be seen elsewhere.
+    assert not server.registry._counts  # noqa: SLF001
 
 
 def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
@@ -221,10 +228,10 @@ def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_no
 
 def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
     quick = {
-        "connections.SWEEP_INTERVAL": 0.05,
-        "connections.READ_TIME": 0.2,
-        "connections.WAIT_TIME": 0.2,
-        "middleware.body_limit.BODY_TIME": 0.2,
+        "http.connections.SWEEP_INTERVAL": 0.05,
+        "http.connections.READ_TIME": 0.2,
+        "http.connections.WAIT_TIME": 0.2,
+        "http.middleware.body_limit.BODY_TIME": 0.2,
     }
     with running(small(patch=quick), tmp_path) as (_, port):
         for path in ("/sent", "/json"):
@@ -250,7 +257,7 @@ def test_two_thousand_idle_connections_keep_nobody_from_being_served(tmp_path: P
         assert ask(other).startswith(b"HTTP/1.1 200 ")
 
 
-# What a client sends --------------------------------------------------------------------------------------------------
+# What a client sends ------------------------------------------------------------------------------
 
 
 def test_heads_of_requests_have_a_bound(tmp_path: Path) -> None:
@@ -293,7 +300,7 @@ def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(tmp_path:
         for path, kind, begun in left:
             connect(server.port, HOST, post(path, begun, 1000, kind)).close()
         assert asked(server.port, "/api/levels")[0] == 200
-        said = server.said()
+        said = server.log
     assert "Traceback" not in said
     assert "ERROR" not in said
 
@@ -304,5 +311,5 @@ def test_a_client_that_leaves_while_the_answer_is_written_is_no_error(tmp_path: 
             with closing(connect(port, HOST, get(path), buffer=4096)) as line:
                 if "slow" not in path:
                     line.recv(100)
-        wait_for(lambda: len(read_log(tmp_path)) >= 3)
+        wait_until(lambda: len(read_log(tmp_path)) >= 3)
     assert not [line for line in read_log(tmp_path) if not line.startswith("INFO")]

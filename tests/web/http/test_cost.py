@@ -1,6 +1,7 @@
-"""No request costs a server much more than a trivial one, however it is written: each route, field and parser.
+"""No request costs a server much more than a trivial one: each route, field and parser.
 
-The texts here are as long as they may be, and made to be expensive. A route that is not in the table fails the test.
+The texts here are as long as they may be, and made to be expensive. A route that is not in the
+table fails the test.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from number_tower import catalogue, record, store
-from number_tower.blocks import classify_misread, count_blocks, parse_blocks, parse_number
-from number_tower.cli.input import parse_input
-from number_tower.prompt import read_answer
-from number_tower.table import Change, check_player_names
-from number_tower.text import Template
-from number_tower.web import limits, live, pages, rule_form, settings, tasks
+from number_tower import store
+from number_tower.engine import catalogue, record
+from number_tower.engine.blocks import classify_misread, count_blocks, parse_blocks, parse_number
+from number_tower.engine.table import Change, check_player_names
+from number_tower.support.text import Template
+from number_tower.terminal.cli.input import parse_input
+from number_tower.web import limits, settings
 from number_tower.web.app import make_app
-from number_tower.web.log import mask_path
+from number_tower.web.board import templates
+from number_tower.web.http.log import mask_path
+from number_tower.web.live import events
+from number_tower.web.pages import rule_form
+from number_tower.web.thinking import tasks
+from number_tower.words.prompt import read_answer
 from support import apps
 from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
 from support.sizes import size
@@ -50,13 +56,19 @@ EACH = size(64, 1)
 """Each how many of the texts is sent to a field; all of them in `make soak`."""
 
 SHARE = size(3, 1)
-"""Each how many of the ways to look at a long game are taken, others with each game; all of them in `make soak`."""
+"""Take one in this many ways to look at a long game, different ones with each game.
+
+`make soak` takes all of them.
+"""
 
 TOO_CHEAP = 20
 """Below this multiple of the cheapest request, growth is not looked at: it would be noise."""
 
 HEAD, BODY = 30_000, 60_000
-"""Characters that are put into the head and the body of a request; escaped, they come close to what is taken."""
+"""Characters that are put into the head and the body of a request.
+
+Escaped, they come close to what is taken.
+"""
 
 
 VALUES = {"form": "json", "number": "1", "action": "move", "path": "tower.css"}
@@ -90,7 +102,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/health"): Inputs(),
     ("GET", "/health/live"): Inputs(),
     ("GET", "/static/{path}"): Inputs(),
-    ("POST", "/api/games/{address}/actions"): Inputs(json=("do", "block", "version", "game", "kind", "step")),
+    ("POST", "/api/games/{address}/actions"): Inputs(
+        json=("do", "block", "version", "game", "kind", "step")),
     ("GET", "/api/games/{address}"): Inputs(),
     ("GET", "/api/games/{address}/seat"): Inputs(),
     ("GET", "/api/games/{address}/presence"): Inputs(),
@@ -99,8 +112,9 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/api/games/{address}/export"): Inputs(query=("as",)),
     ("POST", "/api/games"): Inputs(
         json=(
-            "game", "record", "rulefile", "rules.blocks", "rules.opening", "rules.fit", "options.blocks",
-            "options.target", "names", "first", "opponent.level", "best_of", "hints", "unknown",
+            "game", "record", "rulefile", "rules.blocks", "rules.opening", "rules.fit",
+            "options.blocks", "options.target", "names", "first", "opponent.level", "best_of",
+            "hints", "unknown",
         )
     ),
     ("POST", "/api/games/{address}/join"): Inputs(json=("name",)),
@@ -112,22 +126,24 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/api/analyse"): Inputs(json=("record",)),
     ("POST", "/api/review"): Inputs(json=("record",)),
     ("GET", "/api/puzzles"): Inputs(query=("day", "seed", "number", "grade", "game")),
-    ("GET", "/api/puzzles/answer"): Inputs(query=("block", "day", "seed", "number", "grade", "game")),
+    ("GET", "/api/puzzles/answer"): Inputs(
+        query=("block", "day", "seed", "number", "grade", "game")),
     ("GET", "/"): Inputs(),
     ("GET", "/join"): Inputs(query=("code",)),
     ("POST", "/join"): Inputs(form=("code",)),
     ("GET", "/new"): Inputs(query=("game", "opponent", "blocks")),
     ("POST", "/new"): Inputs(
         form=(
-            "game", "opponent", "level", "first", "name_1", "name_2", "target", "blocks", "opening", "hidden", "hints",
-            "best_of", "rules_text", "remember",
+            "game", "opponent", "level", "first", "name_1", "name_2", "target", "blocks", "opening",
+            "hidden", "hints", "best_of", "rules_text", "remember",
         )
     ),
     ("GET", "/rules"): Inputs(query=("game", "rules_text")),
     ("POST", "/rules"): Inputs(form=(*_RULE_FORMS, "do")),
     ("POST", "/rules/live"): Inputs(form=_RULE_FORMS),
     ("GET", "/rules/verdict"): Inputs(query=("game",)),
-    ("POST", "/new/change"): Inputs(form=("change", "opponent", "name_1", "blocks", "carried-blocks", "rules_text")),
+    ("POST", "/new/change"): Inputs(
+        form=("change", "opponent", "name_1", "blocks", "carried-blocks", "rules_text")),
     ("POST", "/theme"): Inputs(form=("theme", "back")),
     ("POST", "/dismiss"): Inputs(form=("game",)),
     ("POST", "/preferences"): Inputs(form=("tour", "values", "back")),
@@ -172,7 +188,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/class/{code}/own-code"): Inputs(),
     ("POST", "/class/{code}/pupil-code"): Inputs(form=("pupil",)),
     ("GET", "/class/{code}/{action}"): Inputs(),
-    ("POST", "/class/{code}/{action}"): Inputs(form=("pupil", "pairing", "round", "name", "first", "second")),
+    ("POST", "/class/{code}/{action}"): Inputs(
+        form=("pupil", "pairing", "round", "name", "first", "second")),
     ("GET", "/wall/{code}"): Inputs(),
     ("GET", "/wall/{code}/table"): Inputs(),
     ("GET", "/wall/{code}/events"): Inputs(),
@@ -182,11 +199,11 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("GET", "/wall/{code}/review/{number}"): Inputs(),
     ("GET", "/analysis"): Inputs(query=("game", "ply", "room")),
     ("POST", "/analysis/play"): Inputs(form=("game", "level", "seat")),
-    ("GET", "/puzzle"): Inputs(query=("day", "answer")),
+    ("GET", "/puzzle"): Inputs(query=("day",)),
     ("POST", "/puzzle"): Inputs(form=("answer",)),
-    ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game", "answer")),
+    ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game")),
     ("POST", "/puzzles"): Inputs(form=("answer",)),
-    ("GET", "/learn/{name}"): Inputs(query=("answer",)),
+    ("GET", "/learn/{name}"): Inputs(query=("at",)),
     ("POST", "/learn/{name}"): Inputs(form=("answer",)),
     ("GET", "/offline"): Inputs(),
     ("GET", "/service-worker.js"): Inputs(),
@@ -200,13 +217,14 @@ ROUTES: dict[tuple[str, str], Inputs] = {
 }  # fmt: skip
 
 HEADERS = (
-    "cookie", "authorization", "content-type", "range", "accept", "accept-encoding", "if-none-match", "origin", "host",
-    "x-fragment", "x-forwarded-for", "last-event-id", "referer", "user-agent",
+    "cookie", "authorization", "content-type", "range", "accept", "accept-encoding",
+    "if-none-match", "origin", "host", "x-fragment", "x-forwarded-for", "last-event-id", "referer",
+    "user-agent",
 )  # fmt: skip
 
 
 class Case(NamedTuple):
-    """A request that grows: what it is about, how it is made of a text, and how long the text can be."""
+    """A request that grows: its subject, how a text makes it, and how long the text can be."""
 
     name: str
     make: Callable[[str], Call]
@@ -214,7 +232,7 @@ class Case(NamedTuple):
 
 
 def cases(method: str, path: str, room: dict[str, str]) -> Iterator[Case]:
-    """Give every way to put a text into a request for a route: into its path, its query, a form and a body."""
+    """Give every way to put a text into a request: into its path, its query, a form and a body."""
     inputs = ROUTES[method, path]
     token = ("authorization", f"Bearer {room['token']}")
     values = {**room, **VALUES}
@@ -351,7 +369,7 @@ async def _dear(meter: Meter, call: Call) -> AsyncIterator[str]:
 def complaints(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[Measuring], list[str]]]:
-    """Measure something at an application that serves all tests, and return what there is to complain of."""
+    """Measure something at an application that serves all tests, and return all complaints."""
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         ready: asyncio.Future[Meter] = loop.create_future()
@@ -444,7 +462,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a record of JSON": record.from_json,
     "the options of a record": lambda text: record.from_line(f"draft({text}):9"),
     "the moves of a record": lambda text: record.from_line(f"draft:{text}"),
-    "a change": Change.read,
+    "a change": Change.from_text,
     "a rule file": lambda text: catalogue.parse_rulebook(text.encode(), "name", "file"),
     "the words of a game": lambda text: Template(text, ["legal"]),
     "names": lambda text: check_player_names([text, "Ben"]),
@@ -455,9 +473,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a rule file in a form": rule_form.check_text,
     "a strange rule file": lambda text: limits.read_rule_file(text.encode(), "name", "file"),
     "a database's address": lambda text: store.find_location(f"postgresql://{text}"),
-    "a path in the log": mask_path,
-    "runs in a page": pages.wrap_ranges,
-    "a revision": live.find_newest_revision,
+    "a path in the log": lambda text: mask_path(text, None),
+    "runs in a page": templates.wrap_ranges,
+    "a revision": events.find_newest_revision,
     "a proxy's address": settings.parse_proxies,
     "a public address": settings.parse_public_url,
 }

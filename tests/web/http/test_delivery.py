@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from number_tower import catalogue
-from number_tower.web.static_files import STATIC_DIRECTORY, build_static_url, hash_files
+from number_tower.engine import catalogue
+from number_tower.web.http.static_files import STATIC_DIRECTORY, build_static_url, hash_files
 from support import apps
 
 LARGEST_FIRST_PAGE = 70_000
@@ -134,7 +134,7 @@ def test_a_misspelt_static_file_is_noticed() -> None:
         build_static_url("nothing.css")
 
 
-# On a phone's home screen ---------------------------------------------------------------------------------------------
+# On a phone's home screen -------------------------------------------------------------------------
 
 
 def test_it_can_be_installed(client: TestClient) -> None:

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.testclient import TestClient
 from starlette.types import Message
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
-from number_tower.web.errors import install_error_handlers
-from number_tower.web.middleware import streams as streams_limit
-from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
+from number_tower.web.http import streams as streams_limit
+from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 
@@ -48,7 +47,7 @@ def guarded(**settings: Any) -> FastAPI:
     async def create(request: Request) -> Any:
         return await request.json()
 
-    install_error_handlers(app)
+    app_module.install_error_handlers(app)
     app_module.install_middleware(
         app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings})
     )
@@ -87,7 +86,7 @@ def test_only_what_shows_no_seats_is_cached(client: TestClient, path: str, cachi
     assert client.get(path).headers.get_list("cache-control") == [caching]
 
 
-# Other sites ----------------------------------------------------------------------------------------------------------
+# Other sites --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def test_the_public_url_is_our_own_though_a_proxy_names_the_host_otherwise() -> 
         )
 
 
-# Bodies ---------------------------------------------------------------------------------------------------------------
+# Bodies -------------------------------------------------------------------------------------------
 
 MOST = 128 * 1024
 
@@ -188,7 +187,7 @@ def test_a_larger_body_is_refused_in_words(client: TestClient, path: str, *, chu
     assert "content-security-policy" in refused.headers
 
 
-# Streams --------------------------------------------------------------------------------------------------------------
+# Streams ------------------------------------------------------------------------------------------
 
 
 async def endless() -> AsyncIterator[bytes]:
@@ -209,12 +208,10 @@ async def followed(
         await asyncio.Event().wait()
         raise AssertionError
 
-    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET", "path": "/g/abc/events",
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET",
+        "path": "/g/abc/events",
              "headers": [], "query_string": b"", "client": (host, 1)}  # fmt: skip
-    watched = StreamLimitMiddleware(
-        StreamingResponse(endless(), media_type="text/event-stream"), streams
-    )
-    task = asyncio.ensure_future(watched(scope, receive, send))
+    task = asyncio.ensure_future(EventStream(endless(), streams)(scope, receive, send))
     while len(sent) < 2 and not task.done():
         await asyncio.sleep(0)
     return task, sent

@@ -1,4 +1,4 @@
-"""Health is honest: a server that cannot save a game does not start, or says so until it can again."""
+"""Health is honest: a server that cannot save a game does not start, or says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,23 +22,24 @@ from starlette.testclient import TestClient
 
 from number_tower import __version__
 from number_tower.store import StoreError
-from number_tower.store.database import Writer, probe_write
+from number_tower.store.database import probe_write
 from number_tower.store.schema import rulebooks
-from number_tower.web import health
 from number_tower.web.app import make_app
-from number_tower.web.health import WriteCheck
+from number_tower.web.http import health
+from number_tower.web.http.health import WriteCheck
 from number_tower.web.settings import Settings
-from support.apps import opened
+from serving import Server
+from support.apps import opened, replace_parts
 from support.clocks import SLOW, until
 from support.command import TOWER, plain_environment, tower
 from support.postgres import on_server, place_of
-from support.servers import Client, Server
+from support.servers import Client, make_server
 from support.stores import by_hand, store_in
 
 pytest_plugins = ["support.postgres"]
 
 
-# The check of writes --------------------------------------------------------------------------------------------------
+# The check of writes ------------------------------------------------------------------------------
 
 
 class SlowWriter:
@@ -47,7 +48,7 @@ class SlowWriter:
     def __init__(self) -> None:
         self.writes: list[Future[None]] = []
 
-    def submit(self, _: object) -> Future[None]:
+    def write(self) -> Future[None]:
         self.writes.append(Future())
         return self.writes[-1]
 
@@ -57,7 +58,7 @@ def test_one_write_is_made_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> 
     writer = SlowWriter()
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(cast(Writer, writer))
+        check = WriteCheck(writer.write)
         asking = asyncio.gather(*(check.find_problem() for _ in range(20)))
         await until(lambda: writer.writes)
         writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
@@ -75,14 +76,14 @@ def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.M
     writer = SlowWriter()
 
     async def ask() -> list[str | None]:
-        check = WriteCheck(cast(Writer, writer))
+        check = WriteCheck(writer.write)
         return [await check.find_problem() for _ in range(3)]
 
     assert asyncio.run(ask()) == ["the database does not answer"] * 3
     assert len(writer.writes) == 1
 
 
-# The write that is made for it ----------------------------------------------------------------------------------------
+# The write that is made for it --------------------------------------------------------------------
 
 
 def test_a_probe_leaves_nothing_behind(database: str) -> None:
@@ -154,7 +155,7 @@ def read_only(database: str) -> Iterator[None]:
             connection.execute(cut)
 
 
-# Starting -------------------------------------------------------------------------------------------------------------
+# Starting -----------------------------------------------------------------------------------------
 
 
 def refused(*options: str) -> str:
@@ -180,7 +181,8 @@ def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
                 probe_write(connection)
         kib = (tmp_path / "games.db-wal").stat().st_size // 1024
         done = subprocess.run(
-            ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, "serve", "--port", "0", "--db", str(file)],
+            ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, "serve", "--port", "0",
+                "--db", str(file)],
             capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
@@ -195,7 +197,7 @@ def test_no_server_starts_on_a_postgresql_that_can_only_be_read(database: str) -
         assert refused("--db", database).endswith(" cannot be used: it is read-only\n")
 
 
-# In the middle of a run -----------------------------------------------------------------------------------------------
+# In the middle of a run ---------------------------------------------------------------------------
 
 
 async def asked(server: Server, path: str) -> tuple[int, Any]:
@@ -216,9 +218,9 @@ async def until_status(server: Server, path: str, status: int) -> Any:
 
 
 def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Path) -> None:
-    """A limit on the size of files is set and lifted in the running server: to it, that is a full disk."""
+    """Set and lift a limit on the size of files in the running server: a full disk to it."""
     file = tmp_path / "games.db"
-    server = Server(file)
+    server = make_server(file)
     start = {"game": "draft", "opponent": "table"}
 
     async def play() -> None:
@@ -229,8 +231,8 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
             "database": "ok",
             "news": "ok",
         }
-        _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
-        before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, hard))
+        _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, hard))
         try:
             client = Client(server.port)
             assert (await client.post("/api/games", content=start)).status == 503, (
@@ -244,27 +246,25 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
             )
             assert (await asked(server, "/health/live"))[0] == 200, "the process is alive"
         finally:
-            resource.prlimit(server.pid, resource.RLIMIT_FSIZE, before)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
         await until_status(server, "/health", 200)
 
+    server.launch()
     try:
-        server.ready()
+        server.wait()
         asyncio.run(play())
     finally:
         server.stop()
 
 
-# Through the app ------------------------------------------------------------------------------------------------------
+# Through the app ----------------------------------------------------------------------------------
 
 
 def test_a_database_is_healthy_unless_moves_of_other_servers_are_not_heard(database: str) -> None:
     settings = Settings(place_of(database), quiet=True, host_names=("testserver",))
     with TestClient(make_app(settings)) as client:
         assert client.get("/health").status_code == 200, on_server(database)
-        client.app.state.listener = SimpleNamespace(  # type: ignore[attr-defined]  # it is one
-            is_connected=False,
-            close=client.app.state.listener.close,  # type: ignore[attr-defined]  # likewise
-        )
+        replace_parts(client, listener=SimpleNamespace(is_connected=False))
         answer = client.get("/health")
     assert answer.status_code == 503
     assert answer.json()["news"] == "the server does not receive moves from other servers"
@@ -279,7 +279,7 @@ class NoWrites:
 
 def test_liveness_asks_no_database(tmp_path: Path) -> None:
     with opened(tmp_path) as client:
-        client.app.state.writes = NoWrites()  # type: ignore[attr-defined]  # it is a Starlette app
+        replace_parts(client, writes=NoWrites())
         answer = client.get("/health/live")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert answer.headers["cache-control"] == "no-store"

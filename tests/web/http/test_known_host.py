@@ -36,8 +36,8 @@ def status(host: str, **settings: Any) -> int:
 @pytest.mark.parametrize(
     "host",
     [
-        "localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000",
-        "[2001:DB8::1]:9000", "192.168.1.5:8000", "203.0.113.7",
+        "localhost", "localhost:8000", "LOCALHOST", "127.0.0.1", "127.0.0.1:8000", "[::1]",
+        "[::1]:8000", "[2001:DB8::1]:9000", "192.168.1.5:8000", "203.0.113.7",
     ],
 )  # fmt: skip
 def test_localhost_and_every_address_are_accepted(host: str) -> None:
@@ -47,8 +47,9 @@ def test_localhost_and_every_address_are_accepted(host: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "1.2.3.4.5", "1.2.3",
-        "256.1.1.1", "[::1.evil]", "localhos", "0x7f000001", "x.localhost", "127.0.0.1@evil.example",
+        "evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example",
+        "1.2.3.4.5", "1.2.3", "256.1.1.1", "[::1.evil]", "localhos", "0x7f000001", "x.localhost",
+        "127.0.0.1@evil.example",
         "127.0.0.1#evil.example", "[::1", "a b", "", "x" * 300, "ä",
     ],
 )  # fmt: skip

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 
 import pytest
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
 
-from number_tower.web.log import configure_logging, mask_path, shorten_address
+from number_tower.web.http import health, log
+from number_tower.web.http.log import LogMiddleware, configure_logging, mask_path, shorten_address
+from number_tower.web.http.static_files import HashedStaticFiles
 
 HELD = "WS-7kLwxGU5g4XbehRPTrGc-mG7pSmLiTDhyOkRcH-I"
 
@@ -21,48 +27,65 @@ def logging_as_it_was() -> Iterator[None]:
     logging.captureWarnings(capture=False)
 
 
-def log_request(path: str, status: int = 200) -> None:
-    """Log a request as uvicorn does."""
-    access = logging.getLogger("uvicorn.access")
-    access.info('%s - "%s %s HTTP/%s" %d', "203.0.113.7:5000", "GET", path, "1.1", status)
+def log_request(path: str, status: int = 200, **routed: object) -> None:
+    """Log a request, with what its route has added to the scope."""
+    scope = {"client": ("203.0.113.7", 5000), "method": "GET", "path": path, "http_version": "1.1"}
+    log.log_request({**scope, **routed}, status)
 
 
 def test_a_request_is_one_line_without_what_opens_a_seat(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()
-    log_request(f"/g/room-of-ann/take/{HELD}?secret=yes")
+    secrets = {"address": "room-of-ann", "code": HELD}
+    log_request(f"/g/room-of-ann/take/{HELD}", endpoint=log_request, path_params=secrets)
     said = capsys.readouterr().err
     assert said.endswith('INFO 203.0.113.0/24 - "GET /g/.../take/... HTTP/1.1" 200\n')
 
 
 @pytest.mark.parametrize(
-    ("path", "masked"),
+    ("path", "parameters", "masked"),
     [
-        ("/", "/"),
-        ("/new", "/new"),
-        ("/api/games/aBc-9/actions", "/api/games/.../actions"),
-        ("/w/abc/events", "/w/.../events"),
-        ("/class/cdfgh/join", "/class/.../join"),
-        ("/class/CDFGH/teach/abc", "/class/.../teach/..."),
-        ("/wall/wabc/board/3/events", "/wall/.../board/.../events"),
-        (f"/{HELD}", "/..."),
-        ("//ABC//", "//...//"),
+        ("/", {}, "/"),
+        ("/new", {}, "/new"),
+        ("/api/games/aBc-9/actions", {"address": "aBc-9"}, "/api/games/.../actions"),
+        ("/w/abc/events", {"watch": "abc"}, "/w/.../events"),
+        ("/class/cdfgh/join", {"code": "cdfgh", "action": "join"}, "/class/.../join"),
+        ("/class/CDFGH/teach/abc", {"code": "CDFGH", "token": "abc"}, "/class/.../teach/..."),
+        (
+            "/wall/wabc/board/3/events",
+            {"code": "wabc", "number": "3"},
+            "/wall/.../board/.../events",
+        ),
+        ("/class/cdfgh/teach/abc/now", None, "/class/.../.../.../..."),
+        (f"/{HELD}", None, "/..."),
+        ("//ABC//", None, "//...//"),
     ],
 )
-def test_addresses_and_codes_are_masked(path: str, masked: str) -> None:
-    assert mask_path(path) == masked
+def test_addresses_and_codes_are_masked(
+    path: str, parameters: dict[str, str] | None, masked: str
+) -> None:
+    assert mask_path(path, parameters) == masked
 
 
 def test_static_files_and_health_are_logged_only_when_they_fail(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()
-    log_request("/static/tower.css")
-    log_request("/health")
+    app = FastAPI(middleware=[Middleware(LogMiddleware)])
+    app.mount("/static", HashedStaticFiles())
+    app.include_router(health.router)
+    client = TestClient(app)
+    client.get("/static/tower.css")
+    client.get("/health/live")
     assert capsys.readouterr().err == ""
-    log_request("/static/nothing.css", 404)
-    assert "404" in capsys.readouterr().err
+    client.get("/static/nothing.css")
+    client.get("/health/nothing")
+    said = re.sub(r"^.* INFO ", "", capsys.readouterr().err, flags=re.MULTILINE)
+    assert said == (
+        'unknown - "GET /static/nothing.css HTTP/1.1" 404\n'
+        'unknown - "GET /health/... HTTP/1.1" 404\n'
+    )
 
 
 def test_a_traceback_has_no_token_and_nothing_that_was_written_to_a_database(

@@ -1,4 +1,4 @@
-"""Metrics say how the server is, name no game and no person, and cost nothing where they are off."""
+"""Metrics say how the server is, name no game or person, and cost nothing where they are off."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -17,13 +16,14 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from number_tower.web.app import make_app
-from number_tower.web.settings import MetricsAddress, SettingError, parse_metrics_address
+from number_tower.web.app import install_metrics, make_app
+from number_tower.web.settings import SettingError, parse_metrics_address
+from serving import free_port
 from support.apps import settings
 from support.clocks import SLOW, until
 from support.command import ROOT, tower
 from support.forking import Forked
-from support.servers import Client, Server, following, free_port, game_between
+from support.servers import Client, following, game_between, make_server
 
 PAGE = (ROOT / "docs/how-to/monitor.md").read_text()
 
@@ -45,7 +45,7 @@ def value(families: dict[str, Metric], name: str, **labels: str) -> float | None
 
 def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
     port = free_port()
-    running = Server(tmp_path / "games.db", None, "--metrics", str(port))
+    running = make_server(tmp_path / "games.db", "--metrics", str(port))
 
     async def play() -> tuple[str, dict[str, Metric]]:
         first, second = Client(running.port), Client(running.port)
@@ -62,8 +62,9 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
             assert secret not in text
         return text, families
 
+    running.launch()
     try:
-        running.ready()
+        running.wait()
         text, found = asyncio.run(play())
     finally:
         running.stop()
@@ -80,17 +81,16 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
 
 
 def test_what_visitors_send_makes_no_new_series(tmp_path: Path) -> None:
-    app = make_app(replace(settings(tmp_path), metrics=MetricsAddress("127.0.0.1", 0)))
+    app = make_app(settings(tmp_path))
+    metrics = install_metrics(app)
     with TestClient(app) as client:
         for number in range(50):
             client.request(f"BREW{number}", f"/tea/{number}")
             client.request(f"BREW{number}", f"/g/tea{number}/move/{number}")
             client.get(f"/static/tea{number}.css")
-        state = app.state
-        state.connections = ()
         series = {
             tuple(sorted(sample.labels.items()))
-            for family in state.metrics.registry.collect()
+            for family in metrics.registry.collect()
             for sample in family.samples
             if sample.name == "tower_requests_total"
         }
@@ -101,7 +101,8 @@ def test_what_visitors_send_makes_no_new_series(tmp_path: Path) -> None:
 def test_without_metrics_their_library_is_not_even_loaded() -> None:
     script = (
         "import sys\nfrom number_tower.store import find_location\n"
-        "from number_tower.web.app import make_app\nfrom number_tower.web.settings import Settings\n"
+        "from number_tower.web.app import make_app\nfrom number_tower.web.settings "
+        "import Settings\n"
         "make_app(Settings(find_location('games.db')))\n"
         "assert 'prometheus_client' not in sys.modules\n"
     )

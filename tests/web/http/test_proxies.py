@@ -1,7 +1,7 @@
 """The shipped proxy configurations, run by the real proxies in front of a real server.
 
-The files are changed in ports, names and certificates only. tools/proxies.py gets a proxy that is not installed; the
-tests of one that cannot be had are skipped.
+The files are changed in ports, names and certificates only. tools/proxies.py gets a proxy that is
+not installed; the tests of one that cannot be had are skipped.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import pytest
 
 import proxies
 from serving import Server, free_port
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until
 from support.command import ROOT
 from support.cookies import Jar
-from support.forking import Forked
-from support.sites import Certificate, Site, next_revision, program, running, wait_for
+from support.servers import make_server
+from support.sites import Certificate, Site, next_revision, program, running
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
@@ -36,9 +36,10 @@ pytest_plugins = ["support.sites"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("behind"), ("--no-limits", "--proxy"), popen=Forked)
+    server = make_server(tmp_path_factory.mktemp("behind") / "games.db", "--proxy")
+    server.launch()
     try:
-        server.start()
+        server.wait()
         yield server
     finally:
         server.stop()
@@ -111,7 +112,10 @@ def adapted_caddy(behind: int, certificate: Certificate, ports: tuple[int, int])
 
 
 def nginx_options(folder: Path, included: str) -> list[str]:
-    """Write the file that includes ours, as a distribution's does; return the options that make nginx use it."""
+    """Write the file that includes ours, as a distribution's does.
+
+    Return the options that make nginx use it.
+    """
     (folder / "number-tower.conf").write_text(included)
     (folder / "logs").mkdir(exist_ok=True)
     temporary = "".join(
@@ -127,11 +131,11 @@ def nginx_options(folder: Path, included: str) -> list[str]:
     return ["-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-# The files as they are ------------------------------------------------------------------------------------------------
+# The files as they are ----------------------------------------------------------------------------
 
 
 def test_nginx_understands_its_file(tmp_path: Path, certificate: Certificate) -> None:
-    """Nothing but the certificates is changed, and what this machine cannot do: IPv6, or ports below 1024."""
+    """Change only the certificates, and what this machine cannot do: IPv6, ports below 1024."""
     own = with_certificate(NGINX, certificate)
     if not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists():
         own = re.sub(r"listen \[::\]:.*;\n", "", own)
@@ -164,7 +168,7 @@ def test_caddy_understands_its_file(tmp_path: Path) -> None:
     assert NAME in done.stdout
 
 
-# Through the proxy ----------------------------------------------------------------------------------------------------
+# Through the proxy --------------------------------------------------------------------------------
 
 
 def test_pages_come_through_and_are_for_https_alone(site: Site) -> None:
@@ -233,7 +237,7 @@ def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(
     before = len(server.log)
     forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http"}
     assert site.ask("GET", "/learn/draft", None, **forged).status == 200
-    wait_for(lambda: "/learn/" in server.log[before:], lambda: server.log)
+    wait_until(lambda: "/learn/" in server.log[before:], lambda: server.log)
     [line] = [line for line in server.log[before:].splitlines() if "/learn/" in line]
     assert " 127.9.8.0/24 - " in line
 
@@ -243,14 +247,17 @@ def test_what_is_too_large_is_refused(site: Site) -> None:
     assert refused.status in {413, 502}, "early versions of Caddy 2 say 502"
 
 
-# Getting them ---------------------------------------------------------------------------------------------------------
+# Getting them -------------------------------------------------------------------------------------
 
 
 def test_a_proxy_that_is_not_installed_is_unpacked_from_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an apt-get and a dpkg-deb of its own: nothing is downloaded, and nothing on this machine changes."""
-    unpack = 'mkdir -p "$3/usr/sbin"; echo "#!/bin/sh" > "$3/usr/sbin/nginx"; chmod +x "$3/usr/sbin/nginx"'
+    """Use our own apt-get and dpkg-deb: nothing is downloaded, and this machine does not change."""
+    unpack = (
+        'mkdir -p "$3/usr/sbin"; echo "#!/bin/sh" > "$3/usr/sbin/nginx"; '
+        'chmod +x "$3/usr/sbin/nginx"'
+    )
     download = (
         'case "$*" in *" download nginx-core") echo > nginx-core.deb;; *download*) exit 100;; esac'
     )

@@ -1,4 +1,7 @@
-"""A client that asks too often has to wait, and nobody else; a class behind one address can play."""
+"""A client that asks too often has to wait, and nobody else.
+
+A class behind one address can play.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from number_tower.web import app as app_module
-from number_tower.web import middleware, rates
-from number_tower.web.rates import BROWSERS_PER_ADDRESS, BURST, THINKING, RateLimiter
+from number_tower.web.http import middleware, rates
+from number_tower.web.http.rates import BROWSERS_PER_ADDRESS, BURST, THINKING, RateLimiter
 from support import apps
 from support.clocks import Clock
 from support.cookies import Browser
@@ -25,7 +28,7 @@ pauses = st.lists(st.floats(0, 30), min_size=1, max_size=200)
 COOKIE = "browser-01234567=" + "x" * 43
 
 
-# The bucket -----------------------------------------------------------------------------------------------------------
+# The bucket ---------------------------------------------------------------------------------------
 
 
 @given(st.floats(0.1, 1000), st.integers(1, 500), pauses)
@@ -71,7 +74,7 @@ def test_the_least_recent_client_is_forgotten_first(monkeypatch: pytest.MonkeyPa
     assert waits == [False, False, True, False, False, False]
 
 
-# Who pays -------------------------------------------------------------------------------------------------------------
+# Who pays -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_a_browser_is_known_by_its_cookie(cookie: str, *, is_known: bool) -> Non
     assert (middleware.identify_client(scope) != "203.0.113.7") is is_known
 
 
-# At the routes --------------------------------------------------------------------------------------------------------
+# At the routes ------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -116,7 +119,8 @@ def limited(folder: Path, clock: Clock) -> Iterator[TestClient]:
 
 def spend(client: TestClient, tokens: float, clients: dict[str, int]) -> None:
     """Spend tokens of clients without asking for anything."""
-    limiter: RateLimiter = client.app.state.limiter  # type: ignore[attr-defined]  # it is a Starlette app
+    # The client has its app as a type without a state.
+    limiter: RateLimiter = client.app.state.parts.limiter  # type: ignore[attr-defined]
     assert not limiter.spend(tokens, clients)
 
 

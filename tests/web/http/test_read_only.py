@@ -1,4 +1,7 @@
-"""A server in a file system that is read-only but for its data and its temporary folder, as in deploy/compose.yaml."""
+"""A server in a read-only file system except for its data and its temporary folder.
+
+It is set up as in deploy/compose.yaml.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,22 @@ READ_ONLY = r"""
 for place in "$1" "$2"; do mount --bind "$place" "$place" || exit 99; done
 while read -r _ place _ flags _; do
   case $place in "$1" | "$2" | /dev | /dev/* | /proc | /proc/* | /sys | /sys/*) continue ;; esac
-  same=$(echo "$flags" | tr , '\n' | grep -xE 'nosuid|nodev|noexec|noatime|nodiratime|relatime' | tr '\n' ,)
+  same=$(echo "$flags" | tr , '\n' |
+    grep -xE 'nosuid|nodev|noexec|noatime|nodiratime|relatime' | tr '\n' ,)
   mount -o "remount,bind,${same}ro" "$place" || exit 99
 done < /proc/self/mounts
 export TMPDIR="$2" HOME="$1" PYTHONDONTWRITEBYTECODE=1
 shift 2
 exec "$@"
 """
-"""Runs a command where nothing can be written but two folders, and what is memory alone: /dev/shm, /proc, /sys."""
+"""Runs a command that can write to two folders and to memory alone: /dev/shm, /proc, /sys."""
 
 
 def enclose(data: Path, temporary: Path, call: list[str]) -> list[str]:
-    """Return the call that runs another with a read-only file system; the change is seen by that process alone."""
+    """Return the call that runs another with a read-only file system.
+
+    The change is seen by that process alone.
+    """
     return [
         "unshare",
         "--mount",
@@ -49,7 +56,7 @@ def enclose(data: Path, temporary: Path, call: list[str]) -> list[str]:
 
 @pytest.fixture(name="folders")
 def writable_folders(tmp_path: Path) -> tuple[Path, Path]:
-    """The two folders that can be written to, where this system lets us make all others read-only."""
+    """The two writable folders, where this system lets us make all others read-only."""
     folders = tmp_path / "data", tmp_path / "tmp"
     for folder in folders:
         folder.mkdir()
@@ -68,9 +75,10 @@ def enclosed_server(folders: tuple[Path, Path]) -> Iterator[Server]:
     def start(call: list[str], **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(enclose(*folders, call), **options)
 
-    server = Server(folders[0], (), popen=start)
+    server = Server(folders[0] / "games.db", (), popen=start)
+    server.launch()
     try:
-        server.start()
+        server.wait()
         yield server
     finally:
         server.stop()
@@ -109,7 +117,7 @@ def test_a_server_plays_thinks_and_saves(server: Server) -> None:
     assert post("/api/analyse", {"record": "draft:9,8"})["verdict"], "a worker process answers"
     with urlopen(f"{server.url}/health", timeout=SLOW) as answer:  # noqa: S310 - likewise
         assert json.load(answer)["database"] == "ok"
-    assert server.database.stat().st_size > 0
+    assert Path(server.database).stat().st_size > 0
     assert [
         line for line in server.log.splitlines() if " ERROR " in line or "Traceback" in line
     ] == []

@@ -16,9 +16,10 @@ import pytest
 from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
-from number_tower.rules import Rules
+from number_tower.engine import catalogue
+from number_tower.engine.rules import Rules
 from number_tower.store import StoreError
-from number_tower.web.middleware.security_headers import SECURITY_HEADERS
+from number_tower.web.http.middleware.security_headers import SECURITY_HEADERS
 from support import apps
 from support.apps import Player, bearing, begun, linked, opened
 from support.clocks import SLOW
@@ -45,7 +46,7 @@ end_resigned = '''{BAD}'''
 """
 
 
-# Everything that is sent ----------------------------------------------------------------------------------------------
+# Everything that is sent --------------------------------------------------------------------------
 
 
 class Person:
@@ -153,7 +154,7 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(
             person.wait_for('"reason":"exact"')
             person.ask("GET", "/")
             person.leave()
-        log = server.said()
+        log = server.log
     for person in people:
         assert len(person.received) > 10
         for token in tokens:
@@ -182,7 +183,7 @@ def _cookie(person: Person) -> str:
 
 RESIGN = {"do": "resign"}
 
-# Who may do what ------------------------------------------------------------------------------------------------------
+# Who may do what ----------------------------------------------------------------------------------
 
 
 def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
@@ -192,7 +193,8 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
         ("handover", None),
         *(("actions", {"do": do}) for do in ("resign", "accept", "decline", "rematch", "claim")),
         *(("actions", {"do": do, "version": 0}) for do in ("undo", "hint")),
-        ("actions", {"do": "move", "block": 9, "version": 0}), ("actions", {"do": "offer", "kind": "takeback"}),
+        ("actions", {"do": "move", "block": 9, "version": 0}),
+        ("actions", {"do": "offer", "kind": "takeback"}),
     ]  # fmt: skip
     assert stranger.token is not None
     before = first.get().json()
@@ -281,7 +283,7 @@ def test_a_form_of_another_site_could_not_speak_to_the_api_at_all(client: TestCl
     assert "access-control-allow-origin" not in allowed
 
 
-# What is hidden -------------------------------------------------------------------------------------------------------
+# What is hidden -----------------------------------------------------------------------------------
 
 TELLING = """
 title = "Told"
@@ -353,7 +355,7 @@ def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(
         assert len({re.sub(r"[0-9]+", "", button) for button in buttons}) <= 1, buttons
 
 
-# Words from strangers -------------------------------------------------------------------------------------------------
+# Words from strangers -----------------------------------------------------------------------------
 
 
 def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient) -> None:
@@ -402,8 +404,9 @@ def test_every_page_has_a_policy_that_lets_nothing_else_in(client: TestClient) -
     player, made = begun(client)
     holding = apps.cookie_of(player)
     for path in (
-        "/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/analysis?game=draft:9,8", "/puzzle", "/puzzles",
-        "/games", "/games/draft", "/learn/draft", "/nowhere", "/api/games/nowhere", "/openapi.json", "/health",
+        "/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/analysis?game=draft:9,8",
+        "/puzzle", "/puzzles", "/games", "/games/draft", "/learn/draft", "/nowhere",
+        "/api/games/nowhere", "/openapi.json", "/health",
     ):  # fmt: skip
         answer = client.get(path, headers=holding)
         assert (
@@ -446,7 +449,12 @@ def test_what_goes_wrong_here_is_told_without_details(
         async def broken(address: str, _: object = None) -> None:
             raise RuntimeError(f"secret of {address}")
 
-        monkeypatch.setattr(client.app.state.lobby, "find_room", broken)  # type: ignore[attr-defined] # it is our app
+        # The client has its app as a type without a state.
+        monkeypatch.setattr(
+            client.app.state.parts.lobby,  # type: ignore[attr-defined]
+            "find_room",
+            broken,
+        )
         outside = TestClient(client.app, raise_server_exceptions=False)
         for path, kind in (
             (player.path, "application/problem+json"),
@@ -460,7 +468,7 @@ def test_what_goes_wrong_here_is_told_without_details(
             assert "Traceback" not in answer.text
 
 
-# Those who only watch -------------------------------------------------------------------------------------------------
+# Those who only watch -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seats", ["waiting", "taken"])
@@ -520,7 +528,7 @@ def test_a_store_that_fails_says_nothing_of_where_it_is(
         raise StoreError("the database postgresql://tower@secret.example/games cannot be used")
 
     app: Any = client.app
-    monkeypatch.setattr(app.state.lobby, "find_room", fails)
+    monkeypatch.setattr(app.state.parts.lobby, "find_room", fails)
     for path in ("/g/abc", "/api/games/abc"):
         answer = client.get(path)
         assert answer.status_code == 503
@@ -536,7 +544,7 @@ def test_a_store_that_fails_for_a_moment_takes_nobodys_seat(
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
     app: Any = client.app
     with monkeypatch.context() as trouble:
-        trouble.setattr(app.state.lobby, "find_room", fails)
+        trouble.setattr(app.state.parts.lobby, "find_room", fails)
         answer = client.get("/")
     assert (answer.status_code, answer.headers.get_list("set-cookie")) == (200, [])
     assert room in client.get("/").text
@@ -554,7 +562,8 @@ def test_a_store_that_fails_for_a_moment_takes_nobodys_seat(
 def test_no_way_of_writing_them_gets_a_million_blocks_made(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, blocks: str
 ) -> None:
-    monkeypatch.setattr(Rules, "read", None)
+    catalogue.load_all()
+    monkeypatch.setattr(Rules, "from_dict", None)
     text = f'[rules]\nblocks = "{blocks}"\ntarget = 20\n'
     document = f'{{"number_tower": 1, "game": "x", "rules": {{"blocks": "{blocks}"}}, "moves": []}}'
     answers = [

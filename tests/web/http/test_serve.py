@@ -1,4 +1,4 @@
-"""`tower serve`: it says where it is, refuses in one sentence, and stops at once with nothing lost."""
+"""`tower serve` says where it is, refuses in one sentence, and stops at once with nothing lost."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from number_tower import __version__
-from number_tower.cli.main import main
-from number_tower.installation import format_install_command
 from number_tower.store import Location
+from number_tower.support.installation import format_install_command
+from number_tower.terminal.cli.main import main
 from number_tower.web import server
 from number_tower.web.server import ServerStartError, format_addresses, open_listener
 from number_tower.web.settings import SettingError, Settings, parse_proxies, parse_public_url
@@ -24,7 +24,7 @@ from support.command import ROOT, TOWER, plain_environment, tower
 from support.small_server import asked, connect, get, read_all, read_until, running, small
 
 PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
-# The whole command ----------------------------------------------------------------------------------------------------
+# The whole command --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -101,7 +101,8 @@ def test_a_wrong_option_is_told(
 def test_without_the_extra_the_command_to_install_it_is_told() -> None:
     script = (
         "import sys\nsys.modules['uvicorn'] = None\n"
-        "from number_tower.cli.main import main\nsys.exit(main(['serve', '--db', 'games.db']))"
+        "from number_tower.terminal.cli.main import main\nsys.exit(main(['serve', "
+        "'--db', 'games.db']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False
@@ -110,7 +111,7 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
     assert (done.returncode, done.stderr) == (1, wanted)
 
 
-# Stopping -------------------------------------------------------------------------------------------------------------
+# Stopping -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -143,7 +144,7 @@ def test_an_app_that_cannot_start_ends_with_an_error(tmp_path: Path) -> None:
     assert "no room" in done.stderr
 
 
-# Whom it believes, and what it reads ----------------------------------------------------------------------------------
+# Whom it believes, and what it reads --------------------------------------------------------------
 
 
 def test_only_a_proxy_that_is_trusted_is_believed(tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_only_a_proxy_that_is_trusted_is_believed(tmp_path: Path) -> None:
         )
 
 
-# Where it listens -----------------------------------------------------------------------------------------------------
+# Where it listens ---------------------------------------------------------------------------------
 
 
 def test_the_next_port_is_taken_if_none_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +217,7 @@ def test_what_is_announced_can_be_opened() -> None:
     assert known.endswith("It listens at http://127.0.0.1:8000.")
 
 
-# Settings -------------------------------------------------------------------------------------------------------------
+# Settings -----------------------------------------------------------------------------------------
 
 
 def test_proxies_are_addresses_and_networks() -> None:

@@ -1,4 +1,4 @@
-"""Many at one game, through one server or several at one database: whoever is first counts, and everybody sees it."""
+"""Many at one game, through one server or several: the first counts, and everybody sees it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from number_tower.engine.table import Change
 from number_tower.store.database import Store
-from number_tower.table import Change
+from serving import Server
 from support.clocks import SLOW
 from support.postgres import KINDS, fresh
 from support.servers import (
     Answer,
     Client,
     Seats,
-    Server,
     following,
     game_at_one_table,
     game_between,
@@ -144,7 +144,7 @@ def _played_on(store: Store, version: int, change: Change) -> None:
 
 
 async def all_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]) -> list[Answer]:
-    """Send all these moves at the same moment, each by a client of its own, in turns to each server."""
+    """Send all these moves at once, each by its own client, in turns to each server."""
     clients = [Client(ports[place % len(ports)]) for place in range(len(moves))]
     for client in clients:
         await client.ask("GET", game.path)

@@ -1,4 +1,4 @@
-"""Whoever follows a room hears that something happened there: in this process, and from others at the same database."""
+"""Whoever follows a room hears that something happened, here or at the same database."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.room import Move
+from number_tower.rooms.room import Move
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
-from number_tower.web.live import ChangeListener, Hub, Notice, Topic
+from number_tower.web.live.events import ChangeListener, Hub, Notice, Topic
 from support.clocks import SLOW
-from support.lobbies import sat
-from support.nodes import node
+from support.lobbies import node, sat
 from support.postgres import fresh
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
 
-LISTENERS = "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = current_database()"
+LISTENERS = (
+    "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = "
+    "current_database()"
+)
 
 
 def playing(script: Coroutine[Any, Any, None]) -> None:
@@ -121,7 +123,10 @@ def test_a_revision_that_was_heard_of_wakes_nobody_again() -> None:
 
 @given(st.lists(st.integers(0, 3)))
 def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
-    """A number is a change after so many turns of the loop; one that is busy for a turn looks, then rests."""
+    """A number is a change after so many turns of the loop.
+
+    One that is busy for a turn looks, then rests.
+    """
     seen: list[int] = []
 
     async def script() -> None:

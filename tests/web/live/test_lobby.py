@@ -1,4 +1,4 @@
-"""The rooms that are open: everything is kept before it is announced, and the computer moves by itself."""
+"""The rooms that are open: everything is kept before it is announced, and the computer moves."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from number_tower import Game, Rules, Table, catalogue
-from number_tower.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
+from number_tower import Game, Rules, Table
+from number_tower.engine import catalogue
+from number_tower.engine.table import Change, StaleError, TableError
+from number_tower.rooms.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
-from number_tower.table import Change, StaleError, TableError
 from number_tower.web.limits import TooLargeError
-from number_tower.web.live import Topic, Wakeup
-from number_tower.web.lobby import Lobby
-from number_tower.web.new_room import NewRoom
-from number_tower.web.state import encode_event
+from number_tower.web.live.events import Topic, Wakeup
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.live.new_room import NewRoom
+from number_tower.web.live.state import encode_event
 from support.clocks import SLOW
-from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
+from support.lobbies import BOOK, LINK, START, Instantly, answered, at, opened, sat
 from support.stores import store_in
 
 
@@ -145,7 +146,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
     at(tmp_path, do)
 
 
-# Computers ------------------------------------------------------------------------------------------------------------
+# Computers ----------------------------------------------------------------------------------------
 
 
 def against(level: str, table: Table = START) -> NewRoom:
@@ -158,7 +159,7 @@ def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
         while not known.room.over:
             assert known.room.table.game.to_move == 0
             move = Move(known.room.table.version, known.room.table.game.legal[0])
-            known = await lobby.wait_for_computer(await lobby.act(known.address, token, move))
+            known = await answered(lobby, await lobby.act(known.address, token, move))
         assert known.room.seats[1].name == "Gentle"
 
     at(tmp_path, do)
@@ -167,7 +168,7 @@ def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
 def test_a_computer_that_begins_has_moved_soon(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = await lobby.open_room(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
-        known = await lobby.wait_for_computer(await lobby.find_room(known.address))
+        known = await answered(lobby, await lobby.find_room(known.address))
         assert len(known.room.table.game.moves) == 1
 
     at(tmp_path, do)
@@ -181,7 +182,7 @@ def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(
         addresses.append(known.address)
 
     async def then(lobby: Lobby) -> None:
-        known = await lobby.wait_for_computer(await lobby.find_room(addresses[0]))
+        known = await answered(lobby, await lobby.find_room(addresses[0]))
         assert len(known.room.table.game.moves) == 1
 
     addresses: list[str] = []
@@ -207,7 +208,7 @@ def test_a_server_that_stops_makes_no_computer_play_worse(tmp_path: Path) -> Non
 def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("perfect"))
-        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
+        known = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
 
     class Broken(Instantly):
@@ -220,7 +221,7 @@ def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
 def test_a_computer_whose_move_could_not_be_kept_moves_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("number_tower.web.questions._STORE_RETRY", 0.01)
+    monkeypatch.setattr("number_tower.web.thinking.computers._STORE_RETRY", 0.01)
 
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("gentle"))
@@ -239,9 +240,7 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(
             return await write(do)
 
         monkeypatch.setattr(database, "write", fails)
-        known_after = await lobby.wait_for_computer(
-            await lobby.act(known.address, token, Move(0, 5)), 10
-        )
+        known_after = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)), 10)
         assert len(known_after.room.table.game.moves) == 2
         assert not failures
 
@@ -277,7 +276,7 @@ def test_many_rooms_can_be_looked_for_at_once(tmp_path: Path) -> None:
 def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("perfect"))
-        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
+        known = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
         assert known.room.remark.startswith("Perfect had no time to think")
         assert known.room.remark.encode() in encode_event(known)
@@ -292,14 +291,14 @@ def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path:
         known, token = await lobby.open_room(against("gentle"))
         await lobby.act(known.address, token, Move(0, 5))
         await lobby.act(known.address, token, Undo(1))
-        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(2, 6)))
+        known = await answered(lobby, await lobby.act(known.address, token, Move(2, 6)))
         assert known.room.table.game.moves[0] == 6
         assert len(known.room.table.game.moves) == 2
 
     at(tmp_path, do)
 
 
-# What somebody wishes -------------------------------------------------------------------------------------------------
+# What somebody wishes -----------------------------------------------------------------------------
 
 
 def test_names_that_nobody_chose_are_the_rulebooks(tmp_path: Path) -> None:

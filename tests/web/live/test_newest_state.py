@@ -1,4 +1,4 @@
-"""A client that names the newest state that it has seen never gets an earlier one, at whichever server it asks."""
+"""A client that names the newest state it has seen never gets an earlier one, at any server."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.room import Move
+from number_tower.rooms.room import Move
 from number_tower.web.app import make_app
-from number_tower.web.lobby import BehindError, Lobby
+from number_tower.web.live.lobby import BehindError, Lobby
 from number_tower.web.settings import Settings
 from support import apps
 from support.apps import Player, linked
@@ -55,7 +55,7 @@ def servers(
 def state(client: TestClient) -> Any:
     """Return what the server of a client consists of."""
     app: Any = client.app
-    return app.state
+    return app.state.parts
 
 
 def there(player: Player, client: TestClient) -> Player:
@@ -147,7 +147,7 @@ def test_a_state_that_comes_while_a_request_waits_is_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def do(lobby: Lobby) -> None:
-        monkeypatch.setattr("number_tower.web.lobby.STATE_TIMEOUT", SLOW)
+        monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
         address, ann, ben = await sat(lobby)
         revision = (await lobby.find_room(address)).revision
         waiting = asyncio.create_task(lobby.find_room(address, revision + 2))
@@ -164,7 +164,7 @@ def test_a_request_that_waits_in_vain_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def do(lobby: Lobby) -> None:
-        monkeypatch.setattr("number_tower.web.lobby.STATE_TIMEOUT", 0.01)
+        monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
         address, _, _ = await sat(lobby)
         with pytest.raises(BehindError):
             await lobby.find_room(address, 999)

@@ -1,4 +1,7 @@
-"""A player is seen with every request and as long as a page is open, by all servers; claims follow from that."""
+"""A player is seen with every request and as long as a page is open, by all servers.
+
+Claims follow from that.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from time import time
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.presence import AWAY_AFTER
-from number_tower.room import CLAIM_AFTER, Claim, Move, RoomError
-from number_tower.web.live import Topic
-from number_tower.web.lobby import Lobby
+from number_tower.rooms.presence import AWAY_AFTER
+from number_tower.rooms.room import CLAIM_AFTER, Claim, Move, RoomError
+from number_tower.web.live.events import Topic
+from number_tower.web.live.lobby import Lobby
 from support.apps import Player, linked
 from support.clocks import SLOW
 from support.lobbies import LINK, at, opened, sat
@@ -42,7 +45,7 @@ async def see(lobby: Lobby, address: str, seats: tuple[str, str]) -> None:
 def test_a_player_is_here_while_a_page_is_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("number_tower.web.lobby.SEEN_EVERY", 0.01)
+    monkeypatch.setattr("number_tower.web.live.lobby.SEEN_EVERY", 0.01)
 
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
@@ -110,7 +113,7 @@ def test_nobody_is_gone_because_the_server_was(tmp_path: Path) -> None:
     at(tmp_path, do)
 
 
-# Claims ---------------------------------------------------------------------------------------------------------------
+# Claims -------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -137,7 +140,7 @@ def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path
         with later(lobby, 2 * CLAIM_AFTER + 5):
             known = await lobby.act(address, ann, Claim())
         assert known.room.table.outcome == (0, "forfeit")
-        assert known.room.table.log[-1].written() == "forfeit 2"
+        assert known.room.table.log[-1].to_text() == "forfeit 2"
 
     at(tmp_path, do)
 
@@ -179,7 +182,7 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
     at(tmp_path, do)
 
 
-# On the pages and in the API ------------------------------------------------------------------------------------------
+# On the pages and in the API ----------------------------------------------------------------------
 
 
 def two(client: TestClient) -> tuple[str, TestClient]:
@@ -239,7 +242,8 @@ def test_a_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> No
     refused = client.post(f"{room}/claim")
     assert refused.status_code == 409
     assert "A game can be claimed only if the player to move is gone for long." in refused.text
-    with later(client.app.state.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]  # the app that the client asks
+    # The client has its app as a type without a state.
+    with later(client.app.state.parts.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]
         page = client.get(room).text
         assert "is to move and has not been here for 5 minutes." in page
         assert f'action="{room}/claim"' in page
@@ -257,7 +261,8 @@ def test_programs_see_presence_and_claim_as_well(client: TestClient) -> None:
         "claim_after": CLAIM_AFTER,
     }
     assert "claim" not in ann.get("/seat").json()["may"]
-    with later(client.app.state.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]  # the app that the client asks
+    # The client has its app as a type without a state.
+    with later(client.app.state.parts.lobby, CLAIM_AFTER + 5):  # type: ignore[attr-defined]
         assert Player(client, ann.address, None).get("/presence").json()["gone_for"] >= CLAIM_AFTER
         assert "claim" in ann.get("/seat").json()["may"]
         assert ann.act("claim").json()["result"] == {"winner": 1, "reason": "forfeit"}

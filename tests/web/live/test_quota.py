@@ -12,9 +12,9 @@ import pytest
 from fastapi import HTTPException
 from starlette.testclient import TestClient
 
-from number_tower.cli.main import main
+from number_tower.terminal.cli.main import main
 from number_tower.web.app import make_app
-from number_tower.web.quota import DAY, MAX_ROOMS_PER_DAY, MEASURE_INTERVAL, StorageQuota
+from number_tower.web.live.quota import DAY, MAX_ROOMS_PER_DAY, MEASURE_INTERVAL, StorageQuota
 from number_tower.web.settings import (
     DEFAULT_MAX_DB,
     SettingError,
@@ -101,9 +101,10 @@ def test_a_full_database_takes_no_new_rooms_and_games_that_have_begun_go_on(tmp_
 
 def test_the_quota_of_an_address_holds_on_every_way_to_a_new_room(tmp_path: Path) -> None:
     with open_app(tmp_path) as client:
-        client.app.state.quota = StorageQuota(lambda: 0, None, len(NEW))  # type: ignore[attr-defined]  # it is one
+        apps.replace_parts(client, quota=StorageQuota(lambda: 0, None, len(NEW)))
         for path, sent in NEW:
-            assert client.post(path, **sent).status_code in {201, 303}, path  # type: ignore[arg-type]  # as above
+            answer = client.post(path, **sent)  # type: ignore[arg-type]
+            assert answer.status_code in {201, 303}, path
         for path, sent in NEW:
             refused = client.post(path, **sent)  # type: ignore[arg-type]  # as above
             assert refused.status_code == 429, path
@@ -117,13 +118,13 @@ def test_a_round_of_a_class_counts_its_games(tmp_path: Path) -> None:
         for number, pupil in enumerate(pupils):
             pupil.ask("POST", f"{page}/join", data={"name": f"Pupil {number}"})
         start: dict[str, Any] = {"data": {"round": "1"}}
-        client.app.state.quota = StorageQuota(lambda: 0, None, 1)  # type: ignore[attr-defined]  # it is one
+        apps.replace_parts(client, quota=StorageQuota(lambda: 0, None, 1))
         assert teacher.ask("POST", f"{page}/start", **start).status_code == 429
-        client.app.state.quota = StorageQuota(lambda: 0, None, 2)  # type: ignore[attr-defined]  # likewise
+        apps.replace_parts(client, quota=StorageQuota(lambda: 0, None, 2))
         assert teacher.ask("POST", f"{page}/start", **start).status_code == 303
 
 
-# Settings -------------------------------------------------------------------------------------------------------------
+# Settings -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,8 @@ def test_a_round_of_a_class_counts_its_games(tmp_path: Path) -> None:
     [
         ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2),
         ("4 GiB", DEFAULT_MAX_DB),
-        ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None), ("None", None),
+        ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None),
+        ("None", None),
     ],
 )  # fmt: skip
 def test_a_size_is_read(given: str, size: int | None) -> None:

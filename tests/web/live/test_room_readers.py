@@ -1,4 +1,4 @@
-"""What a room's page says to each visitor: the same in status, title and log, and a loss is never celebrated."""
+"""What a room's page says to each visitor: the same everywhere, and a loss is never celebrated."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from random import Random
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import Game, catalogue
+from number_tower import Game
+from number_tower.engine import catalogue
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS, Computer
-from number_tower.table import Table
-from number_tower.voice import get_voice
-from number_tower.web.lobby import Lobby
-from number_tower.web.new_room import NewRoom
-from number_tower.web.view import MOST_LOG_CHANGES
+from number_tower.web.board.view import MAX_LOG_CHANGES
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.live.new_room import NewRoom
+from number_tower.words.voice import get_voice
 
 CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)
 YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
@@ -70,7 +71,8 @@ def open_room(client: TestClient, new: NewRoom) -> str:
     """Open a room for the visitor, whatever was played there before; return its address."""
     assert client.portal is not None
     client.post("/new", data={"opponent": "table"})  # for the cookie
-    lobby: Lobby = client.app.state.lobby  # type: ignore[attr-defined]  # a FastAPI app, which Starlette does not know
+    # The client has its app as a type without a state.
+    lobby: Lobby = client.app.state.parts.lobby  # type: ignore[attr-defined]
     cached, _ = client.portal.call(
         partial(lobby.open_room, new, next(iter(client.cookies.values())))
     )
@@ -173,10 +175,10 @@ def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
     for page in pages:
         for text in (page.status, page.title, *page.log[1:]):
             assert not YOU.search(text), text
-        assert (
-            "your"
-            not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()  # noqa: SLF001
+        body = page._find_text(  # noqa: SLF001
+            r'<main id="main".*?>(.*)<section class="card story"'
         )
+        assert "your" not in body.casefold()
 
 
 def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> None:
@@ -234,11 +236,11 @@ def test_hidden_blocks_are_to_be_remembered_by_a_player(client: TestClient) -> N
 
 def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None:
     table = Table(Game(catalogue.load_named("draft").rules), "draft")
-    for _ in range(MOST_LOG_CHANGES // 2):
+    for _ in range(MAX_LOG_CHANGES // 2):
         table = table.play(9).undo()
     counted = {}
     for block in (9, 8, 1):
-        counted[table.version - MOST_LOG_CHANGES] = Page(
+        counted[table.version - MAX_LOG_CHANGES] = Page(
             client, f"/g/{open_room(client, NewRoom(table))}"
         ).html
         table = table.play(block)

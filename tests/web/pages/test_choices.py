@@ -1,4 +1,4 @@
-"""What a visitor chose is remembered on the device, and stays when the game in the form is changed."""
+"""What a visitor chose is remembered on the device and stays when the form's game is changed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from support.lessons import Lesson
 
 FORM = {
-    "game": "race", "opponent": "link", "level": "fair", "name_1": "Zoë <b>", "name_2": "李", "first": "toss",
-    "hints": "yes", "best_of": "3", "target": "21", "blocks": "1-12", "opening": "", "rules_text": "",
+    "game": "race", "opponent": "link", "level": "fair", "name_1": "Zoë <b>", "name_2": "李",
+    "first": "toss", "hints": "yes", "best_of": "3", "target": "21", "blocks": "1-12",
+    "opening": "", "rules_text": "",
     "remember": "yes",
 }  # fmt: skip
 
@@ -127,9 +128,12 @@ def test_the_button_on_the_first_page_plays_with_the_name_and_level_of_before(
 def test_changing_the_game_keeps_everything_else(client: TestClient) -> None:
     form = follow(client, client.post("/new/change", data={**FORM, "change": "draft"}))
     assert form["game"] == "draft"
-    assert {key: form[key] for key in ("opponent", "level", "first", "hints", "best_of", "target", "blocks")} == {
-        "opponent": "link", "level": "fair", "first": "toss", "hints": "yes", "best_of": "3", "target": "21",
-        "blocks": "1-12",
+    assert {
+        key: form[key]
+        for key in ("opponent", "level", "first", "hints", "best_of", "target", "blocks")
+    } == {
+        "opponent": "link", "level": "fair", "first": "toss", "hints": "yes", "best_of": "3",
+        "target": "21", "blocks": "1-12",
     }  # fmt: skip
     climb = follow(client, client.post("/new/change", data={**form, "change": "climb"}))
     assert "target" not in climb, "this game has none"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.web.rates import BURST, WRONG_CODE, RateLimiter
+from number_tower.web.http.rates import BURST, WRONG_CODE, RateLimiter
 from support import apps
 
 NOBODYS = "CDFGH"
@@ -107,7 +106,7 @@ def test_a_wrong_code_is_explained_at_its_field(
 def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_path: Path) -> None:
     with apps.opened(tmp_path, limits=True) as client:
         address, code = invite(client)
-        cast("Any", client.app).state.limiter = RateLimiter(clock=lambda: 0.0)
+        apps.replace_parts(client, limiter=RateLimiter(clock=lambda: 0.0))
         assert [enter(client, NOBODYS)[0] for _ in range(20)] == [404] * 20
         refused = client.post("/join", data={"code": NOBODYS})
         assert refused.status_code == 429
@@ -118,7 +117,8 @@ def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_pat
 
 def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
     with apps.opened(tmp_path, limits=True) as client:
-        limiter = cast("Any", client.app).state.limiter = RateLimiter(clock=lambda: 0.0)
+        limiter = RateLimiter(clock=lambda: 0.0)
+        apps.replace_parts(client, limiter=limiter)
         wrong = (
             "/class/nothing",
             f"/class/{NOBODYS}",

@@ -1,4 +1,4 @@
-"""The page for your own rules, as somebody without JavaScript uses it, and what its script asks for."""
+"""The page for your own rules, used without JavaScript, and what its script asks for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import catalogue
+from number_tower.engine import catalogue
 from number_tower.web.pages import own_rules
-from number_tower.web.rule_form import FIELDS, SAVED, make_text
-from number_tower.web.workers import BUSY, BusyError
+from number_tower.web.pages.rule_form import FIELDS, SAVED, make_text
+from number_tower.web.thinking.workers import BUSY, BusyError
 
 VOICE = '\n[voice]\nnoun = "stone"\nplaced = "Clack: {block}."\n'
 FRAGMENT = {"X-Fragment": "1"}
@@ -66,7 +66,7 @@ def test_the_form_starts_from_any_game(client: TestClient, name: str) -> None:
     assert f'href="/rules?game={name}"' in shown(client)
     form, written = (
         read_page(shown(client, f"/rules?game={name}")),
-        catalogue.load_named(name).rules.written(),
+        catalogue.load_named(name).rules.to_dict(),
     )
     for field in FIELDS[1:]:
         assert form[field.key] == form[f"{SAVED}{field.key}"] == str(written.get(field.key, ""))
@@ -183,7 +183,7 @@ def test_fields_alone_make_a_file(client: TestClient) -> None:
     )
 
 
-@pytest.mark.parametrize("extra", ["", VOICE, f"{VOICE}# {'x' * own_rules.LONGEST_ADDRESS}\n"])
+@pytest.mark.parametrize("extra", ["", VOICE, f"{VOICE}# {'x' * own_rules.MAX_ADDRESS}\n"])
 def test_the_rules_are_played(client: TestClient, extra: str) -> None:
     form = read_page(shown(client))
     answer = client.post(
@@ -196,7 +196,7 @@ def test_the_rules_are_played(client: TestClient, extra: str) -> None:
         },
     )
     if answer.status_code == 303:
-        assert len(answer.headers["location"]) <= own_rules.LONGEST_ADDRESS
+        assert len(answer.headers["location"]) <= own_rules.MAX_ADDRESS
         answer = client.get(answer.headers["location"])
     else:
         assert extra.count("x") > 1000
@@ -248,7 +248,7 @@ def test_the_rules_of_a_new_game_can_be_changed(client: TestClient) -> None:
     )
 
 
-# What the script asks for ---------------------------------------------------------------------------------------------
+# What the script asks for -------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -301,7 +301,11 @@ def test_a_busy_server_says_so_and_loses_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = read_page(shown(client))
-    monkeypatch.setattr(client.app.state.workers, "ask", _be_busy)  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        client.app.state.parts.workers,  # type: ignore[attr-defined]
+        "ask",
+        _be_busy,
+    )
     unsolved = check(client, form, 503, target="29")
     assert BUSY in unsolved
     assert "target = 29" in read_page(unsolved)["rules_text"]

@@ -1,4 +1,4 @@
-"""The pages of the game, as somebody without JavaScript uses them: links and forms, and nothing else."""
+"""The pages of the game, used without JavaScript: links and forms, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from urllib.parse import urlencode, urljoin
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower import Game, Rules, catalogue
-from number_tower.position import Position
-from number_tower.record import from_json, from_line
-from number_tower.web.pages import home, shorten_names
-from number_tower.web.pages.home import MOST_LISTED
-from number_tower.web.static_files import build_static_url
+from number_tower import Game, Rules
+from number_tower.engine import catalogue
+from number_tower.engine.position import Position
+from number_tower.engine.record import from_json, from_line
+from number_tower.web.board.templates import shorten_names
+from number_tower.web.http.static_files import build_static_url
+from number_tower.web.pages import home
+from number_tower.web.pages.home import MAX_GAMES
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
 GAMES = catalogue.list_names()
@@ -66,7 +68,7 @@ def fresh(client: TestClient) -> None:
     client.cookies.clear()
 
 
-# The first page and the form --------------------------------------------------------------------------------------
+# The first page and the form ----------------------------------------------------------------------
 
 
 def test_home_offers_every_game_of_the_catalogue(client: TestClient) -> None:
@@ -88,7 +90,7 @@ def test_the_form_offers_the_options_that_a_game_takes(client: TestClient, name:
     page, book = shown(client, f"/new?game={name}"), catalogue.load_named(name)
     for option in catalogue.OPTIONS:
         assert (f'name="{option}"' in page) == (option in book.options)
-    for option, value in book.rules.written().items():
+    for option, value in book.rules.to_dict().items():
         assert option not in book.options or f'placeholder="{value}"' in page
 
 
@@ -261,7 +263,7 @@ def test_long_names_are_cut_by_the_page_and_kept_in_a_tooltip() -> None:
     )
 
 
-# Rooms ------------------------------------------------------------------------------------------------------------
+# Rooms --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -387,7 +389,8 @@ def test_without_hints_none_is_given(client: TestClient) -> None:
     ("opponent", "chosen", "allowed"),
     [
         ("link", None, False), ("link", "", False), ("link", "yes", True), ("link", "no", False),
-        ("computer", None, True), ("computer", "", True), ("computer", "no", False), ("table", "", True),
+        ("computer", None, True), ("computer", "", True), ("computer", "no", False),
+        ("table", "", True),
     ],
 )  # fmt: skip
 def test_hints_are_off_against_a_friend_unless_they_are_chosen(
@@ -442,7 +445,7 @@ def test_a_game_can_be_taken_home(client: TestClient) -> None:
     assert client.get(f"{room}/record.exe").status_code == 404
 
 
-# Two over a link ----------------------------------------------------------------------------------------------------
+# Two over a link ----------------------------------------------------------------------------------
 
 
 def test_two_play_over_a_link_and_others_watch(client: TestClient) -> None:
@@ -505,11 +508,14 @@ def test_a_seat_moves_to_another_device_once(client: TestClient) -> None:
     assert third.post(private).status_code == 409
 
 
-# What strangers write, and what a device remembers ----------------------------------------------------------------
+# What strangers write, and what a device remembers ------------------------------------------------
 
 
 def test_what_strangers_write_is_inert(client: TestClient) -> None:
-    rules = f"title = '''{EVIL}'''\nsummary = '''{EVIL}'''\n[rules]\nblocks='1-9'\n[voice]\nturn='''{EVIL}'''\n"
+    rules = (
+        f"title = '''{EVIL}'''\nsummary = '''{EVIL}'''\n[rules]\nblocks='1-9'\n[voice]\n"
+        f"turn='''{EVIL}'''\n"
+    )
     room = begun(
         client, game="own", rules_text=rules, name_1=EVIL[:28], name_2="שלום<script>", best_of="3"
     )
@@ -568,13 +574,13 @@ def test_home_lists_this_browsers_games(client: TestClient) -> None:
 def test_of_many_games_those_that_go_on_are_listed_before_those_that_are_over(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(home, "MOST_LISTED", 4)
+    monkeypatch.setattr(home, "MAX_GAMES", 4)
     rooms = [begun(client) for _ in range(6)]
     for room in rooms[2:]:
         client.post(f"{room}/resign")
     page = shown(client, "/")
     assert re.findall(r'href="(/g/[^"]+)"', page) == [rooms[1], rooms[0], rooms[5], rooms[4]]
-    assert MOST_LISTED >= 30
+    assert MAX_GAMES >= 30
 
 
 @pytest.mark.parametrize(
@@ -626,7 +632,7 @@ def test_everything_that_a_page_asks_for_is_served_from_here(client: TestClient)
     assert "http" not in style
 
 
-# What newcomers stumbled over -----------------------------------------------------------------------------------------
+# What newcomers stumbled over ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

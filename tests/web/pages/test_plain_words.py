@@ -13,12 +13,14 @@ from starlette.testclient import TestClient
 from support.plain_english import find_stiff
 
 PAGES = (
-    "/", "/new", "/new?game=own", "/new?game=nothing", "/games", "/games/draft", "/games/nothing", "/learn/race",
-    "/learn/race?at=4", "/puzzle", "/puzzle?day=2026-01-05&answer=show", "/puzzle?day=1999-01-01", "/puzzles",
-    "/puzzles?grade=9", "/analysis", "/analysis?game=draft:9,8,6", "/analysis?game=x", "/share?game=draft:9,8,6",
-    "/share?game=draft:9", "/offline", "/join", "/join?code=x", "/class/new", "/class/BCDFG", "/rules",
-    "/rules?game=climb", "/rules?rules_text=x", "/rules/verdict", "/nothing", "/g/nowhere",
-    "/lab", "/lab/draft", "/lab/draft?measure=nothing", "/lab/nothing", "/lab/draft/setting",
+    "/", "/new", "/new?game=own", "/new?game=nothing", "/games", "/games/draft", "/games/nothing",
+    "/learn/race", "/learn/race?at=4", "/puzzle", "/puzzle?day=2026-01-05",
+    "/puzzle?day=1999-01-01", "/puzzles", "/puzzles?grade=9", "/analysis",
+    "/analysis?game=draft:9,8,6", "/analysis?game=x", "/share?game=draft:9,8,6",
+    "/share?game=draft:9", "/offline", "/join", "/join?code=x", "/class/new", "/class/BCDFG",
+    "/rules", "/rules?game=climb", "/rules?rules_text=x", "/rules/verdict", "/nothing",
+    "/g/nowhere", "/lab", "/lab/draft", "/lab/draft?measure=nothing", "/lab/nothing",
+    "/lab/draft/setting",
     "/lab/draft/setting?target=x",
 )  # fmt: skip
 

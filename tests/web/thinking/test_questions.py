@@ -14,12 +14,12 @@ import pytest
 from fastapi import FastAPI
 
 from number_tower.web import app as app_module
-from number_tower.web import questions
-from number_tower.web import workers as workers_module
-from number_tower.web.workers import Lane
+from number_tower.web.thinking import questions
+from number_tower.web.thinking import workers as workers_module
+from number_tower.web.thinking.workers import Lane
 from support import apps
 from support.clocks import SLOW, until
-from support.worker_tasks import FOLDER, ThreadProcess, gated_analysis
+from support.jobs import FOLDER, ThreadProcess, gated_analysis
 
 BUSY = "The server is busy. Please try again in a moment."
 

@@ -1,4 +1,4 @@
-"""What worker processes answer: exact, honest about what is not known, within limits, and fit to travel."""
+"""What worker processes answer: exact, honest about the unknown, within limits, fit to travel."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 
 import number_tower as nt
-from number_tower import Game, Rules, catalogue, record
+from number_tower import Game, Rules
 from number_tower.coach import hints, puzzles, quiz
 from number_tower.coach.analysis import MAX_REASONS, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
 from number_tower.coach.sentences import fill_text, format_reason, get_idea
+from number_tower.engine import catalogue, record
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
-from number_tower.table import Table
-from number_tower.voice import get_voice
-from number_tower.web import tasks
+from number_tower.web.thinking import tasks
+from number_tower.words.voice import get_voice
 from support.sizes import examples, size
 from support.strategies import any_game
 
@@ -42,7 +43,7 @@ def travelled(thing: Thing) -> Thing:
 read = record.from_line
 
 
-# The computer and its hints -------------------------------------------------------------------------------------------
+# The computer and its hints -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -116,7 +117,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
     assert told == HintText((fill_text("unknown", {}),), more=False)
 
 
-# Analysis -------------------------------------------------------------------------------------------------------------
+# Analysis -----------------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(150))
@@ -170,7 +171,7 @@ def test_of_many_moves_only_some_are_given_a_reason() -> None:
     assert all(move.value for move in found.moves)
 
 
-# Reviews --------------------------------------------------------------------------------------------------------------
+# Reviews ------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(60))
@@ -208,7 +209,7 @@ def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
     assert all(not move.mark and not [*words.list_remarks(move)] for move in found.moves)
 
 
-# Puzzles and lessons --------------------------------------------------------------------------------------------------
+# Puzzles and lessons ------------------------------------------------------------------------------
 
 
 def test_the_puzzle_of_a_day_is_the_coachs() -> None:

@@ -1,4 +1,4 @@
-"""Questions to worker processes: answered off the event loop, within limits, and nothing stays behind."""
+"""Questions to worker processes: answered off the event loop, within limits, nothing stays."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from typing import Any, ParamSpec
 import pytest
 
 from number_tower.coach.analysis import PositionAnalysis
-from number_tower.record import RecordError
+from number_tower.engine.record import RecordError
 from number_tower.solve.limits import NotSolvedError
-from number_tower.web import tasks
-from number_tower.web import workers as workers_module
-from number_tower.web.workers import MAX_ANSWERS, BusyError, GaveUpError, Lane, Workers
+from number_tower.web.thinking import tasks
+from number_tower.web.thinking import workers as workers_module
+from number_tower.web.thinking.workers import MAX_ANSWERS, BusyError, GaveUpError, Lane, Workers
 from support.clocks import SLOW, until
 from support.forking import Forked
-from support.worker_tasks import (
+from support.jobs import (
     ThreadProcess,
     awkward,
     noted,
@@ -222,7 +222,7 @@ async def test_closing_ends_processes_in_the_middle_of_a_question() -> None:
     assert not active_children()
 
 
-# The lanes ------------------------------------------------------------------------------------------------------------
+# The lanes ----------------------------------------------------------------------------------------
 
 
 @in_threads
@@ -257,7 +257,7 @@ async def test_cheap_questions_are_not_behind_expensive_ones(tmp_path: Path) -> 
         await asyncio.gather(*flood)
 
 
-# Questions that are asked again ---------------------------------------------------------------------------------------
+# Questions that are asked again -------------------------------------------------------------------
 
 
 @in_threads
@@ -291,12 +291,12 @@ async def test_errors_and_answers_that_are_not_complete_are_not_kept() -> None:
         assert await begin(workers, add, 2, 3, key="q") == 5
 
 
-# The server and its processes -----------------------------------------------------------------------------------------
+# The server and its processes ---------------------------------------------------------------------
 
 
 SERVER = """
 import asyncio, os, signal, sys, time
-from number_tower.web.workers import Workers
+from number_tower.web.thinking.workers import Workers
 
 async def serve(workers):
     {serve}

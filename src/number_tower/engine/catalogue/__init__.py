@@ -7,8 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
-from number_tower.catalogue.rule_file import LARGEST_FILE, make_rulebook, parse_rulebook, parse_toml
-from number_tower.catalogue.rulebook import (
+from number_tower.engine.catalogue.rule_file import (
+    MAX_FILE_BYTES,
+    make_rulebook,
+    parse_rulebook,
+    parse_toml,
+)
+from number_tower.engine.catalogue.rulebook import (
     OPTIONS,
     RULE_OPTIONS,
     CatalogueError,
@@ -19,11 +24,11 @@ from number_tower.catalogue.rulebook import (
     UnknownGameError,
     UnknownPresetError,
 )
-from number_tower.rules import UNNAMED, Rules
-from number_tower.text import format_path, format_value, suggest_nearest
+from number_tower.engine.rules import UNNAMED, Rules
+from number_tower.support.text import format_path, format_value, suggest_nearest
 
 __all__ = [
-    "LARGEST_FILE",
+    "MAX_FILE_BYTES",
     "OPTIONS",
     "RULE_OPTIONS",
     "CatalogueError",
@@ -61,9 +66,8 @@ def list_names() -> tuple[str, ...]:
         >>> print(*list_names())
         climb draft factor race summit
     """
-    return tuple(
-        sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml"))
-    )
+    files = [file for file in os.listdir(_HERE) if file.endswith(".toml")]
+    return tuple(sorted(file.removesuffix(".toml") for file in files))
 
 
 def load_all() -> list[Rulebook]:
@@ -91,12 +95,9 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
     try:
         return load_named(text)
     except UnknownGameError as unknown:
-        is_file = os.path.isfile(f"{text}.toml")
-        meant = (
-            f"; did you mean {format_path(text)}.toml?"
-            if is_file
-            else suggest_nearest(text, list_names())
-        )
+        meant = suggest_nearest(text, list_names())
+        if os.path.isfile(f"{text}.toml"):
+            meant = f"; did you mean {format_path(text)}.toml?"
         raise UnknownGameError(f"{unknown}, or a rule file such as mygame.toml{meant}") from None
 
 
@@ -108,12 +109,11 @@ def load_named(name: str) -> Rulebook:
         >>> load_named("Summit").rules.target
         20
     """
-    known = name.lower()
-    if known in list_names():
-        return parse_rulebook(_read_file(os.path.join(_HERE, f"{known}.toml")), known, known)
-    raise UnknownGameError(
-        f"there is no game called {format_value(name)}; the games are {', '.join(list_names())}"
-    )
+    lower = name.lower()
+    if lower in list_names():
+        return parse_rulebook(_read_file(os.path.join(_HERE, f"{lower}.toml")), lower, lower)
+    games = ", ".join(list_names())
+    raise UnknownGameError(f"there is no game called {format_value(name)}; the games are {games}")
 
 
 def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
@@ -134,7 +134,7 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
 
 
 class GameChoice(NamedTuple):
-    """A game to play: the rulebook, the rules with the chosen options, whether blocks are hidden, and who begins.
+    """A game to play: rulebook, rules with the chosen options, if blocks are hidden, who begins.
 
     Examples:
         >>> choice = choose("summit", hidden=True, first=2)
@@ -160,10 +160,11 @@ def choose(  # noqa: PLR0913 - everything that can be chosen for a game
 ) -> GameChoice:
     """Return a game with its options; the `field` of an error names what is wrong.
 
-    This is the one reader of which game is meant, for the command, pages, API, tools, environments and arena. `source`
-    is a game's name, a rule file's path, a rulebook, or rules, also as the mapping of a rule file. `find` looks names
-    up: `load` opens files, `load_named` never does. Rules take any rule as an option, rulebooks only those that they
-    list. A rulebook's `preset` gives options, which `options` override. `seed` makes a coin toss repeatable.
+    This is the one reader of which game is meant, for the command, pages, API, tools, environments
+    and arena. `source` is a game's name, a rule file's path, a rulebook, or rules, also as the
+    mapping of a rule file. `find` looks names up: `load` opens files, `load_named` never does.
+    Rules take any rule as an option, rulebooks only those that they list. A rulebook's `preset`
+    gives options, which `options` override. `seed` makes a coin toss repeatable.
 
     Examples:
         >>> choose("draft", {"target": 21}).rules.target
@@ -175,14 +176,19 @@ def choose(  # noqa: PLR0913 - everything that can be chosen for a game
     if isinstance(source, Rules | Mapping):
         if preset is not None:
             raise UnknownPresetError(UNNAMED, preset, ())
-        mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
+        mechanics = (source if isinstance(source, Rules) else Rules.from_dict(source)).replace(
+            chosen
+        )
         return GameChoice(
             find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed)
         )
     book = source if isinstance(source, Rulebook) else find(os.fspath(source))
     book.check_options(["hidden"] if hidden else [])
     if preset is not None:
-        chosen = {**book.get_preset(preset).options, **chosen}
+        settings = book.presets.get(preset.strip().lower())
+        if settings is None:
+            raise UnknownPresetError(book.name, preset, tuple(book.presets))
+        chosen = {**settings.options, **chosen}
     return GameChoice(book, book.apply_options(chosen), hidden, choose_first(first, seed))
 
 
@@ -204,7 +210,7 @@ def _read_file(path: str) -> bytes:
     """Read a file up to the largest size of a rule file and a byte more."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(LARGEST_FILE + 1)
+            return stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise RuleFileError(format_path(path), "", "there is no such file") from None
     except (OSError, ValueError) as trouble:

@@ -1,17 +1,21 @@
-"""A game as data: its rules, options, presets and words; and what can be wrong with a choice of them."""
+"""A game as data: its rules, options, presets and words.
+
+The errors say what can be wrong with a choice of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from number_tower.errors import NumberTowerError
-from number_tower.rules import Rules
-from number_tower.text import format_mistakes, format_text, format_value, suggest_nearest
+from number_tower.engine.rules import Rules
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_mistakes, format_text, format_value, suggest_nearest
 
 RULE_OPTIONS = ("target", "blocks", "opening")
 OPTIONS = (*RULE_OPTIONS, "hidden")
-"""What players may choose for one game. Hidden blocks are a property of the table, not of the rules."""
+"""What players may choose for one game. Hidden blocks are a property of the table, not of the
+rules."""
 
 
 class CatalogueError(NumberTowerError, ValueError):
@@ -38,7 +42,7 @@ class UnknownGameError(CatalogueError):
         >>> nt.rules("chess")
         Traceback (most recent call last):
             ...
-        number_tower.catalogue.rulebook.UnknownGameError: there is no game called 'chess'; the games are climb...
+        number_tower.engine.catalogue.rulebook.UnknownGameError: there is no game called 'chess'...
     """
 
     reason = "unknown_game"
@@ -51,10 +55,10 @@ class RuleFileError(CatalogueError):
         >>> nt.rules("missing.toml")
         Traceback (most recent call last):
             ...
-        number_tower.catalogue.rulebook.RuleFileError: missing.toml: there is no such file
-        >>> errors = [RuleFileError("my.toml", f"rules.{key}", "missing") for key in ("fit", "target")]
+        number_tower.engine.catalogue.rulebook.RuleFileError: missing.toml: there is no such file
+        >>> errors = [RuleFileError("my.toml", key, "missing") for key in ("fit", "target")]
         >>> RuleFileError.merge(errors).mistakes
-        (('rules.fit', 'missing'), ('rules.target', 'missing'))
+        (('fit', 'missing'), ('target', 'missing'))
     """
 
     field = "rulefile"
@@ -76,9 +80,8 @@ class RuleFileError(CatalogueError):
         return cls(errors[0].file, key, problem, *others)
 
     def __str__(self) -> str:
-        return format_mistakes(
-            self.file, [": ".join(filter(None, mistake)) for mistake in self.mistakes]
-        )
+        mistakes = [": ".join(filter(None, mistake)) for mistake in self.mistakes]
+        return format_mistakes(self.file, mistakes)
 
 
 class OptionError(CatalogueError):
@@ -88,7 +91,7 @@ class OptionError(CatalogueError):
         >>> nt.rules("factor", target=20)
         Traceback (most recent call last):
             ...
-        number_tower.catalogue.rulebook.OptionError: factor has no option target; it has blocks, opening
+        number_tower.engine.catalogue.rulebook.OptionError: factor has no option target; it has...
     """
 
     def __init__(self, game: str, option: str, taken: tuple[str, ...]) -> None:
@@ -108,7 +111,7 @@ class UnknownPresetError(CatalogueError):
         >>> nt.rules("draft", preset="dep")
         Traceback (most recent call last):
             ...
-        number_tower.catalogue.rulebook.UnknownPresetError: draft has no preset 'dep'; it has deep, quick; did...
+        number_tower.engine.catalogue.rulebook.UnknownPresetError: draft has no preset 'dep'...
     """
 
     field = "preset"
@@ -173,13 +176,11 @@ class Rulebook:
     summary: str
     about: str
     options: tuple[str, ...]
-    voice: Mapping[str, object]
-    presets: Mapping[str, Preset] = field(default_factory=dict)
+    voice: Mapping[str, object] = field(hash=False)
+    presets: Mapping[str, Preset] = field(default_factory=dict, hash=False)
     """Recommended settings, by their names, in the order of the file."""
     content: bytes = field(default=b"", repr=False, compare=False)
     """The content of its file, if it has one."""
-    cache: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What other modules derive from the rulebook, such as its voice."""
 
     @property
     def short_title(self) -> str:
@@ -188,20 +189,8 @@ class Rulebook:
         return f"{name[:1].upper()}{name[1:]}"
 
     def __getstate__(self) -> dict[str, object]:
-        # Pickle without the file's content and the cache.
-        return {**self.__dict__, "content": b"", "cache": {}}
-
-    def get_preset(self, name: str) -> Preset:
-        """Return a preset by its name, in any case; raise UnknownPresetError if there is none.
-
-        Examples:
-            >>> load("draft").get_preset("Deep").name
-            'deep'
-        """
-        preset = self.presets.get(name.strip().lower())
-        if preset is None:
-            raise UnknownPresetError(self.name, name, tuple(self.presets))
-        return preset
+        # Pickle without the file's content.
+        return {**self.__dict__, "content": b""}
 
     def check_options(self, chosen: Collection[str]) -> None:
         """Raise OptionError for an option that this game does not take.
@@ -216,7 +205,7 @@ class Rulebook:
     def apply_options(self, chosen: Mapping[str, object]) -> Rules:
         """Return the rules with the chosen options."""
         self.check_options(chosen)
-        return self.rules.changed(chosen)
+        return self.rules.replace(chosen)
 
     def find_options(self, rules: Rules) -> dict[str, object] | None:
         """Return the options that turn this rulebook's rules into these; None if none do.
@@ -227,7 +216,7 @@ class Rulebook:
         """
         if rules == self.rules:
             return {}
-        theirs, ours = rules.written(), self.rules.written()
+        theirs, ours = rules.to_dict(), self.rules.to_dict()
         differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
         if any(key not in self.options or key not in theirs for key in differ):
             return None

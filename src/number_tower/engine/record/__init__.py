@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import re
 
-from number_tower.catalogue import load
-from number_tower.record.json import from_json, parse_document, to_json
-from number_tower.record.line import (
+from number_tower.engine.catalogue import load
+from number_tower.engine.record.json import from_json, parse_document, to_json
+from number_tower.engine.record.line import (
     EXAMPLE,
     RecordError,
     from_line,
     is_line,
     to_line,
 )
-from number_tower.table import Table
-from number_tower.text import format_path, format_value
+from number_tower.engine.table import Table
+from number_tower.support.text import format_path, format_value
 
 __all__ = ["RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
 
-LARGEST_RECORD = 16 * 1024 * 1024
+MAX_RECORD_BYTES = 16 * 1024 * 1024
 
 
 def read(ref: str) -> Table:
@@ -57,14 +57,13 @@ def read_key(ref: str) -> str | None:
 def _read_file(path: str) -> str:
     try:
         with open(path, "rb") as stream:
-            content = stream.read(LARGEST_RECORD + 1)
+            content = stream.read(MAX_RECORD_BYTES + 1)
     except OSError as trouble:
         raise RecordError(format_path(path), f"cannot be read: {trouble.strerror}") from None
-    if len(content) > LARGEST_RECORD:
+    if len(content) > MAX_RECORD_BYTES:
         raise RecordError(format_path(path), "too large for a record")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise RecordError(
-            f"{format_path(path)}, byte {wrong.start}", "expected text in UTF-8"
-        ) from None
+        place = f"{format_path(path)}, byte {wrong.start}"
+        raise RecordError(place, "expected text in UTF-8") from None

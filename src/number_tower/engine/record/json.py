@@ -1,20 +1,21 @@
-"""A table as one JSON document with its rules in full, so that no other file is needed to read it."""
+"""A table as one JSON document with its rules in full: no other file is needed to read it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast
 
-from number_tower import catalogue
-from number_tower.record.line import RecordError, declare_result, make_table
-from number_tower.rules import Rules, RulesError
-from number_tower.table import Declaration, Table
-from number_tower.text import format_text, format_value
+from number_tower.engine import catalogue
+from number_tower.engine.position import Outcome
+from number_tower.engine.record.line import RecordError, make_table
+from number_tower.engine.rules import Rules, RulesError
+from number_tower.engine.table import Table
+from number_tower.support.text import format_text, format_value
 
 FORMAT = 1
 
-LONGEST_NAME = 255
+MAX_NAME_BYTES = 255
 """Bytes of a game's name, the same as of a file's."""
 
 _KEYS = (
@@ -34,15 +35,14 @@ Kind = TypeVar("Kind")
 
 
 def to_json(table: Table, key: str | None = None) -> str:
-    """Write a table as one JSON document on one line, with the key of the game in a store, if it has one.
+    """Write a table as one line of JSON, with the game's key in a store, if it has one.
 
     Examples:
         >>> to_json(nt.Table(nt.Game(moves=(9, 8))))[:36]
         '{"number_tower": 1, "game": "rules",'
     """
-    return format_document(
-        make_document(table) if key is None else {**make_document(table), "kept": {"key": key}}
-    )
+    document = make_document(table)
+    return format_document(document if key is None else {**document, "kept": {"key": key}})
 
 
 def format_document(content: Mapping[str, object]) -> str:
@@ -57,17 +57,13 @@ def make_document(table: Table) -> dict[str, object]:
     return {
         "number_tower": FORMAT,
         "game": table.rulebook,
-        "rules": game.rules.written(),
+        "rules": game.rules.to_dict(),
         "options": options or {},
         "names": table.names,
         "hidden": table.hidden,
         "first": game.first + 1,
         "moves": game.moves,
-        "result": outcome
-        and {
-            "winner": None if outcome.winner is None else outcome.winner + 1,
-            "reason": outcome.reason,
-        },
+        "result": outcome and _make_result(outcome),
     }
 
 
@@ -83,14 +79,17 @@ def from_json(text: str) -> Table:
 
 
 def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None = None) -> Table:
-    """Make a table of a document; `book` is its rulebook, if it is known. The key `kept` is only for stores."""
+    """Make a table of a document; `book` is its rulebook, if it is known.
+
+    The key `kept` is only for stores.
+    """
     name = _get_typed(document, "game", str, "a game's name")
     if not name.isprintable():
         raise RecordError("game", "expected a name without control characters")
-    if len(name.encode()) > LONGEST_NAME:
-        raise RecordError("game", f"expected a name of at most {LONGEST_NAME} bytes")
+    if len(name.encode()) > MAX_NAME_BYTES:
+        raise RecordError("game", f"expected a name of at most {MAX_NAME_BYTES} bytes")
     try:
-        rules = Rules.read(_get_typed(document, "rules", dict, "a table of rules"))
+        rules = Rules.from_dict(_get_typed(document, "rules", dict, "a table of rules"))
     except RulesError as wrong:
         raise RecordError(f"rules.{wrong.key}", wrong.problem) from None
     _check_options(_get_typed(document, "options", dict, "a table of options"), rules)
@@ -107,32 +106,32 @@ def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None =
     if hidden and "hidden" not in book.options:
         raise RecordError("hidden", f"{name} has no option hidden")
     choice = catalogue.GameChoice(book, rules, hidden, first - 1)
-    return _apply_result(
-        make_table(choice, tuple(moves), document.get("names")), document.get("result")
-    )
+    table = make_table(choice, tuple(moves), document.get("names"))
+    return _apply_result(table, document.get("result"))
 
 
 def parse_document(text: str, *others: str) -> dict[str, Any]:
-    """Parse a document and check that it is a record of this format; `others` are additional keys."""
+    """Parse a document and check that it is a record of this format.
+
+    `others` are additional keys.
+    """
     try:
         document = json.loads(text, object_pairs_hook=_reject_duplicates)
     except json.JSONDecodeError as wrong:
-        raise RecordError(
-            f"line {wrong.lineno}, column {wrong.colno}", f"not JSON: {wrong.msg}"
-        ) from None
+        place = f"line {wrong.lineno}, column {wrong.colno}"
+        raise RecordError(place, f"not JSON: {wrong.msg}") from None
     except RecordError:
+        # From `_reject_duplicates`; it is a ValueError as well.
         raise
     except (ValueError, RecursionError):
         raise RecordError("", "not the JSON of a record") from None
     if not isinstance(document, dict) or "number_tower" not in document:
-        raise RecordError(
-            "", 'expected a record: an object with "number_tower", "game", "rules" and "moves"'
-        )
+        expected = 'an object with "number_tower", "game", "rules" and "moves"'
+        raise RecordError("", f"expected a record: {expected}")
     if document["number_tower"] != FORMAT or type(document["number_tower"]) is not int:
         version = format_value(document["number_tower"])
-        raise RecordError(
-            "number_tower", f"this program reads records of format {FORMAT}; this one is {version}"
-        )
+        problem = f"this program reads records of format {FORMAT}; this one is {version}"
+        raise RecordError("number_tower", problem)
     for key in document:
         if key not in _KEYS and key not in others:
             raise RecordError(format_text(key, 40), f"unknown; expected {', '.join(_KEYS)}")
@@ -140,12 +139,13 @@ def parse_document(text: str, *others: str) -> dict[str, Any]:
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    table: dict[str, object] = {}
+    # Of two values for a key, some programs would read the first, others the last.
+    members: dict[str, object] = {}
     for key, value in pairs:
-        if key in table:
+        if key in members:
             raise RecordError(format_text(key, 40), "given twice")
-        table[key] = value
-    return table
+        members[key] = value
+    return members
 
 
 def _get_typed(document: Mapping[str, Any], key: str, kind: type[Kind], expected: str) -> Kind:
@@ -157,43 +157,42 @@ def _get_typed(document: Mapping[str, Any], key: str, kind: type[Kind], expected
 
 
 def _check_options(options: Mapping[str, object], rules: Rules) -> None:
-    written = rules.written()
+    values = rules.to_dict()
     for key, value in options.items():
-        if key not in catalogue.RULE_OPTIONS:
-            raise RecordError(
-                f"options.{format_text(key, 40)}", f"expected {', '.join(catalogue.RULE_OPTIONS)}"
-            )
-        if (type(value), value) != (type(written.get(key)), written.get(key)):
-            raise RecordError(
-                f"options.{key}",
-                f"the rules say {format_value(written.get(key))}; got {format_value(value)}",
-            )
+        own = values.get(key)
+        # The types as well, since in Python True equals 1.
+        if key not in catalogue.RULE_OPTIONS or (type(value), value) != (type(own), own):
+            place = f"options.{format_text(key, 40)}"
+            problem = f"the rules say {format_value(own)}; got {format_value(value)}"
+            raise RecordError(place, problem)
+
+
+def _make_result(outcome: Outcome) -> dict[str, object]:
+    winner = None if outcome.winner is None else outcome.winner + 1
+    return {"winner": winner, "reason": outcome.reason}
 
 
 def _apply_result(table: Table, result: object) -> Table:
-    derived = table.game.outcome
-    if result is None:
-        if derived is not None:
-            raise RecordError("result", f"the moves end the game ({derived.reason}); got none")
+    """Check a result that follows from the moves, and declare any other."""
+    if table.game.outcome is not None:
+        derived = _make_result(table.game.outcome)
+        if result != derived:
+            expected = json.dumps(derived)
+            raise RecordError("result", f"the moves say {expected}; got {format_value(result)}")
         return table
-    expected = 'expected null, or "winner" (1, 2 or null) and "reason"'
-    if not isinstance(result, dict) or result.keys() != {"winner", "reason"}:
-        raise RecordError("result", f"{expected}; got {format_value(result)}")
-    winner, reason = result["winner"], result["reason"]
-    if winner is not None and (type(winner) is not int or winner not in {1, 2}):
-        raise RecordError("result.winner", f"expected 1, 2 or null; got {format_value(winner)}")
-    outcome = (None if winner is None else winner - 1, reason)
-    if derived is not None:
-        if outcome != derived:
-            won = "nobody wins" if derived.winner is None else f"player {derived.winner + 1} wins"
-            raise RecordError(
-                "result", f"the moves say that {won} ({derived.reason}); got {format_value(result)}"
-            )
-        return table
-    if reason not in get_args(Declaration) or (winner is None) != (reason == "abandoned"):
-        expected = "a player who won because the other resigned or forfeit, or nobody and abandoned"
-        raise RecordError(
-            "result",
-            f"the moves do not end the game: expected {expected}; got {format_value(result)}",
-        )
-    return declare_result(table, reason, 0 if winner is None else 2 - winner, "result")
+    match result:
+        case None:
+            return table
+        case {"winner": None, "reason": "abandoned"}:
+            return table.declare("abandoned", 0)
+        case {"winner": int(winner), "reason": "resigned" | "forfeit" as reason}:
+            # True is an int, and equals 1.
+            if winner in {1, 2} and winner is not True:
+                return table.declare(reason, 2 - winner)
+        case _:
+            pass
+    expected = (
+        'expected null, or "winner" (1, 2 or null) and "reason" (resigned, forfeit or abandoned)'
+    )
+    problem = f"the moves do not end the game: {expected}; got {format_value(result)}"
+    raise RecordError("result", problem)

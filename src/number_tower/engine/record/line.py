@@ -4,25 +4,27 @@
     draft(target=21,blocks=1-12,first=2):9,8
     rules(fit=ascending,step=3,names=Ann,Ben):2,4
 
-A line names a game of the catalogue, a rule file (if files may be opened), or, after the word `rules`, the rules.
+A line names a game of the catalogue, a rule file (if files may be opened), or, after the word
+`rules`, the rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
-from number_tower import catalogue
-from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.brief import REFUSALS
-from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.errors import NumberTowerError
-from number_tower.game import Game
-from number_tower.position import MoveError
-from number_tower.rules import UNNAMED, Rules, RulesError
-from number_tower.table import Declaration, Table, TableError
-from number_tower.text import format_text, format_value, summarize_numbers
+from number_tower.engine import catalogue
+from number_tower.engine.blocks import MAX_NUMBER, parse_number
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.game import Game
+from number_tower.engine.position import MoveError
+from number_tower.engine.refusals import REFUSALS
+from number_tower.engine.rules import UNNAMED, Rules, RulesError
+from number_tower.engine.table import Declaration, Table, TableError, check_player_names
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_text, format_value, summarize_numbers
 
 EXAMPLE = "such as draft:9,8,6"
 
@@ -38,7 +40,7 @@ class RecordError(NumberTowerError, ValueError):
         >>> from_line("draft:9,8,9")
         Traceback (most recent call last):
             ...
-        number_tower.record.line.RecordError: move 3 (9): that block was already used
+        number_tower.engine.record.line.RecordError: move 3 (9): it has been used already
     """
 
     reason = "bad_record"
@@ -52,11 +54,11 @@ class RecordError(NumberTowerError, ValueError):
         return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
-# Writing --------------------------------------------------------------------------------------------------------------
+# Writing ------------------------------------------------------------------------------------------
 
 
 def to_line(table: Table, *, files: bool = False) -> str:
-    """Write a table as one line: by the game's name, with `files` also by a rule file's path, or else by its rules.
+    """Write a table as one line: by the game's name, by its file (with `files`), or by rules.
 
     Examples:
         >>> to_line(nt.Table(nt.Game(nt.Rules(target=12), moves=(9, 2)), names=("Ann", "Ben")))
@@ -68,11 +70,14 @@ def to_line(table: Table, *, files: bool = False) -> str:
     options = book.find_options(table.game.rules)
     if options is not None and (not table.hidden or "hidden" in book.options):
         line = _format_line(book.source, options, table)
-        if _can_name(line, book.source):
+        # Some names of files would be read as rules, as an option, or not at all.
+        parts = _LINE.fullmatch(line)
+        is_read_back = parts is not None and parts["game"].strip() == book.source
+        if is_read_back and book.source != UNNAMED and not book.source.startswith("-"):
             return line
-    usual = Rules().written()
+    usual = Rules().to_dict()
     differences = {
-        key: value for key, value in table.game.rules.written().items() if value != usual.get(key)
+        key: value for key, value in table.game.rules.to_dict().items() if value != usual.get(key)
     }
     return _format_line(UNNAMED, differences, table)
 
@@ -81,9 +86,8 @@ def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
     if table.game.first:
         options["first"] = 2
     if table.names is not None:
-        options["names"] = ",".join(
-            _RESERVED.sub(lambda found: f"%{ord(found[0]):02X}", each) for each in table.names
-        )
+        escaped = [_RESERVED.sub(lambda sign: f"%{ord(sign[0]):02X}", name) for name in table.names]
+        options["names"] = ",".join(escaped)
     if table.hidden:
         options["hidden"] = "yes"
     if table.declared is not None:
@@ -93,17 +97,7 @@ def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
     return f"{name}{f'({chosen})' if chosen else ''}:{','.join(map(str, table.game.moves))}"
 
 
-def _can_name(line: str, source: str) -> bool:
-    """Return whether a line will be read as naming this rulebook: some file names cannot be written in one."""
-    parts = _LINE.fullmatch(line)
-    return (
-        parts is not None
-        and parts["game"].strip() == source != UNNAMED
-        and not source.startswith("-")
-    )
-
-
-# Reading --------------------------------------------------------------------------------------------------------------
+# Reading ------------------------------------------------------------------------------------------
 
 
 def is_line(text: str) -> bool:
@@ -136,37 +130,38 @@ def from_line(text: str, find: Callable[[str], Rulebook] = catalogue.load_named)
     moves = parts["moves"].split(",") if parts["moves"].strip() else ()
     numbers = tuple(_parse_number(f"move {ply}", part) for ply, part in enumerate(moves, 1))
     people = names and [
-        _ESCAPED.sub(lambda found: chr(int(found[1], 16)), part) for part in names.split(",")
+        _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), name) for name in names.split(",")
     ]
     table = make_table(choice, numbers, people)
     for reason, value in results.items():
         if reason == "abandoned" and not _parse_yes(reason, value):
             continue
-        table = declare_result(
-            table, reason, 0 if reason == "abandoned" else _parse_seat(reason, value), reason
-        )
+        player = 0 if reason == "abandoned" else _parse_seat(reason, value)
+        try:
+            table = table.declare(reason, player)
+        except TableError as wrong:
+            raise RecordError(reason, str(wrong)) from None
     return table
 
 
 def make_table(choice: GameChoice, moves: tuple[int, ...], names: object) -> Table:
-    """Return the table of a record; all moves are played again, and the first illegal one is an error."""
+    """Return the table of a record.
+
+    All moves are played again, and the first illegal one is an error.
+    """
     try:
         game = Game(choice.rules, choice.first, moves)
-        return Table(game, names=names, hidden=choice.hidden, book=choice.book)  # type: ignore[arg-type] # it is checked
+        table = Table(game, hidden=choice.hidden, book=choice.book)
+        return table if names is None else replace(table, names=check_player_names(names))
     except MoveError as refused:
-        blocks, target = summarize_numbers(choice.rules.blocks), choice.rules.target
-        reason = REFUSALS[refused.reason].move.format(blocks=blocks, target=target)
-        raise RecordError(f"move {refused.ply} ({format_value(refused.block)})", reason) from None
+        details = {
+            "not_a_block": f"; the blocks are {summarize_numbers(choice.rules.blocks)}",
+            "target": f" {choice.rules.target}",
+        }
+        problem = f"it {REFUSALS[refused.reason].clause}{details.get(refused.reason, '')}"
+        raise RecordError(f"move {refused.ply} ({format_value(refused.block)})", problem) from None
     except TableError as wrong:
         raise RecordError("names", str(wrong)) from None
-
-
-def declare_result(table: Table, reason: Declaration, player: int, place: str) -> Table:
-    """Declare the result that a record has at some place."""
-    try:
-        return table.declare(reason, player)
-    except TableError as wrong:
-        raise RecordError(place, str(wrong)) from None
 
 
 def _choose_game(
@@ -177,11 +172,9 @@ def _choose_game(
         if key in options:
             values[key] = _parse_number(key, options[key])
     try:
-        return (
-            catalogue.choose(values)
-            if name == UNNAMED
-            else catalogue.choose(name, values, find=find)
-        )
+        if name == UNNAMED:
+            return catalogue.choose(values)
+        return catalogue.choose(name, values, find=find)
     except (catalogue.UnknownGameError, catalogue.OptionError) as wrong:
         raise RecordError("", str(wrong)) from None
     except RulesError as wrong:
@@ -208,7 +201,7 @@ def _parse_options(text: str) -> dict[str, str]:
 
 def _parse_number(place: str, text: str) -> int:
     number = parse_number(text)
-    if number is None or number > LARGEST_NUMBER:
+    if number is None or number > MAX_NUMBER:
         raise RecordError(place, f"expected a number; got {format_value(text.strip())}")
     return number
 

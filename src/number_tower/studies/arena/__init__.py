@@ -8,13 +8,19 @@ from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from functools import partial
 
-from number_tower.arena.playout import ArenaJournal, GameResult, Playout, play_fixture, play_out
-from number_tower.arena.results import ArenaResults, Score, compute_results
-from number_tower.arena.schedule import Contest, PlayerFactory, arrange
-from number_tower.batch import BatchError
-from number_tower.batch.executor import run_journaled
+from number_tower.engine.rules import Rules
 from number_tower.players import DEFAULT_PATIENCE, make_player
-from number_tower.rules import Rules
+from number_tower.studies.arena.playout import (
+    ArenaJournal,
+    GameResult,
+    Playout,
+    play_fixture,
+    play_out,
+)
+from number_tower.studies.arena.results import ArenaResults, Score, compute_results
+from number_tower.studies.arena.schedule import Contest, PlayerFactory, arrange
+from number_tower.studies.batch import BatchError
+from number_tower.studies.batch.executor import run_journaled
 
 __all__ = [
     "ArenaResults",
@@ -43,11 +49,11 @@ def arena(  # noqa: PLR0913 - all options are keywords
     resume: bool = False,
     make: PlayerFactory = make_player,
 ) -> ArenaResults:
-    """Let each pair of players play each game `number` times, and return the results with all games.
+    """Let each pair of players play each game `number` times; return the results with all games.
 
-    `jobs` is the number of games played at once (default: one for each core); an executor, such as a `ClusterExecutor`
-    of `number_tower.batch.cluster`, plays them elsewhere. The games are kept in the file `out`, if given; with `resume`
-    the games in that file are not played again.
+    `jobs` is the number of games played at once (default: one for each core); an executor, such as
+    a `ClusterExecutor` of `number_tower.studies.batch.cluster`, plays them elsewhere. The games are
+    kept in the file `out`, if given; with `resume` the games in that file are not played again.
 
     Examples:
         >>> results = arena([nt.Rules(target=15)], ["random", "perfect"], number=20, jobs=1)
@@ -72,7 +78,7 @@ def play_games(
     make: PlayerFactory = make_player,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[GameResult]:
-    """Yield all games of an arena: first those in the journal, then the others as they are played and kept.
+    """Yield all games of an arena: first those in the journal, then the others as they are played.
 
     `progress` is called with the number of finished games and their total.
 

@@ -6,16 +6,16 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from number_tower import __version__
-from number_tower.arena.schedule import Contest, Fixture, PlayerFactory
-from number_tower.batch.journal import Journal
+from number_tower.engine.position import Ending
+from number_tower.engine.record import to_line
+from number_tower.engine.table import Table
 from number_tower.players import ForfeitError, Player, let_move
-from number_tower.position import Ending
-from number_tower.record import to_line
-from number_tower.table import Table
+from number_tower.studies.arena.schedule import Contest, Fixture, PlayerFactory
+from number_tower.studies.batch.journal import Journal
 
 FORMAT = 1
 """The version of the journal's format."""
@@ -74,7 +74,8 @@ def play_out(
 ) -> Playout:
     """Let two players, in the order of their seats, play a game to its end, and close them.
 
-    A player that gives no legal move forfeits the game. `tell` is called with the table after every change.
+    A player that gives no legal move forfeits the game. `tell` is called with the table after every
+    change.
 
     Examples:
         >>> from number_tower.players import make_player
@@ -108,11 +109,9 @@ def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResul
     if table.outcome is None:
         raise ValueError("the game is not over")
     return GameResult(
-        fixture.index,
-        fixture.game,
-        fixture.seed,
-        fixture.players,
-        *table.outcome,
+        **asdict(fixture),
+        winner=table.outcome.winner,
+        reason=table.outcome.reason,
         forfeit=playout.forfeit,
         moves=table.game.moves,
         record=to_line(table, files=True),
@@ -132,7 +131,7 @@ class ArenaJournal(Journal[GameResult]):
         self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False
     ) -> None:
         self._contest = contest
-        games = [entry.to_document() for entry in contest.entries]
+        games = [entry.to_dict() for entry in contest.entries]
         settings = {"number_tower_arena": FORMAT, "version": __version__, "games": games}
         super().__init__(path, contest, settings, resume=resume)
 
@@ -141,10 +140,7 @@ class ArenaJournal(Journal[GameResult]):
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
         winner = document["winner"]
         return GameResult(
-            fixture.index,
-            fixture.game,
-            fixture.seed,
-            fixture.players,
+            **asdict(fixture),
             winner=None if winner is None else winner - 1,
             reason=document["reason"],
             forfeit=document["forfeit"],

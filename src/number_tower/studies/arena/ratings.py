@@ -27,35 +27,35 @@ class Rating(NamedTuple):
 
 
 def compute_interval(points: float, games: float, deviations: float = Z_95) -> tuple[float, float]:
-    """Return the interval of the true share of points, after `points` in `games`; the usual deviations are for 95 %.
+    """Return Wilson's interval of the true share of points, after `points` in `games`.
 
-    Wilson's interval: it stays within 0 and 1 and is informative even if every game was won. A draw counts as half a
-    point; since its variance is less than that of a win and a loss, the interval is then slightly too wide.
+    It is for 95 %, unless other deviations are given. It stays within 0 and 1, and is informative
+    even if every game was won. A draw counts as half a point; since its variance is less than that
+    of a win and a loss, the interval is then slightly too wide.
     """
     if not games:
         return 0.0, 1.0
     share, square = points / games, deviations**2
-    centre = (share + square / (2 * games)) / (1 + square / games)
-    reach = (
-        deviations
-        * sqrt(share * (1 - share) / games + square / (4 * games**2))
-        / (1 + square / games)
-    )
+    widening = 1 + square / games
+    centre = (share + square / (2 * games)) / widening
+    variance = share * (1 - share) / games + square / (4 * games**2)
+    reach = deviations * sqrt(variance) / widening
     return max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach))
 
 
 def compute_ratings(
     players: Sequence[str], scores: Mapping[tuple[str, str], tuple[float, int]]
 ) -> dict[str, Rating]:
-    """Return the maximum likelihood ratings; `scores` has points and games of the first of each pair.
+    """Return the maximum likelihood ratings; `scores` has points and games of each pair's first.
 
-    Bradley and Terry's model on Elo's scale, with a draw as half a win for each. As a prior every player is given one
-    drawn game against a player rated 0, so that one who won every game has a finite rating. The mean rating is 0. The
-    margins come from the curvature of the likelihood. Newton's method, with damped steps.
+    Bradley and Terry's model on Elo's scale; a draw is half a win for each. As a prior, every
+    player gets one drawn game against a player rated 0, so that a player who won every game has a
+    finite rating. The mean rating is 0. The margins come from the curvature of the likelihood.
+    Newton's method finds the maximum, with damped steps.
     """
-    place = {player: number for number, player in enumerate(players)}
+    places = {player: number for number, player in enumerate(players)}
     played = [
-        (place[one], place[other], points, games)
+        (places[one], places[other], points, games)
         for (one, other), (points, games) in scores.items()
     ]
     strengths = [0.0] * len(players)
@@ -71,7 +71,16 @@ def compute_ratings(
         strengths = [
             strength + damping * step for strength, step in zip(strengths, steps, strict=True)
         ]
-    return dict(zip(players, _center_ratings(strengths, covariance), strict=True))
+    # Only differences matter: the mean becomes 0, and each margin is that of the distance from it.
+    count = len(players)
+    mean = sum(strengths) / count
+    means = [sum(row) / count for row in covariance]
+    overall = sum(means) / count
+    ratings = {}
+    for player, number in places.items():
+        error = sqrt(covariance[number][number] - 2 * means[number] + overall)
+        ratings[player] = Rating(_ELO_SCALE * (strengths[number] - mean), _ELO_SCALE * Z_95 * error)
+    return ratings
 
 
 def _compute_derivatives(
@@ -98,21 +107,6 @@ def _compute_derivatives(
     return gradient, curvature
 
 
-def _center_ratings(strengths: list[float], covariance: Matrix) -> list[Rating]:
-    """Return ratings whose mean is 0, with the margins of their distance from that mean."""
-    count = len(strengths)
-    mean = sum(strengths) / count
-    means = [sum(row) / count for row in covariance]
-    overall = sum(means) / count
-    return [
-        Rating(
-            _ELO_SCALE * (strength - mean),
-            _ELO_SCALE * Z_95 * sqrt(row[place] - 2 * means[place] + overall),
-        )
-        for place, (strength, row) in enumerate(zip(strengths, covariance, strict=True))
-    ]
-
-
 def _predict_score(difference: float) -> float:
     return 1 / (1 + exp(-difference))
 
@@ -120,18 +114,18 @@ def _predict_score(difference: float) -> float:
 def _invert_matrix(matrix: Matrix) -> Matrix:
     """Invert a positive definite matrix, which needs no pivoting."""
     size = len(matrix)
+    # Each row is followed by that of the unit matrix, which becomes the inverse.
     rows = [
-        [*row, *(float(place == column) for column in range(size))]
-        for place, row in enumerate(matrix)
+        [*row, *(float(number == column) for column in range(size))]
+        for number, row in enumerate(matrix)
     ]
-    for place in range(size):
-        pivot = rows[place][place]
-        rows[place] = [value / pivot for value in rows[place]]
-        for other in range(size):
-            if other != place and rows[other][place]:
-                factor = rows[other][place]
-                rows[other] = [
-                    value - factor * above
-                    for value, above in zip(rows[other], rows[place], strict=True)
+    for column in range(size):
+        pivot = rows[column][column]
+        above = rows[column] = [value / pivot for value in rows[column]]
+        for number, row in enumerate(rows):
+            factor = row[column]
+            if number != column and factor:
+                rows[number] = [
+                    value - factor * other for value, other in zip(row, above, strict=True)
                 ]
     return [row[size:] for row in rows]

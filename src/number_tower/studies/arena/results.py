@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
-from number_tower.arena.playout import GameResult
-from number_tower.arena.ratings import Rating, compute_interval, compute_ratings
-from number_tower.arena.schedule import Contest
-from number_tower.match import Tally
+from number_tower.engine.match import Tally
+from number_tower.studies.arena.playout import GameResult
+from number_tower.studies.arena.ratings import Rating, compute_interval, compute_ratings
+from number_tower.studies.arena.schedule import Contest
 
 
 class Score(Tally):
@@ -23,7 +23,7 @@ class Score(Tally):
         >>> score.points, score.games, score.share, score.opposite.share
         (7.0, 10, 0.7, 0.3)
         >>> low, high = score.interval
-        >>> low < score.share < high, score.to_document()["drawn"]
+        >>> low < score.share < high, score.to_dict()["drawn"]
         (True, 2)
     """
 
@@ -42,7 +42,7 @@ class Score(Tally):
         """The same games from the other side."""
         return Score(self.lost, self.drawn, self.won)
 
-    def to_document(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the score as JSON values."""
         return {
             "games": self.games,
@@ -62,7 +62,7 @@ class ArenaStanding(NamedTuple):
 
 
 class GameStatistics(NamedTuple):
-    """The scores of the starting player and of each player at one game, and the plies of all its games."""
+    """The scores of who started and of each player at one game, and the plies of all its games."""
 
     game: str
     starter: Score
@@ -77,7 +77,7 @@ class GameStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ArenaResults:
-    """The standings, best player first; the score of every pair; statistics of every game; and the games, if kept.
+    """The standings, best player first; scores of pairs; statistics of games; all games, if kept.
 
     Examples:
         >>> results = arena([nt.Rules(target=15)], ["random", "perfect"], number=20, jobs=1)
@@ -107,23 +107,21 @@ class ArenaResults:
             "players": [
                 {
                     "player": standing.player,
-                    **standing.score.to_document(),
+                    **standing.score.to_dict(),
                     "forfeits": standing.forfeits,
                     "elo": round(standing.rating.elo, 1) + 0.0,
                     "elo_margin": round(standing.rating.margin, 1),
                 }
                 for standing in self.standings
             ],
-            "pairs": [
-                {"players": pair, **score.to_document()} for pair, score in self.pairs.items()
-            ],
+            "pairs": [{"players": pair, **score.to_dict()} for pair, score in self.pairs.items()],
             "by_game": [
                 {
                     "game": statistics.game,
                     "plies": round(statistics.mean_plies, 4),
-                    "starter": statistics.starter.to_document(),
+                    "starter": statistics.starter.to_dict(),
                     "players": {
-                        player: score.to_document() for player, score in statistics.scores.items()
+                        player: score.to_dict() for player, score in statistics.scores.items()
                     },
                 }
                 for statistics in self.by_game
@@ -140,13 +138,13 @@ def compute_results(
     plies: Counter[str] = Counter()
     forfeits: Counter[str] = Counter()
     kept: list[GameResult] = []
-    for game in games:
-        counts[game.game, game.players, game.winner] += 1
-        plies[game.game] += game.plies
-        if game.forfeit is not None and game.winner is not None:
-            forfeits[game.players[1 - game.winner]] += 1
+    for result in games:
+        counts[result.game, result.players, result.winner] += 1
+        plies[result.game] += result.plies
+        if result.forfeit is not None and result.winner is not None:
+            forfeits[result.players[1 - result.winner]] += 1
         if keep:
-            kept.append(game)
+            kept.append(result)
 
     def score_starter(game: str, starter: str, other: str) -> Score:
         return Score(*(counts[game, (starter, other), winner] for winner in (0, None, 1)))
@@ -156,11 +154,6 @@ def compute_results(
             (score_starter(game, one, other), score_starter(game, other, one).opposite)
         )
 
-    def score_player(game: str, player: str) -> Score:
-        return Score.add_up(
-            score_pair(game, player, other) for other in contest.players if other != player
-        )
-
     pairs = {
         pair: Score.add_up(score_pair(game, *pair) for game in contest.games)
         for pair in contest.pairs
@@ -168,25 +161,25 @@ def compute_results(
     ratings = compute_ratings(
         contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()}
     )
-    by_game = tuple(
-        GameStatistics(
-            game,
-            Score.add_up(
-                score_starter(game, *players) for players in permutations(contest.players, 2)
-            ),
-            {player: score_player(game, player) for player in contest.players},
-            plies[game],
-        )
-        for game in contest.games
-    )
+    by_game = []
+    for game in contest.games:
+        seatings = permutations(contest.players, 2)
+        starter = Score.add_up(score_starter(game, *players) for players in seatings)
+        scores = {
+            player: Score.add_up(
+                score_pair(game, player, other) for other in contest.players if other != player
+            )
+            for player in contest.players
+        }
+        by_game.append(GameStatistics(game, starter, scores, plies[game]))
     standings = [
         ArenaStanding(
             player,
-            Score.add_up(each.scores[player] for each in by_game),
+            Score.add_up(statistics.scores[player] for statistics in by_game),
             forfeits[player],
             ratings[player],
         )
         for player in contest.players
     ]
     standings.sort(key=lambda standing: -standing.score.share)
-    return ArenaResults(contest, tuple(standings), pairs, by_game, tuple(sorted(kept)))
+    return ArenaResults(contest, tuple(standings), pairs, tuple(by_game), tuple(sorted(kept)))

@@ -10,14 +10,14 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import NamedTuple, Protocol
 
-from number_tower.batch import BatchError
-from number_tower.catalogue import CatalogueError, load
-from number_tower.game import Game
+from number_tower.engine.catalogue import CatalogueError, load
+from number_tower.engine.game import Game
+from number_tower.engine.record import RecordError, from_line, to_line
+from number_tower.engine.rules import Rules
+from number_tower.engine.table import Table, TableError, check_player_names
 from number_tower.players import DEFAULT_PATIENCE, Player, is_command, make_player
-from number_tower.record import RecordError, from_line, to_line
-from number_tower.rules import Rules
-from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import format_value
+from number_tower.studies.batch import BatchError
+from number_tower.support.text import format_value
 
 _SEED_BYTES = 6
 """Seeds stay below 2**48, which every JSON reader represents exactly."""
@@ -36,9 +36,9 @@ class GameEntry(NamedTuple):
     text: str
     table: Table
 
-    def to_document(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the game and its rules as the settings of a journal."""
-        return {"game": self.text, "rules": self.table.game.rules.written()}
+        return {"game": self.text, "rules": self.table.game.rules.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,10 +53,10 @@ class Fixture:
 
 @dataclass(frozen=True)
 class Contest:
-    """A round robin: in every round each pair plays each game once; seat 1 starts, and each round they change seats.
+    """A round robin: in every round each pair plays each game once, in other seats than before.
 
-    Rounds follow each other, so that any finished part is a fair sample. The seed of a game depends only on its game,
-    pair and round, so that it stays the same with other players in the contest.
+    Rounds follow each other, so any finished part is a fair sample. The seed of a game depends on
+    its game, pair and round only, so it stays the same with other players in the contest.
 
     Examples:
         >>> contest = arrange([nt.Rules(target=15)], ["random", "easy", "perfect"], number=10)
@@ -123,7 +123,7 @@ def arrange(
     patience: float = DEFAULT_PATIENCE,
     make: PlayerFactory = make_player,
 ) -> Contest:
-    """Set up a contest from the names of games and players; all errors are raised before anything is played.
+    """Set up a contest from names of games and players; whatever is wrong is raised here.
 
     Examples:
         >>> arrange([nt.Rules(target=15)], ["random", "perfect"], number=4).games
@@ -178,10 +178,10 @@ def seat_players(table: Table, players: tuple[str, str]) -> Table:
         return replace(table, names=None)
 
 
-def check_unique(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
-    """Raise an error for too few names, and for a name that is given twice."""
-    if len(given) < least or not all(given):
-        raise BatchError(f"{expected}; got {format_value(','.join(given))}")
-    for each in given:
-        if given.count(each) > 1:
-            raise BatchError(f"{what}: {format_value(each)} is named twice")
+def check_unique(what: str, names: tuple[str, ...], least: int, expected: str) -> None:
+    """Raise an error for too few names, and for a name that is there twice."""
+    if len(names) < least or not all(names):
+        raise BatchError(f"{expected}; got {format_value(','.join(names))}")
+    for name in names:
+        if names.count(name) > 1:
+            raise BatchError(f"{what}: {format_value(name)} is named twice")

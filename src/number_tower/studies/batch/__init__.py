@@ -1,8 +1,8 @@
-"""Many jobs: run on worker processes or a cluster (`executor`), and kept in a file that can be resumed (`journal`)."""
+"""Many jobs: run on workers (`executor`), and kept in a file that can be resumed (`journal`)."""
 
 from __future__ import annotations
 
-from number_tower.errors import NumberTowerError
+from number_tower.support.errors import NumberTowerError
 
 
 class BatchError(NumberTowerError, ValueError):
@@ -12,7 +12,7 @@ class BatchError(NumberTowerError, ValueError):
         >>> arena([nt.Rules(target=15)], ["perfect"])
         Traceback (most recent call last):
             ...
-        number_tower.batch.BatchError: expected two players or more, such as random,perfect; got 'perfect'
+        number_tower.studies.batch.BatchError: expected two players or more, ...; got 'perfect'
     """
 
     reason = "batch"
@@ -31,5 +31,5 @@ class StoppedError(BatchError):
         >>> evaluate(broken, nt.Rules(target=15), number=2, positions=0, stop=True)
         Traceback (most recent call last):
             ...
-        number_tower.batch.StoppedError: __main__:broken gave no answer: it raised OSError: no connection
+        number_tower.studies.batch.StoppedError: __main__:broken gave no answer: ... no connection
     """

@@ -1,7 +1,8 @@
 """The workers of a Dask cluster, behind the interface of `concurrent.futures`.
 
-Dask does the work: it runs a call again on another worker where one has died, on four in all (`allowed-failures`).
-Here is what it leaves to its users: errors that say what to do, and a bound on waiting for an answer.
+Dask does the work: it runs a call again on another worker where one has died, on four in all
+(`allowed-failures`). Here is what it leaves to its users: errors that say what to do, and a bound
+on waiting for an answer.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 
 from distributed import Client
 
-from number_tower.batch import BatchError, WorkerError
-from number_tower.text import format_duration, format_text, format_value
+from number_tower.studies.batch import BatchError, WorkerError
+from number_tower.support.text import format_duration, format_text, format_value
 
 __all__ = ["ClusterError", "ClusterExecutor"]
 
@@ -24,7 +25,8 @@ CONNECT_SECONDS = 10.0
 """How long a scheduler may take to answer."""
 
 MAX_IDLE_SECONDS = 600.0
-"""How long calls may wait while no worker works: for a worker to join, or because Dask has lost them."""
+"""How long calls may wait while no worker works: for a worker to join, or because Dask has lost
+them."""
 
 _QUIET_SECONDS = 5.0
 """How long no result may come before the cluster is asked; a dead worker is replaced in less."""
@@ -40,7 +42,7 @@ class ClusterError(BatchError):
         >>> ClusterExecutor("no address")
         Traceback (most recent call last):
             ...
-        number_tower.batch.cluster.ClusterError: 'no address' cannot be used: ...
+        number_tower.studies.batch.cluster.ClusterError: 'no address' cannot be used: ...
     """
 
 
@@ -51,7 +53,8 @@ class ClusterExecutor(Executor):
 
     Examples:
         >>> from distributed import LocalCluster
-        >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+        >>> options = {"processes": False, "protocol": "tcp", "dashboard_address": None}
+        >>> cluster = LocalCluster(n_workers=1, **options)
         >>> executor = ClusterExecutor(cluster.scheduler_address)
         >>> executor.submit(pow, 2, 10).result(), executor.slots > 0
         (1024, True)
@@ -61,7 +64,8 @@ class ClusterExecutor(Executor):
     """
 
     chunk_seconds = 0.2
-    """How long a worker should run jobs before it returns their results: a call costs Dask some 10 ms, in all."""
+    """How long a worker should run jobs before it returns their results: a call costs Dask some 10
+    ms, in all."""
 
     def __init__(
         self,
@@ -71,7 +75,9 @@ class ClusterExecutor(Executor):
         max_idle_seconds: float = MAX_IDLE_SECONDS,
     ) -> None:
         self._client = _connect(cluster) if isinstance(cluster, str) else cluster
+        # A client of the caller stays open.
         self._owns_client = isinstance(cluster, str)
+        # Dask would run equal calls only once if they were pure.
         self._calls = self._client.get_executor(pure=False)
         self._notify = notify
         self._max_idle_seconds = max_idle_seconds
@@ -87,20 +93,22 @@ class ClusterExecutor(Executor):
         call: Future[Any] = self._calls.submit(fn, *args, **options)
         return call
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - its interface
-        """Drop all calls and close the connection; a worker still finishes the job that it has begun."""
+    def shutdown(self, wait: bool = True, **_: bool) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Drop all calls and close the connection; workers finish the jobs they have begun."""
         self._calls.shutdown(wait=False)
         if self._owns_client:
-            with suppress(OSError):  # a scheduler that does not answer
+            # The scheduler may not answer.
+            with suppress(OSError):
                 self._client.close(CONNECT_SECONDS)
 
     def check(self, silent: float) -> None:
-        """After some seconds without a result, see whether any worker works; give up if none has for long."""
+        """After a silence, ask whether any worker works; give up if none has for long."""
         if silent < _QUIET_SECONDS:
             return
         self._worked_at = max(self._worked_at, monotonic() - silent)
         threads = self._count_threads()
-        with suppress(OSError):  # of a worker that has just died
+        # A worker may have just died.
+        with suppress(OSError):
             if self._client.call_stack():
                 self._worked_at = monotonic()
         if monotonic() > self._worked_at + self._max_idle_seconds:
@@ -123,18 +131,11 @@ def _connect(address: str) -> Client:
     if _ADDRESS.fullmatch(address) is None:
         raise ClusterError(f"{format_value(address)} cannot be used: {expected}")
     try:
-        return Client(
-            address,
-            timeout=CONNECT_SECONDS,
-            set_as_default=False,
-            name="number-tower",
-        )
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="number-tower")
     except OSError as error:
-        raise ClusterError(
-            f"no Dask scheduler answers at {format_text(address)}; start one with `dask scheduler`, "
-            "and use the address that it prints"
-        ) from error
+        problem = f"no Dask scheduler answers at {format_text(address)}"
+        advice = "start one with `dask scheduler`, and use the address that it prints"
+        raise ClusterError(f"{problem}; {advice}") from error
     except (ValueError, TypeError) as error:  # such as tls:// without certificates
-        raise ClusterError(
-            f"{format_value(address)} cannot be used: {format_text(str(error))}; {expected}"
-        ) from error
+        problem = f"{format_value(address)} cannot be used: {format_text(str(error))}"
+        raise ClusterError(f"{problem}; {expected}") from error

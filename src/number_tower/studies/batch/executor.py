@@ -1,11 +1,12 @@
 """Run many jobs on any executor and yield their results as they come.
 
-An executor has the interface of `concurrent.futures`: worker processes on this machine (`processes`), a Dask cluster
-(`cluster`), or a pool of the caller. Jobs are sent in chunks whose size follows how long they take. If a worker dies,
-the jobs that it had are run again one by one, and a job at which a worker dies again is reported.
+An executor has the interface of `concurrent.futures`: worker processes on this machine
+(`processes`), a Dask cluster (`cluster`), or a pool of the caller. Jobs are sent in chunks whose
+size follows how long they take. If a worker dies, its jobs are run again one by one, and a job at
+which a worker dies again is reported.
 
-An executor may have `slots`, how many calls it runs at once; `chunk_seconds`, how long a chunk should take; and
-`check`, which is called with the seconds of silence while no chunk has finished.
+An executor may have `slots`, how many calls it runs at once; `chunk_seconds`, how long a chunk
+should take; and `check`, which is called with the seconds of silence while no chunk has finished.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from platform import node
@@ -31,24 +33,25 @@ from traceback import format_exc
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from number_tower import __version__
-from number_tower.batch import BatchError, WorkerError
-from number_tower.batch.journal import EntryT, Journal
-from number_tower.batch.processes import WorkerProcesses
-from number_tower.text import format_error
+from number_tower.studies.batch import BatchError, WorkerError
+from number_tower.studies.batch.journal import EntryT, Journal
+from number_tower.studies.batch.processes import WorkerProcesses
+from number_tower.support.text import format_error
 
 ResultT = TypeVar("ResultT")
 
 _CHUNK_SECONDS = 0.05
-"""How long a worker runs jobs before it returns their results, unless the executor has its own `chunk_seconds`."""
+"""How long a worker runs jobs before it returns their results, unless the executor has its own
+`chunk_seconds`."""
 
 _GROWTH = 4
 """By how much chunks may become longer at once."""
 
 _CHUNKS_PER_SLOT = 2
-"""How many chunks each worker has: one that runs, and one that it can begin without waiting for the parent."""
+"""Chunks of each worker: one that runs, and one to begin without waiting for the parent."""
 
 _CACHED_FUNCTIONS = 4
-"""How many functions a worker keeps unpickled; a worker of a cluster may work for several parents."""
+"""How many functions a worker keeps unpickled; in a cluster it may have several parents."""
 
 _WAIT_SECONDS = 0.5
 """How long to wait at once: a Ctrl-C that comes just before the wait is noticed only after it."""
@@ -64,31 +67,33 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
     executor: Executor | None = None,
     on_crash: Callable[[int], EntryT] | None = None,
 ) -> Generator[EntryT]:
-    """Yield the results of jobs 0 to `total` - 1: first those in the journal, then the others as they are run.
+    """Yield the results of jobs 0 to `total` - 1: first those in the journal, then the others.
 
-    New results are appended to the log. Jobs are run by the executor; without one, by `jobs` worker processes on this
-    machine (default: one for each core), where one job at a time runs in this process. `progress` is called with the
-    number of finished jobs and their total.
+    New results are appended to the log. Jobs are run by the executor; without one, by `jobs` worker
+    processes on this machine (default: one for each core; a single job at a time runs in this
+    process). `progress` is called with the number of finished jobs and their total.
 
-    A job at which a worker has died twice raises a `WorkerError`. With `on_crash`, the entry that this function makes
-    from the job takes the place of its result instead; without `jobs`, such jobs never run in this
-    process.
+    A job at which a worker has died twice raises a `WorkerError`; with `on_crash`, this function
+    makes its result instead. With `on_crash` and without `jobs`, no job runs in this process.
     """
     done = 0
-    for entry in () if log is None else log.read():
-        done += 1
-        yield entry
+    if log is not None:
+        for entry in log.read():
+            done += 1
+            yield entry
     if progress is not None:
         progress(done, total)
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
     with ExitStack() as stack:
+        # With `on_crash`, jobs may crash, so this process runs them only if it is told to.
         if executor is None and workers <= 1 and (on_crash is None or jobs == 1):
             chunks: Iterator[list[EntryT]] = ([run(index)] for index in indexes)
         else:
             if executor is None:
                 executor = stack.enter_context(WorkerProcesses(max(workers, 1)))
             noun = "job" if log is None else log.entry_noun
+            # Closed, so that no more jobs begin once the caller has stopped reading.
             chunks = stack.enter_context(
                 closing(run_chunks(run, indexes, executor, on_crash=on_crash, noun=noun))
             )
@@ -99,12 +104,14 @@ def run_journaled(  # noqa: PLR0913 - all options are keywords
             if progress is not None:
                 progress(done, total)
             yield from entries
+    # Workers finish in any order; the file does not depend on it.
     if log is not None:
         log.sort_lines()
 
 
 def count_cores() -> int:
     """Return how many processes can run at once."""
+    # A container or a batch system may allow this process fewer cores than there are.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -116,16 +123,15 @@ def run_chunks(
     on_crash: Callable[[int], ResultT] | None = None,
     noun: str = "job",
 ) -> Generator[list[ResultT]]:
-    """Run jobs on an executor and yield lists of their results; closing the generator drops what has not begun.
+    """Run jobs on an executor and yield lists of results; closing the generator drops the others.
 
-    `run` and its results must be picklable, unless the executor runs them in this process. `noun` is what a job is
-    called in errors; `on_crash` is described at `run_journaled`.
+    `run` and its results must be picklable, unless the executor runs them in this process. `noun`
+    is what a job is called in errors; `on_crash` is described at `run_journaled`.
     """
     batch = _Batch(run, iter(indexes), executor, on_crash, noun)
     try:
         while batch.submit_chunks():
-            for future in batch.wait_for_chunks():
-                yield from batch.settle(future)
+            yield from batch.wait_for_chunks()
     finally:
         batch.cancel()
 
@@ -149,120 +155,106 @@ class _Chunk(NamedTuple):
     """Whether it is run while no other chunk is, because a worker has died at it before."""
 
 
+@dataclass(eq=False)
 class _Batch(Generic[ResultT]):
     """The jobs that are waiting, and the chunks that are running.
 
-    A dead worker says nothing about which of its jobs is to blame, and a job may take several workers down. So the jobs
-    of all chunks that were lost are run again one by one, while nothing else runs.
+    Nobody knows which job of a dead worker is to blame, and one job may end several workers. So the
+    jobs of all lost chunks are run again one by one, while nothing else runs.
     """
 
-    def __init__(
-        self,
-        run: Callable[[int], ResultT],
-        queue: Iterator[int],
-        executor: Executor,
-        on_crash: Callable[[int], ResultT] | None,
-        noun: str,
-    ) -> None:
-        self._run: Callable[[int], ResultT] | bytes = run
+    run: Callable[[int], ResultT] | bytes
+    queue: Iterator[int]
+    executor: Executor
+    on_crash: Callable[[int], ResultT] | None
+    noun: str
+    returned: deque[int] = field(default_factory=deque)
+    """Jobs for which a chunk had no time."""
+    suspects: deque[int] = field(default_factory=deque)
+    """Jobs of lost chunks."""
+    pending: dict[Future[ChunkResult[ResultT]], _Chunk] = field(default_factory=dict)
+    size: int = 1
+    """How many jobs the next chunk has."""
+
+    def __post_init__(self) -> None:
         with suppress(pickle.PicklingError, AttributeError, TypeError):  # threads need no pickle
-            self._run = pickle.dumps(run)
-        self._on_crash = on_crash
-        self._noun = noun
-        self._queue = queue
-        self._executor = executor
-        self._returned: deque[int] = deque()
-        self._suspects: deque[int] = deque()
-        self._pending: dict[Future[ChunkResult[ResultT]], _Chunk] = {}
-        self._size = 1
-        self._seconds: float = getattr(executor, "chunk_seconds", _CHUNK_SECONDS)
-        self._check: Callable[[float], object] = getattr(executor, "check", lambda _: None)
+            self.run = pickle.dumps(self.run)
+
+    @property
+    def seconds(self) -> float:
+        """How long a chunk should take."""
+        return getattr(self.executor, "chunk_seconds", _CHUNK_SECONDS)
 
     def submit_chunks(self) -> bool:
         """Submit as many chunks as the workers need, and return whether any is running."""
-        if self._suspects:
-            if not self._pending:
-                self._submit(_Chunk([self._suspects.popleft()], is_alone=True))
+        if self.suspects:
+            if not self.pending:
+                self._submit(_Chunk([self.suspects.popleft()], is_alone=True))
             return True
-        wanted = _CHUNKS_PER_SLOT * _count_slots(self._executor)
-        while len(self._pending) < wanted:
-            indexes = [
-                self._returned.popleft() for _ in range(min(self._size, len(self._returned)))
-            ]
-            indexes += islice(self._queue, self._size - len(indexes))
+        # Our executors say how many slots they have; those of the standard library nearly do.
+        slots = getattr(self.executor, "slots", 0) or getattr(self.executor, "_max_workers", 0)
+        wanted = _CHUNKS_PER_SLOT * (slots or count_cores())
+        while len(self.pending) < wanted:
+            returned = min(self.size, len(self.returned))
+            indexes = [self.returned.popleft() for _ in range(returned)]
+            indexes += islice(self.queue, self.size - returned)
             if not indexes:
                 break
             self._submit(_Chunk(indexes, is_alone=False))
-        return bool(self._pending)
+        return bool(self.pending)
 
-    def wait_for_chunks(self) -> set[Future[ChunkResult[ResultT]]]:
-        """Wait until a chunk has finished, and return all that have."""
+    def wait_for_chunks(self) -> Iterator[list[ResultT]]:
+        """Wait until a chunk has finished; yield the results of all that have, or raise."""
         began = monotonic()
-        while not (finished := wait(self._pending, _WAIT_SECONDS, FIRST_COMPLETED).done):
-            self._check(monotonic() - began)
-        return finished
-
-    def settle(self, future: Future[ChunkResult[ResultT]]) -> Iterator[list[ResultT]]:
-        """Yield the results of a chunk that has finished, then raise its error."""
-        chunk = self._pending.pop(future)
-        error = CancelledError() if future.cancelled() else future.exception()
-        if error is None:
-            result = future.result()
-            self._returned += result.rest
-            self._adjust_size(result)
-            if result.results:
-                yield result.results
-            if result.error is not None:
-                raise result.error
-        elif not _is_death(error):
-            raise _explain_failure(error) from error
-        elif not chunk.is_alone:
-            self._suspects += chunk.indexes
-            self._size = 1
-        elif self._on_crash is None:
-            raise WorkerError(f"{self._noun} {chunk.indexes[0]} ended its worker twice")
-        else:
-            yield [self._on_crash(chunk.indexes[0])]
+        check: Callable[[float], object] | None = getattr(self.executor, "check", None)
+        while not (finished := wait(self.pending, _WAIT_SECONDS, FIRST_COMPLETED).done):
+            if check is not None:
+                check(monotonic() - began)
+        for future in finished:
+            chunk = self.pending.pop(future)
+            error = CancelledError() if future.cancelled() else future.exception()
+            if error is None:
+                result = future.result()
+                self.returned += result.rest
+                # As many jobs as fill the time of a chunk, by the pace of this one.
+                fitting = int(len(result.results) * self.seconds / max(result.seconds, 1e-6))
+                self.size = max(1, min(fitting, self.size * _GROWTH))
+                if result.results:
+                    yield result.results
+                if result.error is not None:
+                    raise result.error
+            # Dask's error is known by its name, so that nothing has to be imported.
+            elif not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
+                raise _explain_failure(error) from error
+            elif not chunk.is_alone:
+                self.suspects += chunk.indexes
+                self.size = 1
+            elif self.on_crash is None:
+                raise WorkerError(f"{self.noun} {chunk.indexes[0]} ended its worker twice")
+            else:
+                yield [self.on_crash(chunk.indexes[0])]
 
     def cancel(self) -> None:
-        """Drop the chunks that have not begun, and wait for the others where the executor cannot stop them."""
-        begun = [future for future in self._pending if not future.cancel()]
-        if not isinstance(self._executor, WorkerProcesses):
+        """Drop the chunks that have not begun; wait for others that the executor cannot stop."""
+        begun = [future for future in self.pending if not future.cancel()]
+        if not isinstance(self.executor, WorkerProcesses):
             wait(begun)
-
-    def _adjust_size(self, result: ChunkResult[ResultT]) -> None:
-        """Choose how many jobs fill the time of a chunk, by those of the last one."""
-        fitting = int(len(result.results) * self._seconds / max(result.seconds, 1e-6))
-        self._size = max(1, min(fitting, self._size * _GROWTH))
 
     def _submit(self, chunk: _Chunk) -> None:
         try:
-            future = self._executor.submit(
-                run_chunk, self._run, chunk.indexes, self._seconds, __version__
+            future = self.executor.submit(
+                run_chunk, self.run, chunk.indexes, self.seconds, __version__
             )
         except RuntimeError as error:  # it was shut down, or is broken
             raise _explain_failure(error) from error
-        self._pending[future] = chunk
-
-
-def _is_death(error: BaseException) -> bool:
-    """Return whether a worker has died, as the standard library or Dask says it."""
-    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+        self.pending[future] = chunk
 
 
 def _explain_failure(error: BaseException) -> WorkerError:
     return WorkerError(f"the executor failed: {format_error(error)}")
 
 
-def _count_slots(executor: Executor) -> int:
-    """Return how many calls an executor can run at once: ours say so, those of the standard library nearly do."""
-    slots: int = (
-        getattr(executor, "slots", 0) or getattr(executor, "_max_workers", 0) or count_cores()
-    )
-    return slots
-
-
-# In a worker ----------------------------------------------------------------------------------------------------------
+# In a worker --------------------------------------------------------------------------------------
 
 
 @lru_cache(_CACHED_FUNCTIONS)
@@ -274,9 +266,10 @@ def _load_function(pickled: bytes) -> Callable[[int], Any]:
 def run_chunk(
     run: Callable[[int], ResultT] | bytes, indexes: list[int], seconds: float, version: str
 ) -> ChunkResult[ResultT]:
-    """Run jobs until the time of a chunk is over, or until one fails; refuse a parent of another version.
+    """Run jobs until the time of a chunk is over or one fails; refuse a parent of another version.
 
-    A function comes pickled, so that it is unpickled once, and here, where an exception can be reported.
+    A function comes pickled, so that it is unpickled once, and here, where an exception can be
+    reported.
     """
     if version != __version__:
         problem = f"the worker on {node()} has Number Tower {__version__}, and this is {version}"

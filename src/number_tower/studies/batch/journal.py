@@ -1,7 +1,7 @@
-"""Resumable files of JSON lines: one line for the settings of a run, and one for each finished entry.
+"""Resumable files of JSON lines: one for the settings of a run, and one for each finished entry.
 
-Entries are appended as they finish, in any order, and sorted at the end. So the same settings make the same file, on
-any number of cores and with any interruptions.
+Entries are appended as they finish, in any order, and sorted at the end. So the same settings make
+the same file, on any number of cores and with any interruptions.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
-from io import UnsupportedOperation
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from number_tower.batch import BatchError
-from number_tower.files import replace_file
-from number_tower.text import format_path, format_text
+from number_tower.studies.batch import BatchError
+from number_tower.support.files import replace_file
+from number_tower.support.text import format_path, format_text
 
 if sys.platform != "win32":
     import fcntl
 
 
 _MISSING = 0
-"""The offset of an entry that is not in the file: no entry is at the beginning, where the settings are."""
+"""The offset of an entry that is not in the file: no entry is at the beginning, where the settings
+are."""
 
 
 class JournalNotEmptyError(BatchError):
@@ -42,7 +42,7 @@ class JournalDamagedError(BatchError):
 
 
 class JournalWriteError(BatchError):
-    """The file cannot be written, for example because the disk is full; the entries in it can be resumed."""
+    """The file cannot be written, such as on a full disk; its entries can be resumed."""
 
 
 class JournalEntry(Protocol):
@@ -60,7 +60,7 @@ EntryT = TypeVar("EntryT", bound=JournalEntry)
 
 
 class Journal(ABC, Generic[EntryT]):
-    """The finished entries of a run, in a file: the entries of an earlier run are read, and then more are appended."""
+    """The finished entries of a run, in a file: read those of before, then append more."""
 
     run_noun: ClassVar[str]
     """What the run is called in messages, to follow "an"."""
@@ -69,7 +69,8 @@ class Journal(ABC, Generic[EntryT]):
     """What an entry is called in messages, to follow "a"."""
 
     setting_names: ClassVar[tuple[str, ...]]
-    """The settings in the first line; the first one is the format of the file, by which its kind is known."""
+    """The settings in the first line; the first one is the format of the file, by which its kind is
+    known."""
 
     def __init__(
         self,
@@ -84,17 +85,20 @@ class Journal(ABC, Generic[EntryT]):
         self.name = format_path(self.path)
         self.is_kept = self.path != os.devnull
         """Whether entries can be read again."""
-        own = {name: getattr(run, name) for name in self.setting_names if name not in settings}
-        self._header = json.dumps({**settings, **own}).encode() + b"\n"
+        header = {
+            name: settings[name] if name in settings else getattr(run, name)
+            for name in self.setting_names
+        }
+        self._header = json.dumps(header).encode() + b"\n"
         self._offsets = array("q", bytes(8 * len(run)))
         try:
             self._stream = open(self.path, "a+b")  # noqa: SIM115 - closed by __exit__
-        except UnsupportedOperation:
-            raise self._unsuitable_file() from None
         except OSError as error:
-            raise BatchError(
-                f"{self.entry_noun}s cannot be saved to {self.name}: {error.strerror}"
-            ) from None
+            # A pipe, for example, has no error number and no place to continue from.
+            if error.errno is None:
+                raise self._unsuitable_file() from None
+            problem = f"{self.entry_noun}s cannot be saved to {self.name}: {error.strerror}"
+            raise BatchError(problem) from None
         try:
             self._begin(resume=resume)
         except BaseException:
@@ -201,8 +205,12 @@ class Journal(ABC, Generic[EntryT]):
         ours = json.loads(self._header)
         if self.setting_names[0] in theirs:
             for name, value in ours.items():
-                if theirs.get(name) != value:
-                    problem = _describe_difference(name, value, theirs.get(name))
+                other = theirs.get(name)
+                if other != value:
+                    difference = (
+                        f"{name} {format_text(str(other))}, and not {format_text(str(value))}"
+                    )
+                    problem = f"other {name}" if isinstance(value, list | dict) else difference
                     return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 
@@ -238,13 +246,7 @@ def _format_line(entry: JournalEntry) -> bytes:
     return entry.to_json().encode() + b"\n"
 
 
-def _describe_difference(name: str, ours: object, theirs: object) -> str:
-    if isinstance(ours, list | dict):
-        return f"other {name}"
-    return f"{name} {format_text(str(theirs))}, and not {format_text(str(ours))}"
-
-
-def read_document(line: bytes) -> dict[str, Any]:
+def read_document(line: bytes | str) -> dict[str, Any]:
     """Return the JSON object in a line; an empty one for anything else."""
     try:
         document = json.loads(line)

@@ -1,7 +1,7 @@
-"""Worker processes on this machine: they stop with their parent, and Ctrl-C reaches only the parent.
+"""Worker processes on this machine: they stop with their parent, and Ctrl-C reaches it alone.
 
-Each worker is a `ProcessPoolExecutor` of one process: a pool of several breaks as a whole when one of them ends, but
-here a worker that ends costs only its own calls.
+Each worker is a `ProcessPoolExecutor` of one process: a pool of several breaks as a whole when one
+process ends, but here a worker that ends costs only its own calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NoReturn
 
-from number_tower.batch import WorkerError
+from number_tower.studies.batch import WorkerError
 
 _STOP_SECONDS = 5.0
 """How long a worker may take to close its players before it is killed."""
@@ -32,7 +32,7 @@ _NOT_STARTED = (
 
 
 class WorkerProcess:
-    """A process that runs one call after the other; `start` starts it, also in place of one that has ended.
+    """A process that runs one call after the other; `start` starts it, also after it has ended.
 
     `prepare` is called in the new process before anything else.
     """
@@ -45,14 +45,14 @@ class WorkerProcess:
         self._pool = ProcessPoolExecutor(1)
 
     def start(self) -> Future[int]:
-        """Start a process; the future has its id as soon as it is ready, or `BrokenProcessPool` if it ends before."""
+        """Start a process; the future has its id once it is ready, or `BrokenProcessPool`."""
         self.calls = set()
         self._pool = ProcessPoolExecutor(1, self._context, _start_worker, (self._prepare,))
         with _block_interrupts():  # a Ctrl-C would be taken by the process that starts
             return self._pool.submit(os.getpid)
 
     def submit(self, fn: Callable[..., Any], *args: Any, **options: Any) -> Future[Any]:
-        """Submit a call; raise `BrokenProcessPool` if there is no process, and set it if the process ends."""
+        """Submit a call; where no process is or remains, the error is `BrokenProcessPool`."""
         if self._find_process() is None:
             raise BrokenProcessPool
         call = self._pool.submit(_run_call, partial(fn, *args, **options))
@@ -76,13 +76,13 @@ class WorkerProcess:
         self._pool.shutdown(cancel_futures=True)
 
     def _find_process(self) -> SpawnProcess | None:
-        """Return the process if it runs."""
+        """Return the process if it is running."""
         process = self._context.process
         return process if process is not None and process.is_alive() else None
 
 
 class WorkerProcesses(Executor):
-    """Runs calls on a number of workers, and replaces those that die; `shutdown` stops running calls."""
+    """Runs calls on a number of workers, and replaces dead ones; `shutdown` stops running calls."""
 
     def __init__(self, number: int) -> None:
         self.slots = number
@@ -101,7 +101,7 @@ class WorkerProcesses(Executor):
             _start_all([worker])
             return worker.submit(fn, *args, **options)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - its interface
+    def shutdown(self, wait: bool = True, **_: bool) -> None:  # noqa: ARG002, FBT001, FBT002
         """Stop all workers, also in the middle of a call."""
         with _block_interrupts():
             for worker in self._workers:
@@ -126,7 +126,9 @@ class _RecordingContext(SpawnContext):
 
     process: SpawnProcess | None = None
 
-    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override] # noqa: N802 - its interface
+    def Process(  # type: ignore[override] # noqa: N802
+        self, *args: Any, **options: Any
+    ) -> SpawnProcess:
         self.process = SpawnProcess(*args, **options)
         return self.process
 
@@ -145,7 +147,7 @@ def _block_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# In the worker process ------------------------------------------------------------------------------------------------
+# In the worker process ----------------------------------------------------------------------------
 
 
 class _WorkerStoppedError(BaseException):

@@ -1,4 +1,4 @@
-"""Evaluate players by results and by the exact value lost at every decision; see `docs/evaluation`."""
+"""Evaluate players by results and by the exact value lost in decisions; see `docs/evaluation`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import Unpack
+from typing import Any, Unpack
 
-from number_tower.batch import BatchError, StoppedError
-from number_tower.batch.executor import run_journaled
-from number_tower.evaluation.players import Function
-from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
-from number_tower.evaluation.scores import Scores, compute_scores
-from number_tower.evaluation.suite import Suite, SuiteOptions, arrange_suite, check_integer
+from number_tower.engine.rules import Rules
 from number_tower.players import ALL_LEVELS
-from number_tower.rules import Rules
+from number_tower.studies.batch import BatchError, StoppedError
+from number_tower.studies.batch.executor import run_journaled
+from number_tower.studies.evaluation.players import Function
+from number_tower.studies.evaluation.run import CompletedTask, EvaluationJournal, run_task
+from number_tower.studies.evaluation.scores import Scores, compute_scores
+from number_tower.studies.evaluation.suite import Suite, SuiteOptions, arrange_suite, check_integer
 
 __all__ = [
     "BASELINES",
@@ -66,21 +66,24 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
     stop: bool = False,
     **options: Unpack[SuiteOptions],
 ) -> Evaluation:
-    """Let players play `number` games and move in a number of positions each, and return all completed tasks.
+    """Let each player play `number` games and move in a number of positions; return all tasks.
 
-    A player is a level, a command, `module:function`, or a function: it is called with a question, whose `prompt` has
-    everything it needs, and returns text or a number. Functions may be given in a mapping with their names. Without
-    games, variants are made. The options and their defaults are those of `arrange_suite`.
+    A player is a level, a command, `module:function`, or a function: it is called with a question,
+    whose `prompt` has everything it needs, and returns text or a number. Functions may be given in
+    a mapping with their names. Without games, variants are made. The options and their defaults are
+    those of `arrange_suite`.
 
-    `jobs` is the number of tasks that run at once (default: one for each core; always one with a function that is given
-    itself); an executor, such as a `ClusterExecutor` of `number_tower.batch.cluster`, runs them elsewhere. The tasks
-    are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
-    With `stop` a missing answer raises a `StoppedError` instead of counting as illegal.
+    `jobs` is the number of tasks that run at once (default: one for each core; always one with a
+    function that is given itself); an executor, such as a `ClusterExecutor` of
+    `number_tower.studies.batch.cluster`, runs them elsewhere. The tasks are kept in the file `out`,
+    if given; with `resume` the tasks in that file are not run again. With `stop` a missing answer
+    raises a `StoppedError` instead of counting as illegal.
 
     Examples:
         >>> def largest(question):
         ...     return f"I take [{max(question['legal'])}]"
-        >>> scores = evaluate({"largest": largest}, nt.Rules(target=15), number=4, positions=10).scores
+        >>> results = evaluate({"largest": largest}, nt.Rules(target=15), number=4, positions=10)
+        >>> scores = results.scores
         >>> scores.players[0].player, scores.players[0].overall.illegal.mean
         ('largest', 0.0)
     """
@@ -88,9 +91,8 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
         check_integer("jobs", jobs, 1)
     names, functions = _name_players(players)
     if functions and executor is not None:
-        raise BatchError(
-            "a function that is given itself is called here; for an executor, name it as module:function"
-        )
+        problem = "a function that is given itself is called here"
+        raise BatchError(f"{problem}; for an executor, name it as module:function")
     jobs = 1 if functions else jobs
     chosen = [games] if isinstance(games, str | Rules) else games
     suite = arrange_suite(names, chosen, functions=functions, **options)
@@ -110,7 +112,7 @@ def run_tasks(  # noqa: PLR0913 - all options are keywords
     stop: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[CompletedTask]:
-    """Yield all completed tasks: first those in the journal, then the others as they are run and kept.
+    """Yield all completed tasks: first those in the journal, then the others as they are run.
 
     `progress` is called with the number of completed tasks and their total.
 
@@ -131,22 +133,21 @@ def _name_players(
         return list(players), dict(players)
     names: list[str] = []
     functions: dict[str, Function] = {}
-    for each in [players] if isinstance(players, str) or callable(players) else players:
-        if isinstance(each, str):
-            names.append(each)
+    for player in [players] if isinstance(players, str) or callable(players) else players:
+        if isinstance(player, str):
+            names.append(player)
             continue
-        name, times = _name_function(each), 1
-        while functions.get(name, each) is not each:
+        # A partial call, and an object that can be called, have no name of their own.
+        function: Any = player
+        while isinstance(function, partial):
+            function = function.func
+        if not hasattr(function, "__qualname__"):
+            function = type(function)
+        name = plain = f"{function.__module__}:{function.__qualname__}"
+        times = 1
+        while functions.get(name, player) is not player:
             times += 1
-            name = f"{_name_function(each)}#{times}"
-        functions[name] = each
+            name = f"{plain}#{times}"
+        functions[name] = player
         names.append(name)
     return names, functions
-
-
-def _name_function(function: Function) -> str:
-    """Return the name of a function as `module:function`."""
-    while isinstance(function, partial):
-        function = function.func
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"

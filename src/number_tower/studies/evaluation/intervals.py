@@ -7,7 +7,7 @@ from functools import cache
 from math import atan, cos, fsum, sin, sqrt
 from typing import NamedTuple
 
-from number_tower.arena.ratings import Z_95, compute_interval
+from number_tower.studies.arena.ratings import Z_95, compute_interval
 
 _COVERAGE = 0.95
 _NORMAL_FROM = 2_000
@@ -31,12 +31,12 @@ Cluster = tuple[float, int]
 
 
 def estimate_mean(clusters: Iterable[Cluster]) -> Estimate:
-    """Estimate the mean of values from 0 to 1.
+    """Estimate the mean of values from 0 to 1, with Wilson's interval.
 
-    Wilson's interval for the effective sample size, which follows from the variance between the clusters (linearised,
-    with Student's quantile) and is at most the number of values. Where the clusters do not differ, the variance says
-    nothing, and the effective sample size is the number of clusters. So the interval stays within 0 and 1, and is
-    informative even if all values are the same.
+    Its sample size is the effective one: it follows from the variance between the clusters
+    (linearised, with Student's quantile), and is at most the number of values. Where the clusters
+    do not differ, it is their number. So the interval stays within 0 and 1, and is informative even
+    if all values are the same.
     """
     value, error, number, count = _summarize(clusters)
     if not number:
@@ -46,9 +46,10 @@ def estimate_mean(clusters: Iterable[Cluster]) -> Estimate:
 
 
 def estimate_difference(clusters: Iterable[Cluster]) -> Estimate:
-    """Estimate the mean of values from -1 to 1, such as the difference of two players' losses at the same positions.
+    """Estimate the mean of values from -1 to 1, such as differences of two players' losses.
 
-    Where the clusters do not differ, the interval is as wide as that of a share of this number of clusters.
+    Where the clusters do not differ, the interval is as wide as that of a share of this number of
+    clusters.
     """
     value, error, number, count = _summarize(clusters)
     if not number:
@@ -58,39 +59,34 @@ def estimate_difference(clusters: Iterable[Cluster]) -> Estimate:
 
 
 def _summarize(clusters: Iterable[Cluster]) -> tuple[float, float, int, int]:
-    """Return the mean, its error to either side (0 for a single cluster), and the numbers of values and of clusters."""
+    """Return the mean, its error (0 for one cluster), and the numbers of values and clusters."""
     parts = [(total, size) for total, size in clusters if size]
     number, count = sum(size for _, size in parts), len(parts)
     mean = fsum(total for total, _ in parts) / max(number, 1)
     if count < 2:
         return mean, 0.0, number, count
     squares = fsum((total - mean * size) ** 2 for total, size in parts)
-    return (
-        mean,
-        compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number,
-        number,
-        count,
-    )
+    error = compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number
+    return mean, error, number, count
 
 
 @cache
 def compute_quantile(freedom: int) -> float:
-    """Return the number of standard errors to either side that contain 95 % of Student's distribution."""
+    """Return how many standard errors to either side contain 95 % of Student's distribution."""
     if freedom > _NORMAL_FROM:
         return Z_95
     low, high = Z_95, 13.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if _compute_central_probability(middle, freedom) < _COVERAGE
-            else (low, middle)
-        )
+        if _compute_central_probability(middle, freedom) < _COVERAGE:
+            low = middle
+        else:
+            high = middle
     return high
 
 
 def _compute_central_probability(reach: float, freedom: int) -> float:
-    """Return the probability that Student's distribution is within `reach` of 0: a finite sum for whole freedom."""
+    """Return how probably Student's distribution is within `reach` of 0, by a finite sum."""
     angle = atan(reach / sqrt(freedom))
     square, terms = cos(angle) ** 2, [1.0]
     odd = freedom % 2

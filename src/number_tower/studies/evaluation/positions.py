@@ -7,12 +7,12 @@ from itertools import count
 from random import Random
 from typing import NamedTuple
 
-from number_tower.arena.schedule import GameEntry
 from number_tower.coach.puzzles import reduce_position, shuffle
-from number_tower.game import Game, play_randomly
+from number_tower.engine.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import Value
+from number_tower.studies.arena.schedule import GameEntry
 
 Values = dict[int, float]
 """The points that each legal block is worth to the player to move."""
@@ -27,7 +27,7 @@ _MAX_UNSOLVED = 12
 
 
 class PositionSpec(NamedTuple):
-    """A position to move in: the number of its game, the moves that lead to it, and the seat to move."""
+    """A position to move in: the number of its game, the moves that led to it, and the seat."""
 
     game: int
     moves: tuple[int, ...]
@@ -40,7 +40,7 @@ def value_moves(game: Game) -> Values | None:
     if solution is None:
         return None
     try:
-        return {block: POINTS[each.value] for block, each in solution.moves.items()}
+        return {block: POINTS[worth.value] for block, worth in solution.moves.items()}
     except NotSolvedError:
         return None
 
@@ -58,76 +58,76 @@ def find_positions(
 ) -> tuple[PositionSpec, ...]:
     """Find different positions where the choice matters, taking games and seats in turn.
 
-    Where a game or a seat has too few, others give more; if all have too few, fewer are returned. A smaller number
-    gives the first of a larger one. `progress` is called with the number of positions found and the number requested.
+    Where a game or a seat has too few, others give more; if all have too few, fewer are returned. A
+    smaller number gives the first of a larger one. `progress` is called with the number of
+    positions found and the number requested.
     """
 
     def tick() -> None:
         if progress is not None:
-            progress(min(sum(stream.given for stream in streams), number), number)
+            progress(min(sum(finder.taken for finder in finders), number), number)
 
-    streams = [_PositionFinder(place, entry, seed, tick) for place, entry in enumerate(games)]
-    share = -(-number // len(streams))
+    finders = [_PositionFinder(place, entry, seed, tick) for place, entry in enumerate(games)]
+    share = -(-number // len(finders))
+    # Game by game, so that the solver has to know only one at a time.
     shares = [
-        [stream.take((turn + place) % 2) for turn in range(share)]
-        for place, stream in enumerate(streams)
+        [finder.take((turn + place) % 2) for turn in range(share)]
+        for place, finder in enumerate(finders)
     ]
-    found = [spot for turn in zip(*shares, strict=True) for spot in turn if spot is not None]
+    positions = [position for turn in zip(*shares, strict=True) for position in turn if position]
     for turn in count(share):
-        more = [
-            stream.take((turn + place) % 2)
-            for place, stream in enumerate(streams)
-            if len(found) < number
-        ]
+        if len(positions) >= number:
+            break
+        more = [finder.take((turn + place) % 2) for place, finder in enumerate(finders)]
         if not any(more):
             break
-        found += [spot for spot in more if spot is not None]
-    return tuple(found[:number])
+        positions += [position for position in more if position]
+    return tuple(positions[:number])
 
 
 class _PositionFinder:
-    """Finds the positions of one game where the choice matters, by random games until nothing new turns up."""
+    """Plays random games, and finds positions in them where the choice matters."""
 
     def __init__(self, place: int, entry: GameEntry, seed: int, tick: Callable[[], object]) -> None:
         self._place = place
         self._rules = entry.table.game.rules
         self._rng = Random(f"{seed} positions {entry.text}")  # noqa: S311 - play, not secrets
-        self._found: tuple[list[PositionSpec], list[PositionSpec]] = ([], [])
+        self._positions: tuple[list[PositionSpec], list[PositionSpec]] = ([], [])
         self._misses = [0, 0]
-        self._known: set[object] = set()
+        self._searched: set[object] = set()
         self._unsolved = 0
         self._tick = tick
-        self.given = 0
+        self.taken = 0
 
     def take(self, seat: int) -> PositionSpec | None:
-        """Return another position, for this seat if there is one; None if there is none for either seat."""
-        for each in (seat, 1 - seat):
-            while (
-                not self._found[each]
-                and self._misses[each] < _MAX_MISSES
-                and self._unsolved < _MAX_UNSOLVED
-            ):
+        """Return another position, for this seat if there is one; None if neither seat has one."""
+        for mover in (seat, 1 - seat):
+            positions = self._positions[mover]
+            while not positions and self._misses[mover] < _MAX_MISSES:
+                if self._unsolved >= _MAX_UNSOLVED:
+                    break
                 self._search_game()
                 self._tick()
-            if self._found[each]:
-                self.given += 1
-                return self._found[each].pop(0)
+            if positions:
+                self.taken += 1
+                return positions.pop(0)
         return None
 
     def _search_game(self) -> None:
-        """Play a random game, and keep one new position where the choice matters for each seat, from any ply."""
+        """Play a random game, and keep one new position for each seat where the choice matters."""
         games = list(play_randomly(Game(self._rules), self._rng))[:-1]
-        for seat, found in enumerate(self._found):
+        for seat, positions in enumerate(self._positions):
             self._misses[seat] += 1
             for game in shuffle([game for game in games if game.to_move == seat], self._rng):
-                if (at := reduce_position(game.position)) in self._known:
+                position = reduce_position(game.position)
+                if position in self._searched:
                     continue
-                self._known.add(at)
+                self._searched.add(position)
                 points = value_moves(game)
                 if points is None:
                     self._unsolved += 1
                     break
                 if values_differ(points):
                     self._misses[seat] = 0
-                    found.append(PositionSpec(self._place, game.moves, seat))
+                    positions.append(PositionSpec(self._place, game.moves, seat))
                     break

@@ -5,26 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from number_tower.batch import StoppedError
-from number_tower.evaluation.positions import Values, value_moves, values_differ
-from number_tower.game import Game
+from number_tower.engine.game import Game
+from number_tower.engine.refusals import Refusal, Unplaceable
+from number_tower.engine.table import Table
 from number_tower.players import ForfeitError, Player
 from number_tower.players.program import build_question
-from number_tower.position import Refusal
-from number_tower.prompt import Misread, check_answer, write_prompt
-from number_tower.table import Table, Unplaceable
-from number_tower.text import format_text
+from number_tower.studies.batch import StoppedError
+from number_tower.studies.evaluation.positions import Values, value_moves, values_differ
+from number_tower.support.text import format_text
+from number_tower.words.prompt import Misread, check_answer, write_prompt
 
 if TYPE_CHECKING:
-    from number_tower.evaluation.suite import Suite, Task
+    from number_tower.studies.evaluation.suite import Suite, Task
 
-LONGEST_ANSWER = 100_000
-"""The number of characters at the end of an answer that are saved and read: the block should be there."""
+MAX_ANSWER_LENGTH = 100_000
+"""The number of characters at the end of an answer that are saved and read: the block should be
+there."""
 
 _CUT = "[... the beginning of a very long answer is left out ...]\n"
 
 IllegalReason = Refusal | Unplaceable | Misread | Literal["failed"]
-"""Why an answer was illegal: its block cannot be placed, none can be read, or no answer came at all."""
+"""Why an answer was illegal: its block cannot be placed, none can be read, or no answer came at
+all."""
 
 
 class AnswerAttempt(NamedTuple):
@@ -49,11 +51,12 @@ class Decision:
     block: int | None
     """The block that was placed (None: no attempt named a legal block)."""
     values: Values | None
-    """The points that each legal block is worth to the mover: win 1, draw 1/2, loss 0 (None: not known)."""
+    """The points that each legal block is worth to the mover: win 1, draw 1/2, loss 0 (None: not
+    known)."""
 
     @property
     def counts(self) -> bool:
-        """Whether something could be lost: by the choice of the block, or by giving no legal answer."""
+        """Whether something could be lost: by the choice of block, or by giving no legal answer."""
         return values_differ(self.values) or (self.block is None and bool(self.best))
 
     @property
@@ -63,7 +66,7 @@ class Decision:
 
     @property
     def regret(self) -> float | None:
-        """The points lost by the choice, where it counts; without a legal answer all points are lost."""
+        """The points lost by the choice, where it counts; all, without a legal answer."""
         if self.values is None or not self.counts:
             return None
         return max(self.values.values()) - (0.0 if self.block is None else self.values[self.block])
@@ -74,15 +77,15 @@ class Decision:
         return sum(attempt.problem is not None for attempt in self.attempts)
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Decision:
-        """Make a decision of the JSON values that `to_document` returns."""
+    def from_dict(cls, document: dict[str, Any]) -> Decision:
+        """Make a decision of the JSON values that `to_dict` returns."""
         values = document["values"]
         if values is not None:
             values = {int(block): points for block, points in values.items()}
         attempts = tuple(AnswerAttempt(**attempt) for attempt in document["attempts"])
         return cls(tuple(document["moves"]), attempts, document["block"], values)
 
-    def to_document(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the decision as JSON values."""
         return {
             "moves": self.moves,
@@ -95,7 +98,7 @@ class Decision:
 
 
 class Respondent(Protocol):
-    """Answers questions in words; a `ForfeitError` says why there is no answer, and the next question may get one."""
+    """Answers questions in words; a `ForfeitError` says why there is no answer to this one."""
 
     def answer(self, question: dict[str, object], game: Game) -> str:
         """Answer a question about a game; the question contains all that the game does."""
@@ -106,18 +109,13 @@ class Respondent(Protocol):
 
 
 class QuestionedPlayer(Player):
-    """A player that is asked in words, with several tries for each move; every decision is recorded.
+    """A player that is asked in words, with several tries for a move; every decision is kept.
 
     With `stop` a missing answer raises a `StoppedError` instead of being recorded.
     """
 
     def __init__(
-        self,
-        respondent: Respondent,
-        task: Task,
-        suite: Suite,
-        *,
-        stop: bool = False,
+        self, respondent: Respondent, task: Task, suite: Suite, *, stop: bool = False
     ) -> None:
         self.name = task.player
         self.decisions: list[Decision] = []
@@ -127,7 +125,7 @@ class QuestionedPlayer(Player):
         self._stop = stop
 
     def choose(self, game: Game) -> int:
-        """Ask until the answer is a legal block; after the last try its problem is the reason of a forfeit."""
+        """Ask until the answer is a legal block; the last problem is the reason of a forfeit."""
         attempts: list[AnswerAttempt] = []
         block = problem = None
         table = replace(self._table, game=game, log=())
@@ -165,4 +163,4 @@ class QuestionedPlayer(Player):
 
 def truncate_answer(answer: str) -> str:
     """Return the end of a very long answer, with a note that the beginning is left out."""
-    return answer if len(answer) <= LONGEST_ANSWER else f"{_CUT}{answer[-LONGEST_ANSWER:]}"
+    return answer if len(answer) <= MAX_ANSWER_LENGTH else f"{_CUT}{answer[-MAX_ANSWER_LENGTH:]}"

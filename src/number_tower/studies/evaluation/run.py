@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from number_tower import __version__
-from number_tower.arena.playout import play_out
-from number_tower.arena.schedule import derive_seed, seat_players
-from number_tower.batch import BatchError
-from number_tower.batch.journal import Journal, JournalDamagedError, read_document
-from number_tower.evaluation.players import Function, make_respondent
-from number_tower.evaluation.questions import Decision, QuestionedPlayer
-from number_tower.evaluation.suite import Suite, Task
-from number_tower.players import ForfeitError, Player, let_move, make_player
-from number_tower.position import Ending
-from number_tower.record import to_line
-from number_tower.text import format_path
+from number_tower.engine.position import Ending
+from number_tower.engine.record import to_line
+from number_tower.players import ForfeitError, let_move, make_player
+from number_tower.studies.arena.playout import play_out
+from number_tower.studies.arena.schedule import derive_seed, seat_players
+from number_tower.studies.batch import BatchError
+from number_tower.studies.batch.journal import Journal, JournalDamagedError, read_document
+from number_tower.studies.evaluation.players import Function, make_respondent
+from number_tower.studies.evaluation.questions import Decision, QuestionedPlayer
+from number_tower.studies.evaluation.suite import Suite, Task
+from number_tower.support.text import format_path
 
 FORMAT = 2
 """The version of the journal's format."""
@@ -45,7 +45,8 @@ class CompletedTask:
     reason: Ending | None
     """Why a game ended."""
     forfeit: str | None
-    """Why the player forfeited a game, or gave no block for a position: the problem of its last answer."""
+    """Why the player forfeited a game, or gave no block for a position: the problem of its last
+    answer."""
     conceded: str | None
     """Why the opponent forfeited."""
     moves: tuple[int, ...]
@@ -62,58 +63,42 @@ class CompletedTask:
         """Return the task as one line of JSON, where seats are 1 and 2."""
         document = {**asdict(self.task), "seat": self.task.seat + 1}
         document |= {field.name: getattr(self, field.name) for field in fields(self)[1:]}
-        document["decisions"] = [decision.to_document() for decision in self.decisions]
+        document["decisions"] = [decision.to_dict() for decision in self.decisions]
         return json.dumps(document)
 
 
 def run_task(
     index: int, suite: Suite, functions: Mapping[str, Function], *, stop: bool = False
 ) -> CompletedTask:
-    """Run one task. The opponent has a seed of its own, so that a player of the same level plays differently."""
+    """Run one task; the opponent has its own seed, so that two equal levels play differently."""
     task = suite.get_task(index)
     respondent = make_respondent(task.player, functions, seed=task.seed, patience=suite.patience)
     player = QuestionedPlayer(respondent, task, suite, stop=stop)
+    table = suite.make_table(task)
+    points = reason = forfeit = conceded = None
     if task.opponent is None:
-        return _run_position(task, suite, player)
-    opponent = make_player(
-        task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience
-    )
-    return _run_game(task, suite, player, opponent)
-
-
-def _run_position(task: Task, suite: Suite, player: QuestionedPlayer) -> CompletedTask:
-    """Let the player make one move."""
-    table, forfeit = suite.make_table(task), None
-    with closing(player):
-        try:
-            table = let_move(table, player)
-        except ForfeitError as error:
-            table, forfeit = table.declare("forfeit", task.seat), str(error)
+        with closing(player):
+            try:
+                table = let_move(table, player)
+            except ForfeitError as error:
+                table, forfeit = table.declare("forfeit", task.seat), str(error)
+    else:
+        seed = derive_seed(task.seed, "opponent")
+        opponent = make_player(task.opponent, seed=seed, patience=suite.patience)
+        table, problem = play_out(table, (opponent, player) if task.seat else (player, opponent))
+        if table.outcome is None:
+            raise ValueError("the game is not over")
+        winner, reason = table.outcome
+        points = 0.5 if winner is None else float(winner == task.seat)
+        if winner == task.seat:
+            conceded = problem
+        else:
+            forfeit = problem
+        names = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
+        table = seat_players(table, names)
     decisions, record = tuple(player.decisions), to_line(table, files=True)
-    return CompletedTask(task, None, None, forfeit, None, table.game.moves, record, decisions)
-
-
-def _run_game(
-    task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player
-) -> CompletedTask:
-    """Let the player play a game from its seat."""
-    table, forfeit = play_out(
-        suite.make_table(task), (opponent, player) if task.seat else (player, opponent)
-    )
-    if table.outcome is None or task.opponent is None:
-        raise ValueError("the game is not over")
-    winner, reason = table.outcome
-    has_won = winner == task.seat
-    specs = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
     return CompletedTask(
-        task,
-        0.5 if winner is None else float(has_won),
-        reason,
-        None if has_won else forfeit,
-        forfeit if has_won else None,
-        table.game.moves,
-        to_line(seat_players(table, specs), files=True),
-        tuple(player.decisions),
+        task, points, reason, forfeit, conceded, table.game.moves, record, decisions
     )
 
 
@@ -129,7 +114,7 @@ class EvaluationJournal(Journal[CompletedTask]):
 
     def __init__(self, path: str | os.PathLike[str], suite: Suite, *, resume: bool = False) -> None:
         self._suite = suite
-        games = [entry.to_document() for entry in suite.games]
+        games = [entry.to_dict() for entry in suite.games]
         settings = {"number_tower_eval": FORMAT, "version": __version__, "games": games}
         super().__init__(path, suite, settings, resume=resume)
 
@@ -143,12 +128,12 @@ class EvaluationJournal(Journal[CompletedTask]):
             document["conceded"],
             tuple(document["moves"]),
             document["record"],
-            tuple(map(Decision.from_document, document["decisions"])),
+            tuple(map(Decision.from_dict, document["decisions"])),
         )
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the settings in the first line of a journal; `EvaluationJournal` checks them when it is resumed."""
+    """Return the settings of a journal; `EvaluationJournal` checks them when it is resumed."""
     name = format_path(os.fspath(path))
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""The scores of an evaluation: points, the value lost by decisions, and illegal answers, each with its interval."""
+"""The scores of an evaluation: points, value lost and illegal answers, each with its interval."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import combinations
 from math import fsum
 from typing import Any, NamedTuple, get_args
 
-from number_tower.brief import REFUSALS
-from number_tower.evaluation.intervals import Estimate, estimate_difference, estimate_mean
-from number_tower.evaluation.questions import Decision, IllegalReason
-from number_tower.evaluation.run import CompletedTask
-from number_tower.evaluation.suite import Suite, Task
+from number_tower.engine.refusals import REFUSALS
+from number_tower.studies.evaluation.intervals import Estimate, estimate_difference, estimate_mean
+from number_tower.studies.evaluation.questions import Decision, IllegalReason
+from number_tower.studies.evaluation.run import CompletedTask
+from number_tower.studies.evaluation.suite import Suite, Task
 
 KINDS = ("game", "position")
 REASONS: tuple[str, ...] = tuple(
-    word for each in get_args(IllegalReason) for word in get_args(each)
+    word for words in get_args(IllegalReason) for word in get_args(words)
 )
 """All reasons why an answer may be illegal."""
 
@@ -80,7 +80,7 @@ class Blunder(NamedTuple):
 
 @dataclass(frozen=True)
 class PlayerScore:
-    """The figures of one player, in all and in parts; `by_plies` is the regret by the number of blocks placed."""
+    """The figures of one player, in all and in parts; `by_plies` is the regret after some plies."""
 
     player: str
     overall: PlayerFigures
@@ -95,13 +95,6 @@ class PlayerScore:
     """The problem of the first answer that did not come, if there was one."""
 
 
-class PlayerPair(NamedTuple):
-    """How many points per decision one player lost more than another at the same positions."""
-
-    players: tuple[str, str]
-    difference: Estimate
-
-
 @dataclass(frozen=True)
 class Scores:
     """The players, those who lost least first, and every pair of them compared.
@@ -111,7 +104,7 @@ class Scores:
         >>> scores = evaluate(players, nt.Rules(target=15), number=2, positions=20, jobs=1).scores
         >>> [score.player for score in scores.players]
         ['perfect', 'random']
-        >>> scores.pair("perfect", "random").difference.number
+        >>> scores.pairs["perfect", "random"].number
         20
         >>> import json
         >>> json.loads(scores.to_json())["players"][0]["player"]
@@ -120,23 +113,15 @@ class Scores:
 
     suite: Suite
     players: tuple[PlayerScore, ...]
-    pairs: tuple[PlayerPair, ...]
-
-    def pair(self, one: str, other: str) -> PlayerPair:
-        """Return the comparison of a player with one that is ranked below."""
-        return next(pair for pair in self.pairs if pair.players == (one, other))
+    pairs: Mapping[tuple[str, str], Estimate]
+    """Points per decision that a player lost more than one ranked below, at the same positions."""
 
     def to_json(self) -> str:
         """Return all figures as one line of JSON, without prompts and answers."""
-        suite = self.suite
+        settings = ("number", "positions", "seed", "against", "tries", "legal")
         document = {
-            "number": suite.number,
-            "positions": len(suite.position_specs),
-            "seed": suite.seed,
-            "against": suite.against,
-            "tries": suite.tries,
-            "legal": suite.legal,
-            "games": [entry.text for entry in suite.games],
+            **{name: getattr(self.suite, name) for name in settings},
+            "games": [entry.text for entry in self.suite.games],
             "players": [
                 {
                     "player": score.player,
@@ -151,7 +136,8 @@ class Scores:
                 for score in self.players
             ],
             "pairs": [
-                {"players": pair.players, **_to_values(pair.difference)} for pair in self.pairs
+                {"players": pair, **_to_values(difference)}
+                for pair, difference in self.pairs.items()
             ],
         }
         return json.dumps(document)
@@ -182,26 +168,34 @@ def compute_scores(suite: Suite, tasks: Iterable[CompletedTask]) -> Scores:
     sums = {player: _PlayerSums(suite) for player in suite.players}
     for task in tasks:
         sums[task.task.player].add(task)
-    scores = [each.compute_score(player) for player, each in sums.items()]
-    scores.sort(key=lambda score: _rank_key(score.overall))
-    pairs = [
-        PlayerPair((one, other), _compare_positions(sums[one].positions, sums[other].positions))
-        for one, other in combinations([score.player for score in scores], 2)
-    ]
-    return Scores(suite, tuple(scores), tuple(pairs))
+    scores = [totals.compute_score(player) for player, totals in sums.items()]
 
+    def rank(score: PlayerScore) -> tuple[float, float, float]:
+        """Rank by points lost, then by points of games, then by forfeits."""
+        figures = score.overall
+        lost = 2.0 if figures.regret.mean is None else figures.regret.mean
+        return lost, -(figures.points.mean or 0.0), figures.forfeits.mean or 0.0
 
-def _rank_key(figures: PlayerFigures) -> tuple[float, float, float]:
-    """Rank by points lost, then by points of games, then by forfeits."""
-    lost, gained, forfeits = figures.regret.mean, figures.points.mean, figures.forfeits.mean
-    return 2.0 if lost is None else lost, -(gained or 0.0), forfeits or 0.0
+    scores.sort(key=rank)
+    pairs = {}
+    for pair in combinations([score.player for score in scores], 2):
+        ours, theirs = (sums[player].positions for player in pair)
+        # How much more the first lost than the second, at the positions that both have met.
+        differences: defaultdict[int, list[float]] = defaultdict(list)
+        for position, (cluster, regret) in ours.items():
+            if position in theirs:
+                differences[cluster].append(regret - theirs[position][1])
+        clusters = ((fsum(values), len(values)) for values in differences.values())
+        pairs[pair] = estimate_difference(clusters)
+    return Scores(suite, tuple(scores), pairs)
 
 
 _Where = tuple[str, tuple[int, ...]]
 """A position: its game, and the moves that led to it."""
 
 _Part = tuple[str, str | int]
-"""Some of a player's tasks: all, those of a kind, a seat or a game, or the decisions after a number of plies."""
+"""Some of a player's tasks: all, those of a kind, a seat or a game, or the decisions after a number
+of plies."""
 
 _ALL: _Part = ("all", "")
 
@@ -216,12 +210,12 @@ class _PlayerSums:
             lambda: defaultdict(Counter)
         )
         self._guesses: defaultdict[_Part, list[float]] = defaultdict(list)
-        self._worst: list[Blunder] = []
+        self._worst: tuple[Blunder, ...] = ()
         self._reasons: Counter[str] = Counter()
         self._failure: tuple[int, str] | None = None
 
     def add(self, done: CompletedTask) -> None:
-        """Add a task to all its parts. With only one variant, every task is a cluster of its own."""
+        """Add a task to all its parts; with only one variant, every task is its own cluster."""
         task = done.task
         game_cluster = task.index if self._suite.fresh else task.cluster
         cluster = task.cluster if len(self._suite.games) > 1 else game_cluster
@@ -229,13 +223,34 @@ class _PlayerSums:
             _ALL: cluster,
             ("kind", task.kind): cluster,
             ("seat", task.seat): cluster,
+            ("game", task.game): game_cluster,
         }
-        parts["game", task.game] = game_cluster
-        for part, number in parts.items():
-            self._clusters[part][number].update(_count_task(done))
+        counts = Counter(
+            tasks=1,
+            forfeits=done.forfeit is not None,
+            games=done.points is not None,
+            won=done.points == 1,
+            drawn=done.points == 0.5,
+            lost=done.points == 0,
+            half_points=int(2 * (done.points or 0)),
+        )
         for decision in done.decisions:
-            self._clusters["plies", len(decision.moves)][cluster].update(_count_decision(decision))
+            regret = decision.regret
+            figures = Counter(
+                decisions=1,
+                troubled=decision.illegal > 0,
+                answers=len(decision.attempts),
+                illegal=decision.illegal,
+                unknown=decision.values is None,
+                counted=regret is not None,
+                kept=regret == 0,
+                half_points_lost=int(2 * (regret or 0)),
+            )
+            counts.update(figures)
+            self._clusters["plies", len(decision.moves)][cluster].update(figures)
             self._add_decision(task, decision, cluster, parts)
+        for part, number in parts.items():
+            self._clusters[part][number].update(counts)
 
     def _add_decision(
         self, task: Task, decision: Decision, cluster: int, parts: Iterable[_Part]
@@ -258,9 +273,7 @@ class _PlayerSums:
 
     def compute_score(self, player: str) -> PlayerScore:
         """Return the score of the player."""
-        plies = sorted(
-            number for kind, number in self._clusters if kind == "plies" and isinstance(number, int)
-        )
+        plies = sorted(int(number) for kind, number in self._clusters if kind == "plies")
         regrets = {number: self._summarize("plies", number).regret for number in plies}
         return PlayerScore(
             player,
@@ -269,7 +282,7 @@ class _PlayerSums:
             {kind: self._summarize("kind", kind) for kind in KINDS},
             (self._summarize("seat", 0), self._summarize("seat", 1)),
             {number: regret for number, regret in regrets.items() if regret.number},
-            tuple(self._worst),
+            self._worst,
             {reason: self._reasons[reason] for reason in REASONS if self._reasons[reason]},
             None if self._failure is None else self._failure[1],
         )
@@ -295,59 +308,16 @@ class _PlayerSums:
         )
 
 
-def _count_task(done: CompletedTask) -> Counter[str]:
-    counts = Counter(
-        tasks=1,
-        forfeits=done.forfeit is not None,
-        games=done.points is not None,
-        won=done.points == 1,
-        drawn=done.points == 0.5,
-        lost=done.points == 0,
-        half_points=int(2 * (done.points or 0)),
-    )
-    for decision in done.decisions:
-        counts.update(_count_decision(decision))
-    return counts
+def _select_worst(blunders: Iterable[Blunder]) -> tuple[Blunder, ...]:
+    """Return the decisions that lost most, and never a position twice."""
 
+    def rank(blunder: Blunder) -> tuple[float, float, int, int]:
+        # Of equals, those where a guess would have lost least.
+        task, decision = blunder
+        guessed = compute_guess_regret(decision)
+        return -(decision.regret or 0.0), guessed, len(decision.moves), task.index
 
-def _count_decision(decision: Decision) -> Counter[str]:
-    regret = decision.regret
-    return Counter(
-        decisions=1,
-        troubled=decision.illegal > 0,
-        answers=len(decision.attempts),
-        illegal=decision.illegal,
-        unknown=decision.values is None,
-        counted=regret is not None,
-        kept=regret == 0,
-        half_points_lost=int(2 * (regret or 0)),
-    )
-
-
-def _select_worst(blunders: Iterable[Blunder]) -> list[Blunder]:
-    """Return the decisions that lost most, of equals those where a guess would have lost least; no position twice."""
-    found: dict[object, Blunder] = {}
-    for blunder in sorted(blunders, key=_blunder_key):
-        found.setdefault((blunder.task.game, blunder.decision.moves), blunder)
-    return list(found.values())[:MAX_EXAMPLES]
-
-
-def _blunder_key(blunder: Blunder) -> tuple[float, float, int, int]:
-    task, decision = blunder
-    return (
-        -(decision.regret or 0.0),
-        compute_guess_regret(decision),
-        len(decision.moves),
-        task.index,
-    )
-
-
-def _compare_positions(
-    ours: Mapping[_Where, tuple[int, float]], theirs: Mapping[_Where, tuple[int, float]]
-) -> Estimate:
-    """Estimate how much more one player lost than the other at the positions that both were asked about."""
-    clusters: defaultdict[int, list[float]] = defaultdict(list)
-    for where, (cluster, regret) in ours.items():
-        if where in theirs:
-            clusters[cluster].append(regret - theirs[where][1])
-    return estimate_difference((fsum(values), len(values)) for values in clusters.values())
+    different: dict[object, Blunder] = {}
+    for blunder in sorted(blunders, key=rank):
+        different.setdefault((blunder.task.game, blunder.decision.moves), blunder)
+    return tuple(different.values())[:MAX_EXAMPLES]

@@ -1,4 +1,4 @@
-"""The tasks of an evaluation: whole games from both seats, and single positions where the choice matters.
+"""The tasks of an evaluation: whole games from both seats, and positions where a choice matters.
 
 They follow from a few settings and are the same for every player.
 """
@@ -13,22 +13,22 @@ from math import inf
 from operator import itemgetter
 from typing import Any, Literal, TypedDict
 
-from number_tower.arena.schedule import (
+from number_tower.engine.game import Game
+from number_tower.engine.rules import Rules, RulesError
+from number_tower.engine.table import Table
+from number_tower.players import UnknownPlayerError, make_player
+from number_tower.studies.arena.schedule import (
     GameEntry,
     check_unique,
     derive_seed,
     normalize_player,
     parse_game,
 )
-from number_tower.batch import BatchError
-from number_tower.evaluation.players import Function, is_function, make_respondent
-from number_tower.evaluation.positions import PositionSpec, find_positions
-from number_tower.evaluation.variants import make_variants
-from number_tower.game import Game
-from number_tower.players import UnknownPlayerError, make_player
-from number_tower.rules import Rules, RulesError
-from number_tower.table import Table
-from number_tower.text import format_text, format_value
+from number_tower.studies.batch import BatchError
+from number_tower.studies.evaluation.players import Function, is_function, make_respondent
+from number_tower.studies.evaluation.positions import PositionSpec, find_positions
+from number_tower.studies.evaluation.variants import make_variants
+from number_tower.support.text import format_text, format_value
 
 TaskKind = Literal["game", "position"]
 
@@ -49,8 +49,8 @@ class NoPositionError(BatchError):
 class Task:
     """A game from some seat, or one move in the position after the moves `start`, for one player.
 
-    Tasks of one cluster are not independent: all tasks of a variant, or the two games with the same seed if the games
-    were named.
+    Tasks of one cluster are not independent: all tasks of a variant, or the two games with the same
+    seed if the games were named.
     """
 
     index: int
@@ -66,12 +66,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Suite:
-    """All tasks of an evaluation. Each task comes for every player before the next, and games and positions are mixed.
+    """All tasks of an evaluation: each for every player before the next; games and positions mixed.
 
     So any finished part of an evaluation is a fair sample, and the players stay comparable.
 
     Examples:
-        >>> suite = arrange_suite(["random", "perfect"], [nt.Rules(target=15)], number=2, positions=3)
+        >>> rules = nt.Rules(target=15)
+        >>> suite = arrange_suite(["random", "perfect"], [rules], number=2, positions=3)
         >>> len(suite), suite.positions, suite.get_task(1).player
         (10, 3, 'perfect')
         >>> suite.make_table(suite.get_task(0)).game.rules.target, list(suite.games_by_text)
@@ -102,12 +103,14 @@ class Suite:
         check_integer("number", self.number, 0)
         check_integer("tries", self.tries, 1)
         if self.number % 2:
-            raise BatchError(
-                f"expected an even number of games, since each is played from both seats; got {self.number}"
-            )
+            problem = f"since each is played from both seats; got {self.number}"
+            raise BatchError(f"expected an even number of games, {problem}")
         if not len(self):
             raise BatchError("expected games or positions, or both; there are none")
-        _check_seconds(self.patience)
+        # A text raises a TypeError, which `restore_suite` catches.
+        if not 0 < self.patience < inf:
+            problem = f"got {format_value(self.patience)}"
+            raise BatchError(f"patience: expected a number of seconds above 0; {problem}")
 
     @property
     def positions(self) -> int:
@@ -115,7 +118,7 @@ class Suite:
         return len(self.position_specs)
 
     def __len__(self) -> int:
-        return (self.number + len(self.position_specs)) * len(self.players)
+        return (self.number + self.positions) * len(self.players)
 
     def get_task(self, index: int) -> Task:
         """Return one of the tasks."""
@@ -125,9 +128,7 @@ class Suite:
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
         table = self.games_by_text[task.game].table
-        return (
-            replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
-        )
+        return replace(table, game=Game(table.game.rules, moves=task.start))
 
     @cached_property
     def games_by_text(self) -> dict[str, GameEntry]:
@@ -137,29 +138,22 @@ class Suite:
     @cached_property
     def _tasks(self) -> tuple[Task, ...]:
         """The tasks of every player, without the player: games and positions, evenly mixed."""
-        games = ((place / self.number, self._make_game_task(place)) for place in range(self.number))
-        positions = (
-            (place / len(self.position_specs), self._make_position_task(place))
-            for place in range(len(self.position_specs))
-        )
+        games, positions = [], []
+        for place in range(self.number):
+            pair, seat = divmod(place, 2)
+            turn, game = divmod(pair, len(self.games))
+            text = self.games[game].text
+            seed = derive_seed(self.seed, text, turn)
+            cluster = game if self.fresh else pair
+            task = Task(0, "", "game", text, seat, self.against, seed, (), cluster)
+            games.append((place / self.number, task))
+        for place, (game, moves, seat) in enumerate(self.position_specs):
+            text = self.games[game].text
+            seed = derive_seed(self.seed, text, moves)
+            cluster = game if self.fresh else self.number // 2 + place
+            task = Task(0, "", "position", text, seat, None, seed, moves, cluster)
+            positions.append((place / self.positions, task))
         return tuple(task for _, task in merge(games, positions, key=itemgetter(0)))
-
-    def _make_game_task(self, place: int) -> Task:
-        pair, seat = divmod(place, 2)
-        turn, game = divmod(pair, len(self.games))
-        text = self.games[game].text
-        cluster = game if self.fresh else pair
-        return Task(
-            0, "", "game", text, seat, self.against, derive_seed(self.seed, text, turn), (), cluster
-        )
-
-    def _make_position_task(self, place: int) -> Task:
-        game, moves, seat = self.position_specs[place]
-        text = self.games[game].text
-        cluster = game if self.fresh else self.number // 2 + place
-        return Task(
-            0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster
-        )
 
 
 class SuiteOptions(TypedDict, total=False):
@@ -188,15 +182,16 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     legal: bool = True,
     patience: float = DEFAULT_PATIENCE,
     functions: Mapping[str, Function] = {},
-    known: bool = False,
+    is_resumed: bool = False,
     progress: Callable[[int, int], object] | None = None,
     finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
     """Set up an evaluation; all errors in the settings are raised before any player is asked.
 
-    Without games, variants are made. An odd number of games is rounded up, since each is played from both seats.
-    With `known` the players are not checked. `progress` is called with the number of variants made and their total,
-    `finding` with that of positions.
+    Without games, variants are made. An odd number of games is rounded up, since each is played
+    from both seats. With `is_resumed` the players are not checked: a finished evaluation needs them
+    no more. `progress` is called with the number of variants made and their total, `finding` with
+    that of positions.
 
     Examples:
         >>> arrange_suite(["random"], [nt.Rules(target=15)], number=2, positions=3).positions
@@ -205,69 +200,49 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     named = tuple(map(parse_game, games))
     check_integer("number", number, 0)
     check_integer("positions", positions, 0)
-    if type(seed) is not int:
-        raise BatchError(f"seed: expected a whole number; got {format_value(seed)}")
     specs = tuple(spec if spec in functions else normalize_player(spec) for spec in players)
     opponent = normalize_player(against)
-    start = Suite(
-        specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named
-    )
-    if not known:
+    # Check all other settings before variants are made, which takes a while.
+    stand_ins = named or (parse_game(Rules()),)
+    fresh = not named
+    start = Suite(specs, stand_ins, 2, (), opponent, seed, tries, legal, patience, fresh)
+    if not is_resumed:
         for spec in specs:
             make_respondent(spec, functions, seed=seed, patience=patience)
-        _check_opponent(opponent, patience)
+        if is_function(opponent):
+            problem = "cannot be the opponent: expected a level or a command, not a function"
+            raise UnknownPlayerError(f"{format_text(opponent)} {problem}")
+        make_player(opponent, patience=patience).close()
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
-    found = find_positions(entries, positions, seed, finding)
-    if positions and not number and not found:
+    position_specs = find_positions(entries, positions, seed, finding)
+    if positions and not number and not position_specs:
         raise NoPositionError("no position was found in which the choice is known to matter")
-    return replace(start, games=entries, number=number + number % 2, position_specs=found)
-
-
-_PLACEHOLDER = (parse_game(Rules()),)
-"""Stands for games that are not made yet."""
+    return replace(start, games=entries, number=number + number % 2, position_specs=position_specs)
 
 
 def restore_suite(
-    settings: Mapping[str, Any],
-    *,
-    finding: Callable[[int, int], object] | None = None,
+    settings: Mapping[str, Any], *, finding: Callable[[int, int], object] | None = None
 ) -> Suite:
     """Set up an evaluation from the settings in the first line of its journal."""
     try:
         fresh = settings["fresh"]
-        games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
+        games = [
+            Rules.from_dict(game["rules"]) if fresh else game["game"] for game in settings["games"]
+        ]
         keys = ("number", "positions", "against", "seed", "tries", "legal", "patience")
         options = {key: settings[key] for key in keys}
-        suite = arrange_suite(settings["players"], games, **options, known=True, finding=finding)
+        suite = arrange_suite(
+            settings["players"], games, **options, is_resumed=True, finding=finding
+        )
         return replace(suite, fresh=fresh)
     except (LookupError, TypeError, AttributeError, RulesError):
-        raise BatchError(
-            "the settings on the first line of the file cannot be understood"
-        ) from None
+        problem = "the settings on the first line of the file cannot be understood"
+        raise BatchError(problem) from None
 
 
 def check_integer(what: str, number: object, least: int) -> None:
     """Raise an error for anything but a whole number from `least` on."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+    if type(number) is not int or number < least:
         raise BatchError(
             f"{what}: expected a whole number from {least}; got {format_value(number)}"
         )
-
-
-def _check_seconds(patience: object) -> None:
-    if (
-        isinstance(patience, bool)
-        or not isinstance(patience, int | float)
-        or not 0 < patience < inf
-    ):
-        raise BatchError(
-            f"patience: expected a number of seconds above 0; got {format_value(patience)}"
-        )
-
-
-def _check_opponent(spec: str, patience: float) -> None:
-    if is_function(spec):
-        raise UnknownPlayerError(
-            f"{format_text(spec)} cannot be the opponent: expected a level or a command, not a function"
-        )
-    make_player(spec, patience=patience).close()

@@ -1,7 +1,8 @@
 """New games: rules made from a seed, each worth playing, and balanced by the solver.
 
-With best play two fifths of them are won by the starting player, two fifths by the other, and the rest are drawn.
-Searches are limited by positions and not by time, and none is compiled, so a seed makes the same games everywhere.
+With best play two fifths of them are won by the starting player, two fifths by the other, and the
+rest are drawn. Searches are limited by positions and not by time, and none is compiled, so a seed
+makes the same games everywhere.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple, get_args
 
-from number_tower import catalogue
-from number_tower.batch import BatchError
 from number_tower.coach.puzzles import pick_below, shuffle
-from number_tower.evaluation.positions import POINTS, values_differ
-from number_tower.game import Game, play_randomly
-from number_tower.position import Position
-from number_tower.rules import Fit, Rules, RulesError, Stuck, Supply, Towers
+from number_tower.engine import catalogue
+from number_tower.engine.game import Game, play_randomly
+from number_tower.engine.position import Position
+from number_tower.engine.rules import Fit, Rules, RulesError, Stuck, Supply, Towers
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.worth import Value
-from number_tower.text import format_value
+from number_tower.studies.batch import BatchError
+from number_tower.studies.evaluation.positions import POINTS, values_differ
+from number_tower.support.text import format_value
 
 MAX_VARIANTS = 200
 """The largest number of variants for one evaluation."""
@@ -75,39 +76,44 @@ def make_variants(
     rng = Random(f"{seed} variants")  # noqa: S311 - play, not secrets
     wanted = compute_quotas(number)
     own = [book.rules for book in catalogue.load_all()]
-    found: list[Rules] = []
+    variants: list[Rules] = []
     for kind in cycle(shuffle(_KINDS, rng)):
-        if len(found) == number:
+        if len(variants) == number:
             break
         for _ in range(_TRIES_PER_KIND):
             rules = _draw_rules(kind, rng)
-            if rules is None or rules in own or rules in found:
+            if rules is None or rules in own or rules in variants:
                 continue
             value = _judge_rules(rules, rng, +wanted)
             if value is not None:
                 wanted[value] -= 1
-                found.append(rules)
+                variants.append(rules)
                 if progress is not None:
-                    progress(len(found), number)
+                    progress(len(variants), number)
                 break
-    return tuple(shuffle(found, rng))
+    return tuple(shuffle(variants, rng))
 
 
 def compute_quotas(number: int) -> Counter[Value]:
-    """Return the number of variants for each value to the starting player: as many wins as losses, the rest draws."""
+    """Return how many variants the starting player should win, lose and draw."""
     half = (number - number // _DRAW_EVERY) // 2
     return Counter({"win": half, "loss": half, "draw": number - 2 * half})
 
 
 def _draw_rules(kind: RulesKind, rng: Random) -> Rules | None:
     """Choose the numbers for a kind of rules; None if they do not make valid rules."""
-    blocks = _draw_blocks(rng)
+    number = 5 + pick_below(6, rng)
+    if pick_below(2, rng):
+        blocks = sorted(shuffle(range(1, 17), rng)[:number])
+    else:
+        # Equal steps, as in most games.
+        first, step = 1 + pick_below(3, rng), 1 + pick_below(2, rng)
+        blocks = [first + step * place for place in range(number)]
     options: dict[str, Any] = {**kind._asdict(), "blocks": blocks, "target": None}
     if kind.target:
-        most = (
-            sum(blocks) // 2 if kind.towers == "own" and kind.supply != "endless" else sum(blocks)
-        )
-        options["target"] = blocks[-1] + 1 + pick_below(max(most - blocks[-1], 1), rng)
+        is_halved = kind.towers == "own" and kind.supply != "endless"
+        highest = sum(blocks) // 2 if is_halved else sum(blocks)
+        options["target"] = blocks[-1] + 1 + pick_below(max(highest - blocks[-1], 1), rng)
     if kind.fit == "ascending" and pick_below(2, rng):
         options["step"] = 2 + pick_below(5, rng)
     if not pick_below(4, rng):
@@ -119,20 +125,12 @@ def _draw_rules(kind: RulesKind, rng: Random) -> Rules | None:
     return None if rules.target_in_reach is False else rules
 
 
-def _draw_blocks(rng: Random) -> list[int]:
-    """Choose five to ten blocks: in equal steps, as in most games, or any others."""
-    number = 5 + pick_below(6, rng)
-    if pick_below(2, rng):
-        return sorted(shuffle(range(1, 17), rng)[:number])
-    first, step = 1 + pick_below(3, rng), 1 + pick_below(2, rng)
-    return [first + step * place for place in range(number)]
-
-
 def _judge_rules(rules: Rules, rng: Random, wanted: Container[Value]) -> Value | None:
-    """Return the value of a game to the starting player, if that value is wanted and the game is worth playing.
+    """Return the value of a game to who starts, if it is wanted and the game is worth playing.
 
-    It is worth playing if random games are not too short and either player can win, and if in them both players soon
-    have choices that matter, and lose a good part of their points by random moves.
+    In a game worth playing, random games are not too short, either player can win them, both
+    players soon have choices that matter, and both lose a good part of their points by random
+    moves.
     """
     games = [list(play_randomly(Game(rules), rng)) for _ in range(_SAMPLE_GAMES)]
     winners = {outcome.winner for game in games if (outcome := game[-1].outcome) is not None}
@@ -145,14 +143,15 @@ def _judge_rules(rules: Rules, rng: Random, wanted: Container[Value]) -> Value |
         value = solver.evaluate(start).value
         if value not in wanted:
             return None
-        early, lost = zip(
-            *(_judge_choices(game[:-1], solver, limits) for game in games), strict=True
-        )
+        judged = [_judge_choices(game[:-1], solver, limits) for game in games]
     except NotSolvedError:
         return None
-    soon = all(2 * sum(mattered) >= _SAMPLE_GAMES for mattered in zip(*early, strict=True))
-    much = all(fmean(points) >= _MIN_MEAN_LOSS for points in zip(*lost, strict=True))
-    return value if soon and much else None
+    for player in (0, 1):
+        games_with_choice = sum(early[player] for early, _ in judged)
+        mean_loss = fmean(lost[player] for _, lost in judged)
+        if 2 * games_with_choice < _SAMPLE_GAMES or mean_loss < _MIN_MEAN_LOSS:
+            return None
+    return value
 
 
 def _judge_choices(
@@ -175,6 +174,6 @@ def _judge_choices(
 
 
 _KINDS = [
-    RulesKind(*each)
-    for each in product(*map(get_args, (Supply, Towers, Fit, Stuck)), (False, True))
+    RulesKind(*parts)
+    for parts in product(*map(get_args, (Supply, Towers, Fit, Stuck)), (False, True))
 ]

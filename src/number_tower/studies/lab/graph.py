@@ -1,30 +1,31 @@
-"""The graph of all positions of a game, and what happens in the games of every pair of players on a ladder."""
+"""The graph of all positions of a game, and the expected games of all pairs of players."""
 
 from __future__ import annotations
 
 from array import array
 from typing import Any, NamedTuple
 
-from number_tower.errors import NumberTowerError
-from number_tower.lab import kernel
-from number_tower.lab.measures import ENDINGS
-from number_tower.position import Position
-from number_tower.rules import MAX_SERVED_BLOCKS, Rules
+from number_tower.engine.position import Position
+from number_tower.engine.rules import MAX_SERVED_BLOCKS, Rules
 from number_tower.solve import jit
 from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_position, encode_rules
 from number_tower.solve.kernel import FRAME_SIZE
 from number_tower.solve.limits import MIB, NotSolvedError, SearchLimits
 from number_tower.solve.worth import Value
+from number_tower.studies.lab import kernel
+from number_tower.studies.lab.measures import ENDINGS
+from number_tower.support.errors import NumberTowerError
 
 MAX_POSITIONS = 1_000_000
 MAX_MEMORY = 1024
-"""The usual limits of one study, in positions and in MiB; a million positions take about 300 MiB."""
+"""The usual limits of a study, in positions and MiB; a million positions take about 300 MiB."""
 
 _MOVES_PER_POSITION = 20
 """The most moves of a study, for each position that is allowed."""
 
 _SLOWDOWN = 100
-"""By how much fewer positions are allowed where keys do not fit into machine words, so that nothing is compiled."""
+"""By how much fewer positions are allowed where keys do not fit into machine words, so that nothing
+is compiled."""
 
 _VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 _STEPS = kernel.SIGHT_COUNT
@@ -45,17 +46,21 @@ _FIRST_FRAMES = 64
 
 
 class NotMeasuredError(NumberTowerError):
-    """The rules have more positions than the limits allow: nothing is measured, and nothing guessed.
+    """The rules have more positions than the limits allow: nothing is measured or guessed.
 
     Examples:
         >>> study(nt.Rules(blocks=range(1, 10), supply="own", target=40), positions=100)
         Traceback (most recent call last):
             ...
-        number_tower.lab.graph.NotMeasuredError: too large, not measured: more than 100 positions
+        number_tower.studies.lab.graph.NotMeasuredError: too large, ...: more than 100 positions
     """
 
 
-class Games(NamedTuple):
+def _make_error(limit: str) -> NotMeasuredError:
+    return NotMeasuredError(f"too large, not measured: more than {limit}")
+
+
+class ExpectedGames(NamedTuple):
     """What happens on average in the games of two players: shares of games, and means."""
 
     result: float
@@ -70,10 +75,11 @@ class Games(NamedTuple):
 
 
 class PositionGraph:
-    """All positions that can be reached, with their moves and values; those with the same future are one.
+    """All positions that can be reached, with their moves and values.
 
-    Numbers begin at the end of the game, and the start has the highest. The work is the same whether it is compiled
-    or interpreted, and so is the result.
+    Positions with the same future are one. They are numbered from the end of the game, so the start
+    has the highest number. Compiled and interpreted kernels do the same work and give the same
+    result.
     """
 
     def __init__(
@@ -87,16 +93,14 @@ class PositionGraph:
         start = Position.start(rules)
         self._max_positions, self._max_memory = positions, memory
         if len(rules.blocks) > MAX_SERVED_BLOCKS:
-            raise NotMeasuredError(
-                f"too large, not measured: more than {MAX_SERVED_BLOCKS:,} blocks"
-            )
+            raise _make_error(f"{MAX_SERVED_BLOCKS:,} blocks")
         self._rules: Any
         try:
             self._rules, bits = encode_rules(start, SearchLimits(memory=memory), plies=True)
         except NotSolvedError:
-            raise self._exceed_memory() from None
-        if rules.most_plies >= MAX_PLIES >> 2:
-            raise self._exceed_memory()
+            raise _make_error(f"{self._max_memory:,} MiB of memory") from None
+        if rules.max_plies >= MAX_PLIES >> 2:
+            raise _make_error(f"{self._max_memory:,} MiB of memory")
         if bits > WORD_BITS:
             self._max_positions = max(1, positions // _SLOWDOWN)
         self._may_compile = bits <= WORD_BITS and compiled is not False and jit.is_available()
@@ -144,40 +148,32 @@ class PositionGraph:
     @property
     def longest(self) -> int:
         """The plies of the longest game."""
-        return self._start_word >> kernel.LONGEST_SHIFT
+        return self._start_word >> kernel.LENGTH_SHIFT
 
     @property
     def openings(self) -> list[Value]:
         """The value of each opening for the first player, from the highest block down."""
         memory = self._memory
-        places = range(memory.starts[self.positions - 1], memory.starts[self.positions])
-        values = (
-            kernel.get_move_values(int(memory.edges[place]), memory.words) for place in places
-        )
+        first, last = memory.starts[self.positions - 1], memory.starts[self.positions]
+        values = [
+            kernel.get_move_values(int(edge), memory.words) for edge in memory.edges[first:last]
+        ]
         return [_VALUES[int(packed) >> kernel.TRUE_VALUE & 3] for packed in values]
 
-    def play_pairs(self) -> tuple[tuple[Games, ...], ...]:
-        """Return the games of every pair: by the first player's step of the ladder, then by the second's."""
-        return tuple(self._play_with_first(step) for step in range(_STEPS))
-
-    def _play_with_first(self, step: int) -> tuple[Games, ...]:
+    def play_pairs(self) -> tuple[tuple[ExpectedGames, ...], ...]:
+        """Return the games of every pair, by the first player's step and then the second's."""
         sizes = kernel.Tallies(
             2 * _STEPS * self.positions, _STEPS * kernel.ENDING_COUNT, _STEPS, _STEPS
         )
-        tallies = kernel.Tallies(*(self._zeros(size, "d") for size in sizes))
-        for second in range(_STEPS):
-            tallies.weights[2 * _STEPS * (self.positions - 1) + second] = 1.0
-        self._play_first(step, self.positions, self._memory, tallies)
-        return tuple(_make_games(tallies, second) for second in range(_STEPS))
-
-    @property
-    def _max_moves(self) -> int:
-        return _MOVES_PER_POSITION * self._max_positions
-
-    @property
-    def _moves(self) -> int:
-        """The number of moves that were made."""
-        return int(self._state[kernel.MOVES])
+        pairs = []
+        for step in range(_STEPS):
+            tallies = kernel.Tallies(*(self._zeros(size, "d") for size in sizes))
+            # Every game begins at the start, with the first player to move.
+            for second in range(_STEPS):
+                tallies.weights[2 * _STEPS * (self.positions - 1) + second] = 1.0
+            self._play_first(step, self.positions, self._memory, tallies)
+            pairs.append(tuple(_read_games(tallies, second) for second in range(_STEPS)))
+        return tuple(pairs)
 
     @property
     def _start_word(self) -> int:
@@ -185,21 +181,18 @@ class PositionGraph:
 
     def _number_all(self) -> None:
         """Find and number all positions, within the limits."""
+        max_moves = _MOVES_PER_POSITION * self._max_positions
+        moves = 0
         while True:
-            budget = min(
-                _COMPILED_BUDGET if self._compiled else _BUDGET, self._max_moves - self._moves
-            )
+            budget = min(_COMPILED_BUDGET if self._compiled else _BUDGET, max_moves - moves)
             self._explore(budget, self._rules, self._memory, self._state)
             if self._state[kernel.DONE]:
                 return
+            moves = int(self._state[kernel.MOVES])
             if self.positions >= self._max_positions:
-                raise NotMeasuredError(
-                    f"too large, not measured: more than {self._max_positions:,} positions"
-                )
-            if self._moves >= self._max_moves:
-                raise NotMeasuredError(
-                    f"too large, not measured: more than {self._max_moves:,} moves"
-                )
+                raise _make_error(f"{self._max_positions:,} positions")
+            if moves >= max_moves:
+                raise _make_error(f"{max_moves:,} moves")
             if not self._compiled and self._may_compile and self.positions >= _COMPILE_AFTER:
                 self._compile()
             self._grow()
@@ -217,7 +210,7 @@ class PositionGraph:
         self._memory = kernel.Memory(*map(to_array, self._memory))
         self._compiled = True
 
-    # Memory -----------------------------------------------------------------------------------------------------
+    # Memory ---------------------------------------------------------------------------------------
 
     def _grow(self) -> None:
         """Enlarge what is full, within the limit of memory."""
@@ -240,10 +233,8 @@ class PositionGraph:
     def _set_sizes(self) -> None:
         """Tell the kernel how large everything is."""
         memory, state = self._memory, self._state
-        state[kernel.MAX_FRAMES], state[kernel.MAX_PENDING] = (
-            len(memory.stack) // FRAME_SIZE,
-            len(memory.pending),
-        )
+        state[kernel.MAX_FRAMES] = len(memory.stack) // FRAME_SIZE
+        state[kernel.MAX_PENDING] = len(memory.pending)
         state[kernel.MAX_EDGES] = len(memory.edges)
         state[kernel.MAX_COUNT] = min(len(memory.words) - 1, self._max_stored, self._max_positions)
 
@@ -265,38 +256,29 @@ class PositionGraph:
         used = 8 * words + 6 * small + _STEP_BYTES * len(memory.words)
         numbers = getattr(memory, name)
         if used + 2 * len(numbers) * array(kind).itemsize > self._max_memory * MIB:
-            raise self._exceed_memory()
+            raise _make_error(f"{self._max_memory:,} MiB of memory")
         larger = self._zeros(2 * len(numbers), kind, wide=wide)
         if copy:
             larger[: len(numbers)] = numbers
         self._memory = memory._replace(**{name: larger})
 
     def _zeros(self, size: int, kind: str = "q", *, wide: bool = False) -> Any:
-        """Return zeros: compiled, in an array; interpreted, in a list if numbers can be larger than a machine word."""
+        """Return zeros in an array, or in a list if interpreted numbers may be larger."""
         if self._compiled:
             return jit.load_numpy().zeros(size, kind)
         if wide:
             return [0] * size
         return array(kind, bytes(size * array(kind).itemsize))
 
-    def _exceed_memory(self) -> NotMeasuredError:
-        return NotMeasuredError(
-            f"too large, not measured: more than {self._max_memory:,} MiB of memory"
-        )
 
-
-def _make_games(tallies: kernel.Tallies, second: int) -> Games:
-    """Make the games of a pair from the share of every ending: for each reason, lost, drawn and won games.
-
-    Sums can be above 1 by rounding errors, which are cut off.
-    """
-    first_place = kernel.ENDING_COUNT * second
-    shares = [
-        float(share) for share in tallies.endings[first_place : first_place + kernel.ENDING_COUNT]
-    ]
+def _read_games(tallies: kernel.Tallies, second: int) -> ExpectedGames:
+    """Return the games with a second player; sums that rounding lifts above 1 are cut to 1."""
+    start = kernel.ENDING_COUNT * second
+    # For each reason: the shares of lost, drawn and won games.
+    shares = list(map(float, tallies.endings[start : start + kernel.ENDING_COUNT]))
     won, drawn = sum(shares[2::3]), min(1.0, sum(shares[1::3]))
-    by_reason = {
-        reason: min(1.0, sum(shares[3 * at : 3 * at + 3])) for at, reason in enumerate(ENDINGS)
-    }
+    endings = {}
+    for number, reason in enumerate(ENDINGS):
+        endings[reason] = min(1.0, sum(shares[3 * number : 3 * number + 3]))
     length, swings = float(tallies.lengths[second]), float(tallies.swings[second])
-    return Games(min(1.0, won + drawn / 2), drawn, by_reason, length, swings)
+    return ExpectedGames(min(1.0, won + drawn / 2), drawn, endings, length, swings)

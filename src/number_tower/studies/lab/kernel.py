@@ -1,11 +1,15 @@
-"""The inner loops of a study: the graph of all positions with their values, and the games of every pair of players.
+"""The inner loops of a study: find all positions and their values, and play all pairs of players.
 
-Written so that Numba can compile it (see `solve.jit`). A position is numbered when all that follows it is numbered, so
-every move leads to a smaller number: values are computed as the numbers are given, and the expected games of a pair by
-one pass from the start, the highest number, down.
+Numba can compile this module (see `solve.jit`), so it uses integers and arrays only.
 
-A value is 0, 1 or 2 for a loss, a draw or a win of the player to move. The values of a position are packed, two bits
-each: how it looks to a player who sees 0, 1, ... 7 plies, and the true one. What is not seen to the end is a draw.
+`explore` walks through the game depth first. It numbers a position after all positions that can
+follow it, and computes its values at the same time. So every move leads to a smaller number, and
+the start has the highest. `play_first` then goes from the start down to 0 once, and passes on the
+probability of each position to those that follow it.
+
+A value is 0, 1 or 2: the player to move loses, draws or wins. A position has nine values, packed
+into one word with two bits each: what a player expects who sees 0, 1, ... 7 plies ahead, and the
+true value. A game whose end is not seen counts as a draw.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ Numbers = Sequence[int]
 State = MutableSequence[int]
 
 EDGES_START = BEST
-"""The place in a frame that says where the edges of its position begin among the pending ones."""
+"""A frame stores here where the edges of its position begin in `Memory.pending`."""
 
 (
     DEPTH,
@@ -50,67 +54,73 @@ EDGES_START = BEST
     MOVES,
     DONE,
 ) = range(11)
-"""Places in the state of an exploration."""
+"""What is stored at each index of the state of an exploration."""
 
 SIGHT_COUNT = 8
-"""Steps of the ladder: players who see 0, 1, 2, 3, 4, 6 and 8 plies, and everything."""
+"""Players on the ladder: they see 0, 1, 2, 3, 4, 6 or 8 plies ahead, or everything."""
 
 VALUE_COUNT = 9
-"""Packed values: those seen within 0 to 7 plies, and the true one."""
+"""Values of a position: those seen within 0 to 7 plies, and the true one."""
 
 ALL_VALUES = 0b01_01_01_01_01_01_01_01_01
 TRUE_VALUE = 2 * (VALUE_COUNT - 1)
-PLIES_SHIFT, LONGEST_SHIFT = 18, 40
-PLIES_MASK = (1 << (LONGEST_SHIFT - PLIES_SHIFT)) - 1
-"""Where a word has the plies to the end with best play, and those of the longest game."""
+SIGHT_SHIFTS = (0, 0, 2, 4, 6, 10, 14, TRUE_VALUE)
+"""For each player of the ladder, the shift to the value that it sees; the first sees nothing."""
+
+PLIES_SHIFT, LENGTH_SHIFT = 18, 40
+PLIES_MASK = (1 << (LENGTH_SHIFT - PLIES_SHIFT)) - 1
+"""A word has the nine values, then the plies with best play, then the plies of the longest game."""
 
 LOSS_SHIFT = SIGHT_COUNT
-"""Where the marks of a move have its loss of value, above one bit for each player who might choose it."""
+"""The marks of a move: a bit for each player who might choose it, then the value it loses."""
 
 SLOT_WORDS = 3
-"""Words of a slot of the table: the key in two, and the number of the position plus one."""
+"""Words of a slot of the table: two for the key, one for the number of the position plus 1."""
 
 EXACT, STUCK, HIGHER, LEVEL = range(4)
-"""Why a game ended."""
+"""Reasons why a game ended, as numbers."""
 
 ENDING_COUNT = 12
-"""Reasons times results."""
+"""Ways in which a game can end: four reasons, each with three results."""
 
 
 class Memory(NamedTuple):
-    """The sequences of an exploration; all but the first three are the graph."""
+    """The arrays of an exploration; the first three are scratch space, the others are the graph."""
 
     stack: Any
-    """The line of play, one frame for each position, as in the search of values."""
+    """One frame for each position on the current line of play, as in `solve.kernel`."""
     pending: Any
-    """Edges of the positions on the stack."""
+    """The edges of the positions on the stack, until these are numbered."""
     table: Any
-    """The numbers of positions by their keys."""
+    """A hash table: the numbers of positions by their keys."""
     starts: Any
-    """Where the edges of each position begin."""
+    """For each position, where its edges begin in `edges`."""
     edges: Any
-    """Where each move leads: for a move that ends the game, a negative number (`encode_ending`); for any other the
-    number of the position after it, doubled, plus 1 if the turn passed."""
+    """Where each move leads.
+
+    A move that ends the game has a negative number (`encode_ending`). Any other has twice the
+    number of the position after it, plus 1 if the other player is to move there.
+    """
     marks: Any
-    """Who might choose each move, and the value that it loses."""
+    """For each move, who might choose it and how much value it loses."""
     words: Any
-    """The values of each position, its plies and those of its longest game."""
+    """For each position, its values and the plies to its end."""
 
 
 class Tallies(NamedTuple):
-    """What is added up over the games of one first player, for each step of the second."""
+    """Sums over the games of one first player, one for each second player."""
 
     weights: Any
-    """How probable each position is, with the first and with the second player to move."""
+    """The probability of each position with the first player to move, then with the second."""
     endings: Any
-    """How many games end by each reason with each value for the first player."""
+    """The share of games that end for each reason with each value for the first player."""
     lengths: Any
     swings: Any
-    """How much value is lost by moves, a whole win counting 1."""
+    """The value that moves lose in a game; from a win to a loss counts 1."""
 
 
 def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
-    """Continue to number positions until all are, a sequence has to grow, or `budget` moves have been made."""
+    """Continue to number positions until all are, an array is full, or `budget` moves were made."""
     stack = memory.stack
     depth = state[DEPTH]
     while budget > 0 and (
@@ -121,6 +131,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
     ):
         frame = depth * FRAME_SIZE
         if stack[frame + LEGAL] == 0:
+            # All moves of the position have been made: number it, and go back to the one before.
             edge = 2 * number_position(frame, memory, state)
             edge += stack[frame + TURN_PASSED]
             if depth == 0:
@@ -137,6 +148,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
             else:
                 frame += FRAME_SIZE
                 set_key(rules, stack, frame)
+                # A position that is known is an edge; a new one is explored first.
                 number = find_number(stack[frame + KEY_1], stack[frame + KEY_2], memory.table)
                 if number < 0:
                     stack[frame + EDGES_START] = state[PENDING]
@@ -149,7 +161,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
 
 
 def encode_ending(score: int, block: int, rules: Numbers, stack: Numbers, frame: int) -> int:
-    """Return the edge of a move that ends the game: its reason and its value for the player who made it."""
+    """Return the edge of a move that ends the game: the reason, and the value for who made it."""
     reason = STUCK
     if stack[frame + MY_HEIGHT] + rules[rules[SIZE_TABLE] + block] == rules[TARGET]:
         reason = EXACT
@@ -160,9 +172,10 @@ def encode_ending(score: int, block: int, rules: Numbers, stack: Numbers, frame:
 
 
 def number_position(frame: int, memory: Memory, state: State) -> int:
-    """Give the position of a frame the next number, with its edges and its values; return the number."""
+    """Give the position of a frame the next number, and store its edges and values."""
     stack, pending, words = memory.stack, memory.pending, memory.words
     number, first = state[COUNT], stack[frame + EDGES_START]
+    # For each sight, the best value of any move.
     best = 0
     for place in range(first, state[PENDING]):
         values = get_move_values(pending[place], words)
@@ -183,18 +196,20 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
         after = word >> PLIES_SHIFT & PLIES_MASK
         if loss > 0:
             differ = 1
+        # A winner wants a short game, a loser or drawer a long one.
         elif plies < 0 or (after < plies if value == 2 else after > plies):
             plies = after
-        longest = max(longest, word >> LONGEST_SHIFT)
+        longest = max(longest, word >> LENGTH_SHIFT)
         memory.edges[at] = edge
         memory.marks[at] = loss << LOSS_SHIFT | mark_players(values, best)
         at += 1
     state[EDGES] = memory.starts[number + 1] = at
     state[PENDING] = first
     state[DECISIONS] += differ
+    # From here everything is one ply farther away; who sees no ply expects a draw.
     seen = (best << 2 | 1) & ((1 << TRUE_VALUE) - 1)
     words[number] = (
-        seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LONGEST_SHIFT
+        seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LENGTH_SHIFT
     )
     state[COUNT] = number + 1
     store_number(stack[frame + KEY_1], stack[frame + KEY_2], number, memory.table)
@@ -210,10 +225,11 @@ def get_move_values(edge: int, words: Numbers) -> int:
 
 
 def mark_players(values: int, best: int) -> int:
-    """Return a bit for each step of the ladder: whether such a player thinks that no move is better than this one."""
+    """Return a bit for each player of the ladder: set if that player sees no better move."""
+    # Who sees nothing chooses any move.
     marks = 1
     for step in range(1, SIGHT_COUNT):
-        shift = 2 * (step - 1) if step < 5 else 10 if step == 5 else 14 if step == 6 else TRUE_VALUE
+        shift = SIGHT_SHIFTS[step]
         if values >> shift & 3 == best >> shift & 3:
             marks |= 1 << step
     return marks
@@ -249,7 +265,7 @@ def rehash(old: Numbers, table: State) -> None:
 
 
 def play_first(step: int, positions: int, memory: Memory, tallies: Tallies) -> None:
-    """Add up the games in which the first player is on one step of the ladder and the second on each in turn."""
+    """Play one first player against every second player, by probabilities, and add up the games."""
     starts, edges, marks, weights = memory.starts, memory.edges, memory.marks, tallies.weights
     for number in range(positions - 1, -1, -1):
         for place in range(2 * SIGHT_COUNT * number, 2 * SIGHT_COUNT * (number + 1)):
@@ -259,6 +275,7 @@ def play_first(step: int, positions: int, memory: Memory, tallies: Tallies) -> N
             second = place % SIGHT_COUNT
             mover = place // SIGHT_COUNT % 2
             chooser = step if mover == 0 else second
+            # Of equally good moves, any is chosen with the same probability.
             count = 0
             for at in range(starts[number], starts[number + 1]):
                 count += marks[at] >> chooser & 1
@@ -273,6 +290,7 @@ def play_first(step: int, positions: int, memory: Memory, tallies: Tallies) -> N
                         weights[SIGHT_COUNT * after + second] += share
                     else:
                         ending = -1 - edge
+                        # Turn the value from the second player's to the first player's.
                         if mover == 1:
                             ending += 2 - 2 * (ending % 3)
                         tallies.endings[ENDING_COUNT * second + ending] += share

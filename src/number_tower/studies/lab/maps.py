@@ -1,18 +1,17 @@
-"""Maps of settings: a grid of rules with the figures of a measure, for the browser and for reports (Jinja2)."""
+"""Maps of settings: a grid of rules with the figures of a measure, for browser and reports."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from number_tower.lab.measures import MAPPED, MEASURES, WINNERS, Measure
-from number_tower.lab.rows import LabRow, RuleValue
+from number_tower.drawing.renderer import render
+from number_tower.studies.lab.measures import MAPPED, MEASURES, WINNERS, Measure
+from number_tower.studies.lab.rows import LabRow, RuleValue
 
 SHADES = 6
 """Shades of a cell, from none to the strongest; its text is readable on each of them."""
@@ -20,25 +19,19 @@ SHADES = 6
 Place = tuple[RuleValue, ...]
 """Where a setting lies on its map: a value for each of the map's keys."""
 
-_templates = Environment(
-    loader=FileSystemLoader(Path(__file__).with_name("templates")),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-
 
 @dataclass(frozen=True, eq=False)
 class LabMap:
-    """Settings of a game on a grid: the rules that vary and their values, and a row for each combination."""
+    """Settings of a game on a grid: the rules that vary, their values, and a row for each place."""
 
     keys: tuple[str, ...]
-    """The rule that goes across, the one that goes down, and those with a panel for each combination of values."""
+    """The rule that goes across, the one that goes down, and those with a panel for each
+    combination of values."""
     values: tuple[Sequence[RuleValue], ...]
     rows: Mapping[Place, LabRow]
 
     def list_measures(self) -> list[Measure]:
-        """Return the measures that the map has figures of; in a game without a target, for example, none is reached."""
+        """Return the measures that the map has figures of: without a target, no reach."""
         return [
             MEASURES[name]
             for name in MAPPED
@@ -60,14 +53,6 @@ class RuleLabels(NamedTuple):
         )
 
 
-class MapCell(NamedTuple):
-    """A cell of a map: its text, its classes, and the address that it leads to."""
-
-    text: str
-    classes: str
-    link: str
-
-
 def list_places(values: Sequence[Sequence[RuleValue]]) -> Iterator[Place]:
     """Yield the places of a map: panel by panel, row by row."""
     across, down, *others = values
@@ -81,12 +66,13 @@ def render_map(
     edges: Mapping[int, str],
     build_link: Callable[[LabRow], str] = lambda _: "",
 ) -> Markup:
-    """Render the map of a measure as tables; `edges` are the classes of the rows that are pointed out."""
+    """Render the map of a measure as tables; `edges` are the classes of rows that stand out."""
     figures = [getattr(row, measure.name) for row in lab_map.rows.values()]
     numbers = [figure for figure in figures if isinstance(figure, int | float)]
     most = measure.best or max(numbers, default=1) or 1
 
-    def make_cell(row: LabRow) -> MapCell:
+    cells = {}
+    for place, row in lab_map.rows.items():
         figure = getattr(row, measure.name)
         if figure is None:
             shade = "blank"
@@ -95,9 +81,7 @@ def render_map(
         else:
             shade = f"shade-{min(int(figure / most * SHADES), SHADES - 1)}"
         classes = f"{shade} {edges.get(row.index, '')}".strip()
-        return MapCell(measure.write(row), classes, build_link(row))
-
-    cells = {place: make_cell(row) for place, row in lab_map.rows.items()}
+        cells[place] = {"text": measure.write(row), "classes": classes, "link": build_link(row)}
     across, down, *others = lab_map.keys
     columns, lines, *rest = lab_map.values
     panels = [
@@ -107,12 +91,12 @@ def render_map(
         )
         for place in product(*rest)
     ]
-    return Markup(  # noqa: S704 - the template escapes
-        _templates.get_template("map.html").render(
-            title=measure.label.capitalize(),
-            across=labels.name(across),
-            down=labels.name(down),
-            columns=[labels.value(across, value) for value in columns],
-            panels=panels,
-        )
+    table = render(
+        "map.html",
+        title=measure.label.capitalize(),
+        across=labels.name(across),
+        down=labels.name(down),
+        columns=[labels.value(across, value) for value in columns],
+        panels=panels,
     )
+    return Markup(table)  # noqa: S704 - the template escapes

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from number_tower.solve.worth import Value
 
 if TYPE_CHECKING:
-    from number_tower.lab.rows import LabRow
+    from number_tower.studies.lab.rows import LabRow
 
 SIGHTS: tuple[int | None, ...] = (0, 1, 2, 3, 4, 6, 8, None)
 """How many plies the players of the ladder see; None for everything."""
@@ -29,9 +28,9 @@ class Measure:
     """A figure of a setting.
 
     Examples:
-        >>> from number_tower.lab.measures import MEASURES
+        >>> from number_tower.studies.lab.measures import MEASURES
         >>> depth = MEASURES["depth"]
-        >>> depth.label, depth.most, depth.weight
+        >>> depth.label, depth.best, depth.weight
         ('depth', 7, 3)
         >>> row = next(sweep(make_space(nt.Rules(), {"target": [15]}), jobs=1))
         >>> depth.write(row), MEASURES["fairness"].write(row), MEASURES["value"].write(row)
@@ -44,8 +43,6 @@ class Measure:
     meaning: str
     spec: str = ","
     """How a figure is written: a format specification."""
-    most: float = inf
-    """The largest figure that there can be."""
     digits: int = 0
     """The decimals that are kept in the files of the maps in the browser."""
     best: float = 0
@@ -86,8 +83,8 @@ _TABLE = (
     Measure(
         "winning_openings",
         "winning first moves",
-        "How many of the first moves win if both play their best afterwards. With only a few, finding one is a riddle. "
-        "With none, the player who starts cannot be sure to win.",
+        "How many of the first moves win if both play their best afterwards. With only a few, "
+        "finding one is a riddle. With none, the player who starts cannot be sure to win.",
     ),
     Measure(
         "positions",
@@ -109,10 +106,9 @@ _TABLE = (
     Measure(
         "fairness",
         "fairness",
-        "How even the chances are when two equally good players meet, from beginners to experts. At 1 both have the "
-        "same chances; at 0 one side wins every time.",
+        "How even the chances are when two equally good players meet, from beginners to experts. "
+        "At 1 both have the same chances; at 0 one side wins every time.",
         ".2f",
-        most=1,
         digits=3,
         best=1,
         weight=3,
@@ -122,9 +118,9 @@ _TABLE = (
     Measure(
         "depth",
         "depth",
-        "How much it helps to think ahead. Eight players look 0, 1, 2, 3, 4, 6 or 8 moves ahead, or to the end. Depth "
-        "counts how often the next better one still beats the one before: 0 to 7 times.",
-        most=STEPS,
+        "How much it helps to think ahead. Eight players look 0, 1, 2, 3, 4, 6 or 8 moves ahead, "
+        "or to the end. Depth counts how often the next better one still beats the one before: "
+        "0 to 7 times.",
         best=STEPS,
         weight=3,
     ),
@@ -142,7 +138,6 @@ _TABLE = (
         "decisions",
         "In how many of the positions it matters what you place.",
         ".0%",
-        most=1,
         digits=3,
         best=1,
         weight=1,
@@ -154,15 +149,14 @@ _TABLE = (
         "reach",
         "How many of the games end because a tower has exactly the target height.",
         ".0%",
-        most=1,
         digits=3,
         best=1,
         weight=1,
         least=0.05,
         problem="whose target is hardly ever reached",
     ),
-    Measure("draws", "draws", "How many of the games are drawn.", ".0%", most=1, digits=3),
-    Measure("decided", "decided", "How many of the games are not drawn.", ".0%", most=1, best=1),
+    Measure("draws", "draws", "How many of the games are drawn.", ".0%", digits=3),
+    Measure("decided", "decided", "How many of the games are not drawn.", ".0%", best=1),
 )
 
 MEASURES = {measure.name: measure for measure in _TABLE}
@@ -178,16 +172,8 @@ GUARDS = tuple(measure.name for measure in _TABLE if measure.problem)
 """The measures with a least figure."""
 
 SHOWN = (
-    "value",
-    "fairness",
-    "depth",
-    "reach",
-    "length",
-    "drama",
-    "decisions",
-    "draws",
-    "positions",
-)
+    "value", "fairness", "depth", "reach", "length", "drama", "decisions", "draws", "positions",
+)  # fmt: skip
 """The measures in tables; where there is no room for all, the last are left out."""
 
 MAPPED = ("fairness", "value", "winning_openings", "depth", "length", "reach")

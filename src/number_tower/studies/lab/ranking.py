@@ -1,4 +1,4 @@
-"""Rank settings by a mix of measures, leave degenerate games out, and find the settings that no other one beats."""
+"""Rank settings by a mix of measures, leave degenerate games out, and find the Pareto front."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from operator import ge
 
-from number_tower.errors import NumberTowerError
-from number_tower.lab.measures import GOALS, GUARDS, MEASURES
-from number_tower.lab.rows import LabRow
-from number_tower.text import format_value, suggest_nearest
+from number_tower.studies.lab.measures import GOALS, GUARDS, MEASURES
+from number_tower.studies.lab.rows import LabRow
+from number_tower.support.errors import NumberTowerError
+from number_tower.support.text import format_value, suggest_nearest
 
 __all__ = ["RankedRow", "Ranking", "rank_rows"]
 
@@ -28,10 +29,10 @@ class RankingError(NumberTowerError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """A setting with its score from 0 to 1, whether it is on the front, and how many others are the same game.
+    """A setting, its score from 0 to 1, whether it is on the front, and how many are the same game.
 
     Examples:
-        >>> from number_tower import lab
+        >>> from number_tower.studies import lab
         >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": "15..20"}), jobs=1)
         >>> best = rank_rows(rows, limits={}).rows[0]
         >>> best.row.options, 0 < best.score <= 1
@@ -49,7 +50,7 @@ class Ranking:
     """The settings that pass all guards, the best first, and how many each guard left out.
 
     Examples:
-        >>> from number_tower import lab
+        >>> from number_tower.studies import lab
         >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": [2, 15, 20]}), jobs=1)
         >>> ranking = rank_rows(rows)
         >>> ranking.failing, dict(ranking.left_out)
@@ -77,7 +78,7 @@ def rank_rows(
     Of settings with the same figures, which are the same game in effect, the first stands for all.
 
     Examples:
-        >>> from number_tower import lab
+        >>> from number_tower.studies import lab
         >>> rows = lab.sweep(lab.make_space(nt.Rules(), {"target": "15..20"}), jobs=1)
         >>> rank_rows(rows, weights={"fairness": 2, "depth": 1}, limits={}).rows[0].row.options
         {'target': 17}
@@ -91,22 +92,23 @@ def rank_rows(
         left_out.update(problems)
         failing += bool(problems)
         if not problems:
-            passing.setdefault(_identify_game(row), []).append(row)
+            # Settings with the same figures are the same game in effect.
+            figures = row.value, row.plies, row.positions, row.length, row.fairness, row.depth
+            results = tuple(map(tuple, row.results or ()))
+            game = *figures, row.drama, row.decisions, results
+            passing.setdefault(game, []).append(row)
     different = [rows[0] for rows in passing.values()]
     best = find_front(different, front)
     ranked = [
         RankedRow(rows[0], compute_score(rows[0], weights), rows[0].index in best, len(rows) - 1)
         for rows in passing.values()
     ]
-    ranked.sort(key=lambda each: (-each.score, each.row.index))
+    ranked.sort(key=lambda setting: (-setting.score, setting.row.index))
     return Ranking(tuple(ranked), left_out, failing, weights, limits, tuple(front))
 
 
 def compute_score(row: LabRow, weights: Mapping[str, float] = DEFAULT_WEIGHTS) -> float:
-    """Return the weighted mean of the goals of a row.
-
-    Reach does not count where there is no target.
-    """
+    """Return the weighted mean of the goals of a row; without a target, reach does not count."""
     counting = [name for name in weights if name != "reach" or "target" in row.rules]
     whole = sum(weights[name] for name in counting)
     if not whole:
@@ -125,9 +127,9 @@ def find_problems(row: LabRow, limits: Mapping[str, float] = DEFAULT_LIMITS) -> 
 
 
 def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> frozenset[int]:
-    """Return the indices of the Pareto front: rows that no other row equals or beats in every goal, and beats in one.
+    """Return the indices of the Pareto front; a goal that a row does not have counts as 0.
 
-    A goal that a row does not have counts as 0.
+    A row is on it if no other row is at least as good in every goal, and better in one.
     """
     points: dict[tuple[float, ...], list[int]] = {}
     for row in rows:
@@ -136,21 +138,12 @@ def find_front(rows: Sequence[LabRow], goals: Sequence[str] = DEFAULT_FRONT) -> 
     front: list[tuple[float, ...]] = []
     # Points that are ahead of another in all goals come before it.
     for point in sorted(points, reverse=True):
-        if not any(
-            all(one >= other for one, other in zip(best, point, strict=True)) for best in front
-        ):
+        if not any(all(map(ge, best, point)) for best in front):
             front.append(point)
     return frozenset(index for point in front for index in points[point])
 
 
-def _identify_game(row: LabRow) -> object:
-    """Return the figures that only settings have which are the same game in effect."""
-    figures = row.value, row.plies, row.positions, row.length, row.fairness, row.depth
-    results = [tuple(line) for line in row.results or ()]
-    return *figures, row.drama, row.decisions, tuple(results)
-
-
-# What the user gives --------------------------------------------------------------------------------------------------
+# What the user gives ------------------------------------------------------------------------------
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -162,7 +155,7 @@ def parse_weights(text: str) -> dict[str, float]:
 
 
 def parse_limits(text: str) -> dict[str, float]:
-    """Read limits such as `positions=50,reach=0`, which replace the default ones; `none` removes all guards."""
+    """Read limits such as `positions=50,reach=0` in place of the defaults; `none` for no guards."""
     if text.strip() == "none":
         return {}
     return {**DEFAULT_LIMITS, **_parse_numbers(text, GUARDS)}
@@ -181,7 +174,7 @@ def parse_front(text: str) -> tuple[str, ...]:
 
 
 def _parse_numbers(text: str, names: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         _check_name(name, names)
@@ -191,8 +184,8 @@ def _parse_numbers(text: str, names: Sequence[str]) -> dict[str, float]:
             number = -1.0
         if not equals or not isfinite(number) or number < 0:
             raise RankingError(f"expected a number from 0 after {name}=; got {format_value(value)}")
-        found[name] = number
-    return found
+        numbers[name] = number
+    return numbers
 
 
 def _check_name(name: str, names: Sequence[str]) -> None:

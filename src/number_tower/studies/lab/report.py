@@ -1,4 +1,4 @@
-"""The report of the lab: a page with recommended settings, the front, maps and a table, and files beside it (`lab`)."""
+"""The report of the lab: a page with recommended settings, front, maps and table (extra `lab`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator, Sequence
 
 from number_tower import __version__
-from number_tower.charts import ScatterPoint, draw_scatter
-from number_tower.document import (
+from number_tower.drawing.charts import ScatterPoint, draw_scatter
+from number_tower.drawing.document import (
     escape,
     format_command,
     format_image,
@@ -15,12 +15,12 @@ from number_tower.document import (
     format_table,
     render_page,
 )
-from number_tower.lab.maps import LabMap, RuleLabels, render_map
-from number_tower.lab.measures import MEASURES, SHOWN
-from number_tower.lab.ranking import RECOMMENDED, Ranking
-from number_tower.lab.results import LabFileError, LabResults
-from number_tower.lab.rows import LabRow, RuleValue, write_table
-from number_tower.lab.stories import (
+from number_tower.studies.lab.maps import LabMap, RuleLabels, render_map
+from number_tower.studies.lab.measures import MEASURES, SHOWN, Measure
+from number_tower.studies.lab.ranking import RECOMMENDED, Ranking
+from number_tower.studies.lab.results import LabFileError, LabResults
+from number_tower.studies.lab.rows import LabRow, RuleValue, write_table
+from number_tower.studies.lab.stories import (
     MISSING,
     PlayCommand,
     describe_counts,
@@ -31,7 +31,7 @@ from number_tower.lab.stories import (
     make_play_command,
     tell_story,
 )
-from number_tower.text import format_list, format_value
+from number_tower.support.text import format_list, format_value
 
 __all__ = ["build_report"]
 
@@ -54,13 +54,14 @@ def build_report(
 ) -> dict[str, str]:
     """Return the files of a report by name.
 
-    `axes` are the rules that go across, down, and from map to map, where they are chosen; `folder` is where the files
-    will be, for the commands that play rule files; `command` makes the report again.
+    `axes` are the rules that go across, down, and from map to map, where they are chosen; `folder`
+    is where the files will be, for the commands that play rule files; `command` makes the report
+    again.
 
     Examples:
-        >>> from number_tower import lab
-        >>> from number_tower.lab.ranking import rank_rows
-        >>> from number_tower.lab.results import read_results
+        >>> from number_tower.studies import lab
+        >>> from number_tower.studies.lab.ranking import rank_rows
+        >>> from number_tower.studies.lab.results import read_results
         >>> space = lab.make_space(nt.Rules(), {"target": "15..18"})
         >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
         ...     rows = list(lab.sweep(space, log=log, jobs=1))
@@ -74,13 +75,22 @@ def build_report(
     ]
     keys = choose_axes(results, axes)
     title = f"Number Tower lab: {results.game}"
-    images = {_FRONT: _draw_front(ranking)} if ranking.rows else {}
+    images = {}
+    if ranking.rows:
+        across, up = ranking.front[:2]
+        points = _list_points(ranking, MEASURES[across], MEASURES[up])
+        joined = len(ranking.front) == 2
+        images[_FRONT] = draw_scatter(f"{across} and {up}", points, (across, up), joined=joined)
+    varying = []
+    for key, values in results.values.items():
+        texts = [format_rule_value(key, value) for value in values]
+        if len(texts) > 6:
+            texts = [*texts[:2], f"... {texts[-1]} ({len(texts)} values)"]
+        varying.append(f"**{key}**: {', '.join(texts)}")
     parts = [
         f"# {escape(title)}",
         escape(describe_counts(results, ranking)),
-        format_items(
-            f"**{key}**: {_summarize_values(key, values)}" for key, values in results.values.items()
-        ),
+        format_items(varying),
         *_recommend(results, ranking, plays),
         *_explain(ranking, command),
         *_show_front(results, ranking),
@@ -91,13 +101,6 @@ def build_report(
     table = io.StringIO()
     write_table(results.rows, table)
     return {PAGE: render_page(title, parts, images), TABLE: table.getvalue(), **files}
-
-
-def _summarize_values(key: str, values: Sequence[RuleValue]) -> str:
-    texts = [format_rule_value(key, value) for value in values]
-    if len(texts) <= 6:
-        return ", ".join(texts)
-    return f"{texts[0]}, {texts[1]}, ... {texts[-1]} ({len(texts)} values)"
 
 
 def _recommend(
@@ -120,9 +123,9 @@ def _explain(ranking: Ranking, command: str | None) -> Iterator[str]:
     measures = [MEASURES[name] for name in SHOWN]
     yield format_items(f"**{measure.label}**: {measure.meaning}" for measure in measures)
     yield (
-        f"The score is a weighted mean of measures from 0 to 1; the weights are {describe_weights(ranking)}. Reach "
-        "does not count where there is no target. Drama counts fully from 2 changes of the lead, and decided is the "
-        "share of games without a draw."
+        "The score is a weighted mean of measures from 0 to 1; the weights are "
+        f"{describe_weights(ranking)}. Reach does not count where there is no target. Drama counts "
+        "fully from 2 changes of the lead, and decided is the share of games without a draw."
     )
     guards = [f"{name} of at least {least:g}" for name, least in ranking.limits.items()]
     yield f"The guards ask for {format_list(guards)}." if guards else "There are no guards."
@@ -132,21 +135,16 @@ def _explain(ranking: Ranking, command: str | None) -> Iterator[str]:
         yield format_command(command)
 
 
-def _draw_front(ranking: Ranking) -> str:
-    x, y = ranking.front[:2]
+def _list_points(ranking: Ranking, across: Measure, up: Measure) -> list[ScatterPoint]:
     recommended = enumerate(ranking.rows[:RECOMMENDED], 1)
     labels = {ranked.row.index: str(place) for place, ranked in recommended}
+    # Where there are too many points, the front and the best others are drawn.
     best = sorted(ranking.rows, key=lambda ranked: (not ranked.on_front, -ranked.score))
-    points = [
-        ScatterPoint(
-            MEASURES[x].rate(ranked.row) * MEASURES[x].best,
-            MEASURES[y].rate(ranked.row) * MEASURES[y].best,
-            ranked.on_front,
-            labels.get(ranked.row.index, ""),
-        )
-        for ranked in best[:MAX_POINTS]
-    ]
-    return draw_scatter(f"{x} and {y}", points, (x, y), joined=len(ranking.front) == 2)
+    points = []
+    for ranked in best[:MAX_POINTS]:
+        x, y = (measure.rate(ranked.row) * measure.best for measure in (across, up))
+        points.append(ScatterPoint(x, y, ranked.on_front, labels.get(ranked.row.index, "")))
+    return points
 
 
 def _show_front(results: LabResults, ranking: Ranking) -> Iterator[str]:
@@ -162,29 +160,30 @@ def _show_front(results: LabResults, ranking: Ranking) -> Iterator[str]:
         _FRONT,
         f"{x.capitalize()} and {y}",
         f"On the front: {'; '.join(front)}.",
-        f"Every setting that passes the guards by {x} and {y}; up and to the right is better. Filled marks are the "
-        f"front: no other setting is at least as good in {format_list(ranking.front)} and better in one of them. "
+        f"Every setting that passes the guards by {x} and {y}; up and to the right is better. "
+        "Filled marks are the front: no other setting is at least as good in "
+        f"{format_list(ranking.front)} and better in one of them. "
         f"Numbers are the recommended settings.{left_out}",
     )
 
 
-# Maps -----------------------------------------------------------------------------------------------------------------
+# Maps ---------------------------------------------------------------------------------------------
 
 
 def choose_axes(
     results: LabResults, chosen: Sequence[str | None] = (None, None, None)
 ) -> list[str]:
-    """Return the rules that go across, down, and from map to map, where they are not `chosen`; then all others.
+    """Return the rules that go across, down, and from map to map, as `chosen`; then all others.
 
-    The rule with the most values goes down, where there is most room, the next across, and a third from map to map.
+    The rule with the most values goes down, where there is most room, the next across, and a third
+    from map to map.
     """
     names = [name for name in chosen if name is not None]
     for name in names:
         if name not in results.values:
-            known = ", ".join(results.values) or "none"
-            raise LabFileError(
-                f"{results.name} does not vary {format_value(name)}; the rules that vary are {known}"
-            )
+            varying = ", ".join(results.values) or "none"
+            problem = f"{results.name} does not vary {format_value(name)}"
+            raise LabFileError(f"{problem}; the rules that vary are {varying}")
     if len(set(names)) < len(names):
         raise LabFileError("expected three different rules for --x, --y and --by")
     left = sorted(results.values, key=lambda key: -len(results.values[key]))
@@ -205,14 +204,14 @@ def _show_maps(results: LabResults, ranking: Ranking, keys: Sequence[str]) -> It
     shown = _choose_values(results, best, keys)
     rows = {}
     for row in results.rows:
-        place = tuple(row.rules.get(key) for key in shown)
-        if all(value in values for value, values in zip(place, shown.values(), strict=True)):
-            rows[place] = row
+        if all(row.rules.get(key) in values for key, values in shown.items()):
+            rows[tuple(row.rules.get(key) for key in shown)] = row
     lab_map = LabMap(tuple(shown), tuple(shown.values()), rows)
     notes = []
     for key, values in shown.items():
-        if len(values) < len(results.values.get(key, values)):
-            number = f"{len(values)} of {len(results.values[key])}"
+        total = len(results.values.get(key, values))
+        if len(values) < total:
+            number = f"{len(values)} of {total}"
             notes.append(f" {number} values of {key} are shown, those around the best setting.")
     missing = [words for status, words in MISSING.items() if results.statuses[status]]
     if missing:
@@ -221,8 +220,8 @@ def _show_maps(results: LabResults, ranking: Ranking, keys: Sequence[str]) -> It
     panels = f", and {format_list(others)} from map to map" if others else ""
     yield "## Maps"
     yield (
-        f"In each map, {across} goes across and {down} down{panels}. A thick edge marks the recommended settings; "
-        f"{TABLE} has all figures as a table.{''.join(notes)}"
+        f"In each map, {across} goes across and {down} down{panels}. A thick edge marks the "
+        f"recommended settings; {TABLE} has all figures as a table.{''.join(notes)}"
     )
     edges = {ranked.row.index: "best" for ranked in ranking.rows[:RECOMMENDED]}
     for measure in lab_map.list_measures():
@@ -234,7 +233,7 @@ def _show_maps(results: LabResults, ranking: Ranking, keys: Sequence[str]) -> It
 def _choose_values(
     results: LabResults, best: LabRow, keys: Sequence[str]
 ) -> dict[str, Sequence[RuleValue]]:
-    """Return the values of each axis: all, or as many around the best setting as there is room for."""
+    """Return the values of each axis: all, or those around the best setting that have room."""
     shown: dict[str, Sequence[RuleValue]] = {}
     cells = 1
     for key, limit in zip(keys, (MAX_COLUMNS, MAX_ROWS, *[MAX_CELLS] * len(keys)), strict=False):

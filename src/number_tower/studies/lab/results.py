@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from number_tower.lab.rows import CSV_COLUMNS, LabFileError, LabRow, RuleValue
-from number_tower.lab.runner import FORMAT
-from number_tower.text import format_path, format_text
+from number_tower.studies.batch.journal import read_document
+from number_tower.studies.lab.rows import CSV_COLUMNS, LabFileError, LabRow, RuleValue
+from number_tower.studies.lab.runner import FORMAT
+from number_tower.support.text import format_path, format_text
 
 __all__ = ["LabFileError", "LabResults", "read_results"]
 
@@ -27,7 +27,7 @@ class LabResults:
     """The rows of a file, by their index.
 
     Examples:
-        >>> from number_tower import lab
+        >>> from number_tower.studies import lab
         >>> space = lab.make_space(nt.Rules(), {"target": [15, 16]})
         >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
         ...     rows = list(lab.sweep(space, log=log, jobs=1))
@@ -67,18 +67,18 @@ class LabResults:
 
     @cached_property
     def values(self) -> dict[str, tuple[RuleValue, ...]]:
-        """The rules that vary, in the order of the sweep, and the values of each, rising where they are numbers."""
+        """The rules that vary, in the order of the sweep, with their values; numbers rise."""
         options = dict.fromkeys(key for row in self.rows for key in row.options)
         values = {key: sort_values(row.rules.get(key) for row in self.rows) for key in options}
-        return {key: each for key, each in values.items() if len(each) > 1}
+        return {key: different for key, different in values.items() if len(different) > 1}
 
 
 def sort_values(values: Iterable[RuleValue]) -> tuple[RuleValue, ...]:
-    """Return different values: by their numbers if all have some, otherwise in the order in which they come."""
-    found = list(dict.fromkeys(values))
-    if all(value is None or re.search(r"\d", str(value)) for value in found):
-        found.sort(key=_get_numbers)
-    return tuple(found)
+    """Return different values: by their numbers if all have some, otherwise as they come."""
+    different = list(dict.fromkeys(values))
+    if all(value is None or re.search(r"\d", str(value)) for value in different):
+        different.sort(key=_get_numbers)
+    return tuple(different)
 
 
 def _get_numbers(value: RuleValue) -> tuple[int, ...]:
@@ -86,10 +86,10 @@ def _get_numbers(value: RuleValue) -> tuple[int, ...]:
 
 
 def read_results(path: str | os.PathLike[str]) -> LabResults:
-    """Read a file of rows; raises LabFileError if it is not one. An incomplete last line is left out.
+    """Read a file of rows, or raise a LabFileError; an incomplete last line is left out.
 
     Examples:
-        >>> from number_tower import lab
+        >>> from number_tower.studies import lab
         >>> space = lab.make_space(nt.Rules(), {"target": [15, 16]})
         >>> with lab.LabJournal("lab.jsonl", space, lab.StudyLimits()) as log:
         ...     rows = list(lab.sweep(space, log=log, jobs=1))
@@ -97,20 +97,23 @@ def read_results(path: str | os.PathLike[str]) -> LabResults:
         2
     """
     name = format_path(path)
+    rows = {}
     try:
-        with open(path, encoding="utf-8") as stream:
-            settings = _read_header(name, stream.readline())
-            rows = {}
-            for number, row in _read_rows(name, stream):
-                if row.index in rows:
-                    raise LabFileError(f"{name}, line {number}: index {row.index} is there twice")
-                rows[row.index] = row
+        # What is not text is no file of the lab either.
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            settings = _read_settings(name, stream.readline())
+            for number, line in enumerate(stream, 2):
+                # A sweep that was killed leaves an incomplete last line.
+                if line.endswith("\n"):
+                    try:
+                        row = LabRow.from_dict(read_document(line))
+                    except LabFileError as error:
+                        raise LabFileError(f"{name}, line {number}: {error}") from None
+                    rows[row.index] = row
     except FileNotFoundError:
         raise LabFileError(f"there is no file {name}; {_HINT}") from None
     except OSError as error:
         raise LabFileError(f"{name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise LabFileError(f"{name} is not a file of the lab; {_HINT}") from None
     games = sorted({row.game for row in rows.values()})
     if not games:
         raise LabFileError(f"{name} has no finished settings yet")
@@ -121,33 +124,14 @@ def read_results(path: str | os.PathLike[str]) -> LabResults:
     return LabResults(name, settings, tuple(rows[index] for index in sorted(rows)))
 
 
-def _read_header(name: str, line: str) -> Mapping[str, object]:
-    try:
-        header = json.loads(line)
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict) or HEADER_KEY not in header:
-        if line.startswith(",".join(CSV_COLUMNS[:3])):
-            raise LabFileError(
-                f"{name} is a CSV file, for spreadsheets; expected the lines of JSON of the same sweep"
-            )
-        raise LabFileError(f"{name} is not a file of the lab; {_HINT}")
-    if header[HEADER_KEY] != FORMAT:
-        raise LabFileError(
-            f"{name} was written by another version of Number Tower; measure its settings again"
-        )
-    return header
-
-
-def _read_rows(name: str, lines: Iterable[str]) -> Iterator[tuple[int, LabRow]]:
-    for number, line in enumerate(lines, 2):
-        if not line.endswith("\n"):
-            return
-        try:
-            yield number, LabRow.from_document(json.loads(line))
-        except LabFileError as error:
-            raise LabFileError(f"{name}, line {number}: {error}") from None
-        except (ValueError, RecursionError):
-            raise LabFileError(
-                f"{name}, line {number}: expected a row as one line of JSON"
-            ) from None
+def _read_settings(name: str, line: str) -> Mapping[str, object]:
+    settings = read_document(line)
+    if HEADER_KEY in settings:
+        if settings[HEADER_KEY] == FORMAT:
+            return settings
+        problem = "was written by another version of Number Tower; measure its settings again"
+    elif line.startswith(",".join(CSV_COLUMNS[:3])):
+        problem = "is a CSV file, for spreadsheets; expected the lines of JSON of the same sweep"
+    else:
+        problem = f"is not a file of the lab; {_HINT}"
+    raise LabFileError(f"{name} {problem}")

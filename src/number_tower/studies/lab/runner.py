@@ -1,4 +1,4 @@
-"""Measure every setting of a space, on worker processes or a cluster; rows are kept in a file that can be resumed."""
+"""Measure every setting of a space on many workers; rows are kept in a file that can be resumed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from number_tower import __version__
-from number_tower.batch.executor import run_journaled
-from number_tower.batch.journal import Journal
-from number_tower.files import replace_file
-from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
-from number_tower.lab.rows import MEASURED, LabRow, Status, write_table
-from number_tower.lab.space import Setting, Space, make_space
-from number_tower.lab.studies import Study, study
 from number_tower.solve import jit
+from number_tower.studies.batch.executor import run_journaled
+from number_tower.studies.batch.journal import Journal
+from number_tower.studies.lab.graph import MAX_MEMORY, MAX_POSITIONS, NotMeasuredError
+from number_tower.studies.lab.rows import MEASURED, LabRow, Status, write_table
+from number_tower.studies.lab.space import Setting, Space, make_space
+from number_tower.studies.lab.studies import Study, study
+from number_tower.support.files import replace_file
 
 FORMAT = 1
 """The version of the journal's format."""
@@ -72,24 +72,14 @@ class LabJournal(Journal[LabRow]):
         resume: bool = False,
     ) -> None:
         self._space = space
-        settings = {
-            "number_tower_lab": FORMAT,
-            "version": __version__,
-            "game": space.game,
-            "axes": space.axes,
-            "rules": space.rules,
-            "sample": space.sample,
-            "seed": space.seed,
-            **asdict(limits),
-            "settings": len(space),
-        }
-        super().__init__(path, space, settings, resume=resume)
+        settings = {"number_tower_lab": FORMAT, "version": __version__, "settings": len(space)}
+        super().__init__(path, space, {**settings, **asdict(limits)}, resume=resume)
 
     def _parse_entry(self, document: dict[str, Any]) -> LabRow:
         """Return the row of a line, if it is about the setting with its index."""
-        row = LabRow.from_document(document)
+        row = LabRow.from_dict(document)
         setting = self._space[row.index]
-        if (row.options, row.rules) != (setting.options, setting.rules.written()):
+        if (row.options, row.rules) != (setting.options, setting.rules.to_dict()):
             raise ValueError("not the setting with this index")
         return row
 
@@ -103,12 +93,13 @@ def sweep(
     jobs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[LabRow]:
-    """Yield a row for each setting of a space, as they are measured; a game's name stands for its usual space.
+    """Yield a row for each setting of a space, as they are measured; a game has a usual space.
 
-    Settings are measured by the executor (any of `concurrent.futures`, or `batch.cluster.ClusterExecutor`); without
-    one, by `jobs` worker processes (default: one for each core). A setting at which a worker died twice gets a row
-    without measures. The rows are kept in the journal `log`, if given. `progress` is called with the number of
-    finished settings and their total.
+    Settings are measured by the executor (any of `concurrent.futures`, or
+    `batch.cluster.ClusterExecutor`); without one, by `jobs` worker processes (default: one for each
+    core). A setting at which a worker died twice gets a row without measures. The rows are kept in
+    the journal `log`, if given. `progress` is called with the number of finished settings and their
+    total.
 
     Examples:
         >>> space = make_space(nt.Rules(), {"target": [15, 16, 17]})
@@ -116,38 +107,34 @@ def sweep(
         {'target': 17}
     """
     whole = space if isinstance(space, Space) else make_space(space)
-    run = partial(measure_setting, space=whole, limits=limits or StudyLimits())
-
-    def report_crash(index: int) -> LabRow:
-        return _make_row(whole, whole[index], "crashed")
-
     return run_journaled(
-        run,
+        partial(measure_setting, space=whole, limits=limits or StudyLimits()),
         len(whole),
         log=log,
         jobs=jobs,
         progress=progress,
         executor=executor,
-        on_crash=report_crash,
+        on_crash=lambda index: _make_row(whole, whole[index], "crashed"),
     )
 
 
 def measure_setting(index: int, space: Space, limits: StudyLimits) -> LabRow:
-    """Return the row of one setting. A worker measures many, so it is worth loading the compiler first."""
+    """Return the row of one setting; a worker measures many, so the compiler is loaded first."""
     if jit.is_available():
         jit.load_compiler()
     setting = space[index]
     try:
-        found = study(setting.rules, positions=limits.positions, memory=limits.memory)
+        measured = study(setting.rules, positions=limits.positions, memory=limits.memory)
     except (NotMeasuredError, MemoryError):
         return _make_row(space, setting, "too large")
-    return _make_row(space, setting, "measured", found)
+    return _make_row(space, setting, "measured", measured)
 
 
-def _make_row(space: Space, setting: Setting, status: Status, found: Study | None = None) -> LabRow:
-    """Return the row of a setting, with the measures that were found."""
-    measures = {name: _round(getattr(found, name, None)) for name in MEASURED}
-    rules = setting.rules.written()
+def _make_row(
+    space: Space, setting: Setting, status: Status, measured: Study | None = None
+) -> LabRow:
+    measures = {name: _round(getattr(measured, name, None)) for name in MEASURED}
+    rules = setting.rules.to_dict()
     return LabRow(
         setting.index, space.game, setting.options, rules, status, version=__version__, **measures
     )

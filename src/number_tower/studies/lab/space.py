@@ -1,4 +1,4 @@
-"""Spaces of rules: the settings of a game that a sweep measures, as a grid over any rule keys or a sample of it."""
+"""Spaces of rules: the settings of a game that a sweep measures, a whole grid or a sample."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from math import prod
 from random import Random
 
-from number_tower.batch import BatchError
-from number_tower.blocks import LARGEST_NUMBER
-from number_tower.catalogue import choose
-from number_tower.lab.rows import RuleValue
-from number_tower.rules import Rules, RulesError, parse_rule
-from number_tower.text import format_runs, format_value, suggest_nearest
+from number_tower.engine.blocks import MAX_NUMBER
+from number_tower.engine.catalogue import choose
+from number_tower.engine.rules import Rules, RulesError, parse_rule
+from number_tower.studies.batch import BatchError
+from number_tower.studies.lab.rows import RuleValue
+from number_tower.support.text import format_runs, format_value, suggest_nearest
 
 KEYS = tuple(field.name for field in fields(Rules))
 """The rules that a sweep can vary."""
@@ -44,7 +44,7 @@ class SpaceError(BatchError):
         >>> make_space(nt.Rules(), {"height": [15, 16]})
         Traceback (most recent call last):
             ...
-        number_tower.lab.space.SpaceError: height: unknown; expected one of blocks, supply, towers, fit, step...
+        number_tower.studies.lab.space.SpaceError: height: unknown; expected one of blocks, ...
     """
 
     def __init__(self, problem: str, key: str = "") -> None:
@@ -54,7 +54,7 @@ class SpaceError(BatchError):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a space: its place, the rules that vary as a rule file writes them, and all rules.
+    """One setting of a space: its index, the rules that vary (as in a rule file), and all rules.
 
     Examples:
         >>> make_space(nt.Rules(), {"target": [15, 16]})[1].options
@@ -82,18 +82,17 @@ class Space:
     """The name of the game, or the path of its rule file."""
     base: Rules
     axes: Mapping[str, tuple[RuleValue, ...]]
-    """The values of each rule that varies, as a rule file writes them; None where it is left out."""
+    """The values of each rule that varies, as in a rule file; None where it is left out."""
     sample: int | None = None
     """How many settings to draw at random; None for all of them."""
     seed: int = 1
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._numbers)
 
     def __getitem__(self, index: int) -> Setting:
-        place = self._places[index]
-        options = self._get_options(place)
-        return Setting(range(len(self))[index], options, self.base.changed(options))
+        options = self._get_options(self._numbers[index])
+        return Setting(range(len(self))[index], options, self.base.replace(options))
 
     def __iter__(self) -> Iterator[Setting]:
         return map(self.__getitem__, range(len(self)))
@@ -106,40 +105,37 @@ class Space:
     @cached_property
     def rules(self) -> dict[str, str | int]:
         """The rules that do not vary, as a rule file writes them."""
-        return {key: value for key, value in self.base.written().items() if key not in self.axes}
+        return {key: value for key, value in self.base.to_dict().items() if key not in self.axes}
 
     @cached_property
-    def _places(self) -> Sequence[int]:
-        """The places of the settings among all combinations."""
-        return array("q", self._find_places())
-
-    def _find_places(self) -> Iterator[int]:
+    def _numbers(self) -> Sequence[int]:
+        """The numbers of the settings among all combinations."""
         total = self.combinations
-        if self.sample is None:
-            if total > MAX_SETTINGS:
-                problem = f"{total:,} combinations are more than the {MAX_SETTINGS:,} of one sweep"
-                raise SpaceError(f"{problem}; vary less, or draw some of them with --sample 1000")
-            yield from filter(self._is_valid, range(total))
-            return
-        rng = Random(f"{self.seed} settings")  # noqa: S311 - play, not secrets
-        places = rng.sample(range(total), min(total, _TRIES_PER_SETTING * self.sample, _MAX_TRIES))
-        yield from islice(filter(self._is_valid, places), self.sample)
+        if self.sample is not None:
+            rng = Random(f"{self.seed} settings")  # noqa: S311 - play, not secrets
+            tries = min(total, _TRIES_PER_SETTING * self.sample, _MAX_TRIES)
+            numbers = rng.sample(range(total), tries)
+            return array("q", islice(filter(self._is_valid, numbers), self.sample))
+        if total > MAX_SETTINGS:
+            problem = f"{total:,} combinations are more than the {MAX_SETTINGS:,} of one sweep"
+            raise SpaceError(f"{problem}; vary less, or draw some of them with --sample 1000")
+        return array("q", filter(self._is_valid, range(total)))
 
-    def _is_valid(self, place: int) -> bool:
+    def _is_valid(self, number: int) -> bool:
         try:
-            self.base.changed(self._get_options(place))
+            self.base.replace(self._get_options(number))
         except RulesError:
             return False
         return True
 
-    def _get_options(self, place: int) -> dict[str, RuleValue]:
-        """Return the combination of values with this place; the last key varies first."""
+    def _get_options(self, number: int) -> dict[str, RuleValue]:
+        """Return the combination of values with this number; the last key varies first."""
         options = dict[str, RuleValue]()
         rest = self.combinations
         for key, values in self.axes.items():
             rest //= len(values)
-            at, place = divmod(place, rest)
-            options[key] = values[at]
+            index, number = divmod(number, rest)
+            options[key] = values[index]
         return options
 
 
@@ -152,7 +148,8 @@ def make_space(
 ) -> Space:
     """Return a space of a game; without axes, the usual one (`choose_axes`).
 
-    `axes` has for each key a value or several, also as texts such as "5..60" or "1-5..1-12" (`parse_values`).
+    `axes` has for each key a value or several, also as texts such as "5..60" or "1-5..1-12"
+    (`parse_values`).
 
     Examples:
         >>> len(make_space(nt.Rules(), {"target": "10..20", "stuck": ["loses", "skips"]}))
@@ -163,13 +160,17 @@ def make_space(
         raise SpaceError(
             f"expected from 1 to {MAX_SETTINGS:,} settings; got {format_value(sample)}", "sample"
         )
-    given = axes or choose_axes(base)
-    values = {key: _read_values(key, given[key]) for key in sorted(given, key=_get_place)}
+    chosen = axes or choose_axes(base)
+    for key in chosen:
+        if key not in KEYS:
+            expected = f"one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}"
+            raise SpaceError(f"unknown; expected {expected}", key)
+    values = {key: _read_values(key, chosen[key]) for key in KEYS if key in chosen}
     space = Space(book.source, base, values, sample, seed)
     if not len(space):
         problem = "none of these combinations are rules that can be played"
         try:
-            base.changed({key: choices[0] for key, choices in values.items()})
+            base.replace({key: choices[0] for key, choices in values.items()})
         except RulesError as error:
             raise SpaceError(f"{problem}; the first: {error}") from None
         raise SpaceError(f"{problem}; none was drawn")
@@ -177,34 +178,34 @@ def make_space(
 
 
 def parse_values(key: str, text: str) -> list[object]:
-    """Read the values of a key: several with commas between them (sets of blocks: semicolons), or ranges.
+    """Read the values of a key: with commas between them (sets of blocks: semicolons), or ranges.
 
-    `5..60` are the numbers from 5 to 60, `5..60/5` every fifth; `1-5..1-12` are the sets 1-5, 1-6 and so on. `none`
-    leaves the rule out.
+    `5..60` are the numbers from 5 to 60, `5..60/5` every fifth; `1-5..1-12` are the sets 1-5, 1-6
+    and so on. `none` leaves the rule out.
     """
-    found: list[object] = []
+    values: list[object] = []
     for part in text.split(";" if key in SET_KEYS else ","):
         word = part.strip()
         match = _RANGE.fullmatch(word)
+        is_set = key in SET_KEYS
         if match is None:
-            is_number = word.isascii() and word.isdigit() and len(word) < 20 and key not in SET_KEYS
-            found.append(None if word == NO_VALUE else int(word) if is_number else word)
+            is_number = word.isascii() and word.isdigit() and len(word) < 20 and not is_set
+            values.append(None if word == NO_VALUE else int(word) if is_number else word)
             continue
         before, first, before_last, last, step = match.groups()
         low, high, every = int(first), int(last), int(step or 1)
-        is_set = key in SET_KEYS
-        is_upward = before == before_last and low <= high <= LARGEST_NUMBER and every
+        is_upward = before == before_last and low <= high <= MAX_NUMBER and every
         if not is_upward or (before and not is_set) or (high - low) // every >= MAX_SETTINGS:
             example = "1-5..1-12" if is_set else "5..60 or 5..60/5"
             problem = f"expected a range upwards of at most {MAX_SETTINGS:,} values, such as"
             raise SpaceError(f"{problem} {example}; got {format_value(word)}", key)
         numbers = range(low, high + 1, every)
-        found += [f"{before}{number}" for number in numbers] if is_set else numbers
-    return found
+        values += [f"{before}{number}" for number in numbers] if is_set else numbers
+    return values
 
 
 def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
-    """Return what varies by default: how many blocks there are, the target or the largest step, and the openings."""
+    """Return what varies by default: the number of blocks, the target or step, and the openings."""
     axes: dict[str, Sequence[object]] = {}
     count = len(rules.blocks)
     if rules.blocks == range(1, count + 1):
@@ -216,46 +217,30 @@ def choose_axes(rules: Rules) -> dict[str, Sequence[object]]:
         axes["step"] = range(max(1, rules.step - 3), rules.step + 4)
     least = rules.blocks[0]
     limits = (1, 2, 3, 4, 6, 8) if rules.target is None else (3,)
-    axes["opening"] = [
-        None,
-        *(f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count),
-    ]
+    openings = [f"{least}-{rules.blocks[size - 1]}" for size in limits if size < count]
+    axes["opening"] = [None, *openings]
     return axes
 
 
-def _get_place(key: str) -> int:
-    """Return the place of a key among the rules."""
-    if key not in KEYS:
-        raise SpaceError(
-            f"unknown; expected one of {', '.join(KEYS)}{suggest_nearest(key, KEYS)}", key
-        )
-    return KEYS.index(key)
-
-
-def _read_values(key: str, given: object) -> tuple[RuleValue, ...]:
+def _read_values(key: str, choice: object) -> tuple[RuleValue, ...]:
     """Return the different values of a key as a rule file writes them."""
-    if isinstance(given, str) or not isinstance(given, Iterable) or _is_block_set(key, given):
-        given = [given]
-    values = chain.from_iterable(
-        parse_values(key, each) if isinstance(each, str) else [each] for each in given
-    )
-    found = tuple(dict.fromkeys(_write_value(key, value) for value in values))
-    if not found:
+    if isinstance(choice, str) or not isinstance(choice, Iterable):
+        choice = [choice]
+    choices = list(choice)
+    if key in SET_KEYS and all(isinstance(number, int) for number in choices):
+        # One set of blocks, and not several values.
+        choices = [choices]
+    values: dict[RuleValue, None] = {}
+    for value in choices:
+        for parsed in parse_values(key, value) if isinstance(value, str) else [value]:
+            values[_write_value(key, parsed)] = None
+    if not values:
         raise SpaceError("expected a value; got none", key)
-    return found
-
-
-def _is_block_set(key: str, given: Iterable[object]) -> bool:
-    """Return whether a value is one set of blocks, and not several."""
-    return (
-        key in SET_KEYS
-        and isinstance(given, Sequence)
-        and all(isinstance(each, int) for each in given)
-    )
+    return tuple(values)
 
 
 def _write_value(key: str, value: object) -> RuleValue:
-    """Return a value as a rule file writes it, if this rule can have it; which others go with it is not checked."""
+    """Return a value as a rule file writes it, if this rule alone can have it."""
     try:
         parsed = parse_rule(key, value)
     except RulesError as error:

@@ -9,13 +9,13 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import NamedTuple
 
-from number_tower import catalogue
-from number_tower.endings import ENDINGS
-from number_tower.lab.measures import MEASURES, SIGHTS, STEPS, Measure
-from number_tower.lab.ranking import RankedRow, Ranking
-from number_tower.lab.results import LabResults
-from number_tower.lab.rows import LabRow, RuleValue, Status
-from number_tower.text import format_argument, format_count, format_list
+from number_tower.engine import catalogue
+from number_tower.studies.lab.measures import MEASURES, SIGHTS, STEPS, Measure
+from number_tower.studies.lab.ranking import RankedRow, Ranking
+from number_tower.studies.lab.results import LabResults
+from number_tower.studies.lab.rows import LabRow, RuleValue, Status
+from number_tower.support.text import format_argument, format_count, format_list
+from number_tower.words.endings import ENDINGS
 
 MISSING: dict[Status, str] = {
     "too large": "too large to measure",
@@ -24,11 +24,11 @@ MISSING: dict[Status, str] = {
 """Why a setting has no figures."""
 
 _EVENNESS = ((0.85, "about even"), (0.65, "fairly even"), (0.4, "uneven"), (0.0, "one-sided"))
-_FEWEST_PERCENT = 0.005
+_MIN_SHARE = 0.005
 """The share of games from which a way to end is worth a word."""
 
 
-# Names ----------------------------------------------------------------------------------------------------------------
+# Names --------------------------------------------------------------------------------------------
 
 
 def label_setting(row: LabRow, keys: Iterable[str]) -> str:
@@ -50,21 +50,24 @@ def format_rule_value(key: str, value: RuleValue) -> str:
     return str(value)
 
 
-# Stories --------------------------------------------------------------------------------------------------------------
+# Stories ------------------------------------------------------------------------------------------
 
 
 def tell_story(row: LabRow) -> str:
     """Return what it is like to play a setting that has measures."""
+    fairness = row.fairness or 0.0
+    word = next(word for least, word in _EVENNESS if fairness >= least)
+    results = row.results or [[0.0] * len(SIGHTS)] * len(SIGHTS)
+    # The diagonal: both players see equally far ahead.
+    first = fmean(results[step][step] for step in range(STEPS))
     steps = "none of" if not row.depth else "all" if row.depth == STEPS else f"{row.depth:g} of"
-    ladder = (
-        f"Thinking ahead pays off at {steps} {STEPS} steps: the ladder goes from a player who sees nothing ahead to "
-        "one who sees everything."
+    return (
+        f"{tell_value(row)} Between players who see equally far ahead, games are {word} (fairness "
+        f"{fairness:.2f}): the player who starts gets {first:.0%} of the points. Thinking ahead "
+        f"pays off at {steps} {STEPS} steps: the ladder goes from a player who sees nothing ahead "
+        f"to one who sees everything. The lead changes hands {row.drama:.1f} times in a game, and "
+        f"in {row.decisions:.0%} of the positions it matters what you place. {_tell_ending(row)}"
     )
-    lead = (
-        f"The lead changes hands {row.drama:.1f} times in a game, and in {row.decisions:.0%} of the positions it "
-        "matters what you place."
-    )
-    return " ".join([tell_value(row), _tell_fairness(row), ladder, lead, _tell_ending(row)])
 
 
 def tell_value(row: LabRow) -> str:
@@ -74,6 +77,7 @@ def tell_value(row: LabRow) -> str:
     winner = "first" if row.value == "win" else "second"
     moves = format_count(row.plies or 0, "move")
     text = f"The {winner} player wins in {moves} with best play."
+    # No first move wins, as the sentence says already.
     if row.value == "loss":
         return text
     if row.winning_openings == row.openings:
@@ -82,29 +86,18 @@ def tell_value(row: LabRow) -> str:
     return f"{text} {row.winning_openings} of {openings} can win."
 
 
-def _tell_fairness(row: LabRow) -> str:
-    fairness = row.fairness or 0.0
-    word = next(word for least, word in _EVENNESS if fairness >= least)
-    results = row.results or [[0.0] * len(SIGHTS)] * len(SIGHTS)
-    first = fmean(results[step][step] for step in range(STEPS))
-    return (
-        f"Between players who see equally far ahead, games are {word} (fairness {fairness:.2f}): "
-        f"the player who starts gets {first:.0%} of the points."
-    )
-
-
 def _tell_ending(row: LabRow) -> str:
     endings = row.endings or {}
     shares = [(endings.get(reason, 0.0), text.label) for reason, text in ENDINGS.items()]
     shares.sort(reverse=True)
-    parts = [f"{label} {100 * share:.0f}" for share, label in shares if share >= _FEWEST_PERCENT]
+    parts = [f"{label} {100 * share:.0f}" for share, label in shares if share >= _MIN_SHARE]
     return (
         f"A game lasts {row.length:.1f} moves on average, and at most {row.longest}. "
         f"How 100 games end: {format_list(parts)}."
     )
 
 
-# Rankings -------------------------------------------------------------------------------------------------------------
+# Rankings -----------------------------------------------------------------------------------------
 
 
 def describe_counts(results: LabResults, ranking: Ranking) -> str:
@@ -114,25 +107,21 @@ def describe_counts(results: LabResults, ranking: Ranking) -> str:
     parts += [f"{counts[status]:,} {words}" for status, words in MISSING.items() if counts[status]]
     text = f"{format_count(len(results.rows), 'setting')} of {results.game}: {format_list(parts)}."
     if results.planned > len(results.rows):
-        text = f"Not finished: {len(results.rows):,} of {format_count(results.planned, 'setting')} so far. {text}"
+        planned = format_count(results.planned, "setting")
+        text = f"Not finished: {len(results.rows):,} of {planned} so far. {text}"
     if ranking.failing:
-        several = (
-            ", some for several reasons" if sum(ranking.left_out.values()) > ranking.failing else ""
+        several = ""
+        if ranking.left_out.total() > ranking.failing:
+            several = ", some for several reasons"
+        reasons = format_list(
+            f"{ranking.left_out[name]:,} {MEASURES[name].problem} ({name} below {least:g})"
+            for name, least in ranking.limits.items()
+            if ranking.left_out[name]
         )
-        text += (
-            f" {ranking.failing:,} left out by the guards{several}: {_describe_left_out(ranking)}."
-        )
-    if same := sum(each.same for each in ranking.rows):
+        text += f" {ranking.failing:,} left out by the guards{several}: {reasons}."
+    if same := sum(setting.same for setting in ranking.rows):
         text += f" {same:,} more are the same game as one that is listed."
     return text
-
-
-def _describe_left_out(ranking: Ranking) -> str:
-    return format_list(
-        f"{ranking.left_out[name]:,} {MEASURES[name].problem} ({name} below {least:g})"
-        for name, least in ranking.limits.items()
-        if ranking.left_out[name]
-    )
 
 
 def describe_weights(ranking: Ranking) -> str:
@@ -143,7 +132,7 @@ def describe_weights(ranking: Ranking) -> str:
 def list_settings(
     results: LabResults, ranked: Iterable[RankedRow], measures: Sequence[Measure]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the lines of a table of settings: place, front, rules that vary, score, and figures."""
+    """Return the headings and the lines of a table of settings."""
     keys = list(results.values)
     heads = ["place", "front", *keys, "score", *(measure.label for measure in measures)]
     lines = []
@@ -156,11 +145,11 @@ def list_settings(
     return heads, lines
 
 
-# Commands -------------------------------------------------------------------------------------------------------------
+# Commands -----------------------------------------------------------------------------------------
 
 
 class PlayCommand(NamedTuple):
-    """The command that plays a setting, and the rule file that it needs: its name and content, or none."""
+    """The command that plays a setting, and the name and content of the rule file that it needs."""
 
     text: str
     file: str | None = None
@@ -168,7 +157,7 @@ class PlayCommand(NamedTuple):
 
 
 def make_play_command(row: LabRow, place: int, folder: str = "") -> PlayCommand:
-    """Return the command that plays exactly the rules of a setting: by options if they reach it, or by a rule file.
+    """Return the command that plays exactly these rules: by options if possible, or a rule file.
 
     `place` numbers the rule file, which is to be in `folder`.
     """

@@ -1,4 +1,4 @@
-"""The study of one set of rules: what makes a game good, measured exactly (definitions: docs/lab.md)."""
+"""The study of one set of rules: what makes a game good, measured exactly (see docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 
-from number_tower.catalogue import choose
-from number_tower.lab.graph import MAX_MEMORY, MAX_POSITIONS, Games, NotMeasuredError, PositionGraph
-from number_tower.lab.measures import ENDINGS, SIGHTS
-from number_tower.position import Outcome, Position
-from number_tower.rules import Rules
+from number_tower.engine.catalogue import choose
+from number_tower.engine.position import Position
+from number_tower.engine.rules import Rules
 from number_tower.solve.worth import Value
-from number_tower.text import format_value
+from number_tower.studies.lab.graph import (
+    MAX_MEMORY,
+    MAX_POSITIONS,
+    ExpectedGames,
+    NotMeasuredError,
+    PositionGraph,
+)
+from number_tower.studies.lab.measures import ENDINGS, SIGHTS
+from number_tower.support.text import format_value
 
 __all__ = ["HELPFUL_RESULT", "NotMeasuredError", "Study", "study"]
 
@@ -29,21 +35,24 @@ _SEEING = range(len(SIGHTS) - 1)
 class Study:
     """The measures of one set of rules. `value` is for the first player, and so are the results.
 
-    Length, drama, reach, draws and endings are means over games of equal players, who see 0, 1, 2, 3, 4, 6 or 8 plies.
+    Length, drama, reach, draws and endings are means over games of equal players, who see 0, 1, 2,
+    3, 4, 6 or 8 plies.
 
     Examples:
-        >>> found = study(nt.Rules(target=15))
-        >>> found.value, found.plies, found.winning_openings
+        >>> draft = study(nt.Rules(target=15))
+        >>> draft.value, draft.plies, draft.winning_openings
         ('win', 3, 1)
-        >>> round(found.fairness, 2), found.depth, round(found.length, 1)
+        >>> round(draft.fairness, 2), draft.depth, round(draft.length, 1)
         (0.34, 3, 3.5)
-        >>> round(found.drama, 2), found.draws, round(found.reach, 2), round(found.endings["stuck"], 2)
-        (0.6, 0.0, 0.83, 0.17)
-        >>> round(found.get_games(2, 0).result, 2)  # the first player sees 2 plies, the second none
+        >>> round(draft.drama, 2), draft.draws, round(draft.reach, 2)
+        (0.6, 0.0, 0.83)
+        >>> round(draft.endings["stuck"], 2)
+        0.17
+        >>> round(draft.get_games(2, 0).result, 2)  # the first player sees 2 plies, the second none
         0.84
-        >>> found.results[2][0] == found.get_games(2, 0).result
+        >>> draft.results[2][0] == draft.get_games(2, 0).result
         True
-        >>> [round(result, 2) for result in found.step_results]  # each sight against the one below
+        >>> [round(result, 2) for result in draft.step_results]  # each sight against the one below
         [0.79, 0.85, 0.9, 0.5, 0.5, 0.5, 0.5]
     """
 
@@ -59,16 +68,15 @@ class Study:
     """Plies of the longest game."""
     decisions: float
     """Share of positions with moves of different values."""
-    games: tuple[tuple[Games, ...], ...] = field(repr=False)
+    games: tuple[tuple[ExpectedGames, ...], ...] = field(repr=False)
     """The games of every pair: by the step of the first player, then of the second."""
 
-    def get_games(self, first: int | None, second: int | None) -> Games:
-        """Return what happens between two players, named by how many plies they see (None: everything)."""
+    def get_games(self, first: int | None, second: int | None) -> ExpectedGames:
+        """Return the games of two players, named by how many plies they see (None: everything)."""
         for sight in (first, second):
             if sight not in SIGHTS:
-                raise ValueError(
-                    f"expected players who see 0, 1, 2, 3, 4, 6, 8 or None; got {format_value(sight)}"
-                )
+                expected = "expected players who see 0, 1, 2, 3, 4, 6, 8 or None"
+                raise ValueError(f"{expected}; got {format_value(sight)}")
         return self.games[SIGHTS.index(first)][SIGHTS.index(second)]
 
     @property
@@ -83,7 +91,7 @@ class Study:
 
     @property
     def depth(self) -> int:
-        """The number of steps of the ladder that still help against the step below, over both seats."""
+        """The number of steps of the ladder that help against the step below, over both seats."""
         return sum(result >= HELPFUL_RESULT for result in self.step_results)
 
     @property
@@ -122,7 +130,7 @@ class Study:
         """The share of games that end by reaching the target; None without a target."""
         return None if self.rules.target is None else self.endings["exact"]
 
-    def _average(self, measure: Callable[[Games], float]) -> float:
+    def _average(self, measure: Callable[[ExpectedGames], float]) -> float:
         """Return the mean of a measure over the games of equal players."""
         return fmean(measure(self.games[step][step]) for step in _SEEING)
 
@@ -136,8 +144,9 @@ def study(
 ) -> Study:
     """Measure one set of rules exactly: a game's name, a rule file, or rules.
 
-    Rules with more positions than allowed, or that need more MiB of memory, raise `NotMeasuredError`. `compiled` says
-    whether to use Numba; without it, Numba is used for larger games if it is installed. The result is the same.
+    Rules with more positions than allowed, or that need more MiB of memory, raise a
+    `NotMeasuredError`. `compiled` says whether to use Numba; without it, Numba is used for larger
+    games if it is installed. The result is the same.
 
     Examples:
         >>> study(nt.Rules(blocks=range(1, 6), target=9)).positions
@@ -146,7 +155,13 @@ def study(
     mechanics = choose(rules).rules
     outcome = Position.start(mechanics).outcome
     if outcome is not None:
-        return _study_finished(mechanics, outcome)
+        # The game is over before it begins: all its games are the same.
+        is_draw = outcome.winner is None
+        endings = {reason: float(reason == outcome.reason) for reason in ENDINGS}
+        games = ExpectedGames(0.5 if is_draw else 0.0, float(is_draw), endings, 0.0, 0.0)
+        value: Value = "draw" if is_draw else "loss"
+        pairs = ((games,) * len(SIGHTS),) * len(SIGHTS)
+        return Study(mechanics, value, 0, 0, 0, 0, 0, 0.0, pairs)
     graph = PositionGraph(mechanics, positions=positions, memory=memory, compiled=compiled)
     openings = graph.openings
     return Study(
@@ -160,12 +175,3 @@ def study(
         graph.decisions / graph.positions,
         graph.play_pairs(),
     )
-
-
-def _study_finished(rules: Rules, outcome: Outcome) -> Study:
-    """Return the study of a game that is over before it begins."""
-    value: Value = "draw" if outcome.winner is None else "loss"
-    result = 0.5 if outcome.winner is None else 0.0
-    endings = {reason: float(reason == outcome.reason) for reason in ENDINGS}
-    games = Games(result, float(outcome.winner is None), endings, 0.0, 0.0)
-    return Study(rules, value, 0, 0, 0, 0, 0, 0.0, ((games,) * len(SIGHTS),) * len(SIGHTS))

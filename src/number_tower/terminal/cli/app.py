@@ -9,10 +9,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from number_tower.cli.config import load_config
-from number_tower.cli.database import choose_store
-from number_tower.cli.errors import FAILED, CommandError, require_extra
-from number_tower.cli.terminal import is_visible
+from number_tower.terminal.cli import CommandError
+from number_tower.terminal.cli.database import choose_store
+from number_tower.terminal.cli.errors import FAILED, require_extra
+from number_tower.terminal.cli.settings import load_config
+from number_tower.terminal.cli.terminal import is_visible
 
 MIN_COLUMNS, MIN_ROWS = 40, 16
 """The smallest terminal that the app is shown in."""
@@ -21,7 +22,7 @@ _LIGHT_BACKGROUNDS = {"7", "15"}
 
 
 def opens_app(args: Namespace) -> bool:
-    """Say whether a call opens the app: by its option, else by the settings, else if it is `tower` or `tower GAME`.
+    """Say whether a call opens the app: by its option, the settings, or as `tower [GAME]`.
 
     It is an error only if an option asks for it where it cannot be shown.
     """
@@ -35,7 +36,7 @@ def opens_app(args: Namespace) -> bool:
     if args.app is not None or problem is not None:
         return False
     by_settings = load_config().app
-    return bool(args.prefers_app if by_settings is None else by_settings)
+    return bool(args.command not in args.call if by_settings is None else by_settings)
 
 
 def find_problem() -> str | None:
@@ -54,19 +55,19 @@ def find_problem() -> str | None:
 
 def load_screens() -> Any:
     """Import the screens to start with; Textual is loaded only then."""
-    return import_module("number_tower.tui.start")
+    return import_module("number_tower.terminal.tui.start")
 
 
 def open_app(args: Namespace, first: object = None) -> None:
     """Show the app until it is left, and then print how to resume what was left.
 
-    `first` is the screen that is shown first, as a function of `load_screens` returns it.
+    `first` is a screen of `load_screens`, which is shown above the list of games.
     """
     config = load_config()
     if not config.colours:
         os.environ["NO_COLOR"] = "1"
     choose_store(args)  # a wrong location is reported before the app is shown
-    app = import_module("number_tower.tui.app")
+    app = import_module("number_tower.terminal.tui.app")
     light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
     settings = app.AppSettings(
         config.name, config.level, args.db, save=not args.no_save, light=light

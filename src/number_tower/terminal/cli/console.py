@@ -1,7 +1,7 @@
 """Tables and progress bars, drawn with Rich.
 
-Rich takes longer to load than the first prompt of a game may take, so only commands that print tables or work for long
-import this module.
+Rich takes longer to load than the first prompt of a game may take, so only commands that print
+tables or work for long import this module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 from rich.progress import (
@@ -27,8 +26,8 @@ from rich.progress import (
 from rich.table import Table as Grid
 from rich.text import Text
 
-from number_tower.cli.terminal import is_visible
-from number_tower.text import format_path
+from number_tower.support.text import format_path
+from number_tower.terminal.cli.terminal import is_visible
 
 MAX_WIDTH = 80
 """Columns of a terminal that a table takes at most."""
@@ -59,7 +58,7 @@ def format_table(
     colour: bool = False,
     width: int = sys.maxsize,
 ) -> str:
-    """Return a table without lines, without spaces at the ends of lines; what is too wide is continued below.
+    """Return a table without lines; what is too wide is continued below.
 
     `alignment` has `<` or `>` for each column; cells may be painted.
     """
@@ -79,11 +78,6 @@ def format_table(
     with console.capture() as capture:
         console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
-
-
-def measure_width(text: str) -> int:
-    """Return the width of the longest line of a text."""
-    return max(map(cell_len, text.splitlines()), default=0)
 
 
 def format_ranking(
@@ -111,7 +105,7 @@ class _RateColumn(ProgressColumn):
 
 @contextmanager
 def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error until the work is done; yields the function that updates it.
+    """Show a progress bar on standard error; yield the function that updates it.
 
     `unit` is what is counted, in the plural; `interrupt_hint` says what Ctrl-C does.
     """
@@ -131,6 +125,7 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
 
     def update(done: int, total: int) -> None:
         nonlocal due
+        # Short work shows no bar.
         if not due:
             due = monotonic() + _DELAY
             progress.reset(task, completed=done, total=total)
@@ -147,7 +142,7 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
 
 
 def create_status_line(get_text: Callable[[], str]) -> Live:
-    """Return a line on standard error; it is shown when it is started and refreshed, and gone when it is stopped."""
+    """Return a line on standard error that is shown from its start until it is stopped."""
     return Live(
         console=Console(stderr=True, highlight=False),
         get_renderable=lambda: Text(get_text(), no_wrap=True, overflow="ellipsis"),

@@ -1,23 +1,24 @@
-"""The player's database as commands use it: its errors are those of a call, and a REF finds a game in it."""
+"""The player's database as commands use it, and how a REF finds a game in it."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower import record, store
-from number_tower.cli.errors import CommandError
-from number_tower.session.database import GameDatabase
-from number_tower.text import format_text
+from number_tower import store
+from number_tower.engine import catalogue, record
+from number_tower.support.text import format_text
+from number_tower.terminal.cli import CommandError
+from number_tower.terminal.session.database import GameDatabase
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
     from typing import TypeVar
 
+    from number_tower.engine.table import Table
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame
-    from number_tower.table import Table
 
     Found = TypeVar("Found")
 
@@ -47,7 +48,7 @@ def choose_store(args: Namespace) -> LazyStore | None:
     return None if args.no_save or store.is_disabled(args.db) else LazyStore(args.db)
 
 
-# Finding a game ------------------------------------------------------------------------------------------------------
+# Finding a game -----------------------------------------------------------------------------------
 
 
 class FoundGame(NamedTuple):
@@ -73,19 +74,24 @@ def is_ref(text: str) -> bool:
 
 
 def find_game(args: Namespace, ref: str | None) -> FoundGame:
-    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game."""
+    """Find a game by its id, as one line, or in a file; without a REF, the last game."""
     if ref is None:
         last = LazyStore(args.db).query(lambda database: database.find_last(), "game")
         if last is None:
             raise CommandError("there is no game yet; to play one: tower play GAME")
         return FoundGame(last.table, last)
     if is_game_id(ref):
-        saved = LazyStore(args.db).query(
-            lambda database: database.get(int(ref)), f"game {int(ref)}"
-        )
+        name = f"game {int(ref)}"
+        saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), name)
         return FoundGame(saved.table, saved)
     if is_match_id(ref) and not os.path.exists(ref):
-        raise CommandError(
-            f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
-        )
+        expected = "expected one of its games (see: tower history)"
+        raise CommandError(f"{ref} is a match; {expected}, or resume {ref}")
     return FoundGame(record.read(ref))
+
+
+def normalize_game_name(game: str | None) -> str | None:
+    """Return the name in the database of a game that is given by its name or rule file."""
+    if game is None or game.lower() in catalogue.list_names():
+        return game and game.lower()
+    return os.path.basename(game).removesuffix(".toml")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from number_tower.text import make_printable
+from number_tower.support.text import make_printable
 
 FINISHED = 0
 FAILED = 1
@@ -20,7 +20,7 @@ NOTHING_TO_SAVE = "No move was made, so there is nothing to save."
 
 
 class CommandError(Exception):
-    """A call that cannot be carried out: the message in one line without a full stop at its end, and the exit code."""
+    """A call that cannot be carried out: one line without a full stop, and the exit code."""
 
     def __init__(self, problem: str, *, code: int = WRONG_CALL) -> None:
         super().__init__(problem)
@@ -39,7 +39,7 @@ class InputEndedError(Exception):
 def report_as(
     start: str, *errors: type[Exception], end: str = "", code: int = WRONG_CALL
 ) -> Iterator[None]:
-    """Turn errors of these classes into a CommandError, whose message has the error between `start` and `end`."""
+    """Turn these errors into a CommandError; its message has the error between start and end."""
     try:
         yield
     except errors as error:
@@ -63,13 +63,14 @@ def report_stop(message: str, describe: Callable[[str], str] = str) -> Iterator[
 
 @contextmanager
 def require_extra(what: str, extra: str) -> Iterator[None]:
-    """Report which extra has to be installed where a package is missing; `what` it is for begins the message."""
+    """Say which extra to install where a package is missing; `what` begins the message."""
     try:
         yield
     except ModuleNotFoundError as error:
+        # A missing module of our own is a mistake in this program.
         if (error.name or "").startswith("number_tower"):
             raise
-        from number_tower.installation import format_install_command  # noqa: PLC0415 - only where one is missing
+        from number_tower.support.installation import format_install_command  # noqa: PLC0415 - rare
 
         message = f"{what} needs a few more packages: {format_install_command(extra)}"
         raise CommandError(message, code=FAILED) from None

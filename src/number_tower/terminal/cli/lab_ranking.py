@@ -9,14 +9,10 @@ from collections.abc import Callable, Sequence
 from textwrap import fill
 from typing import TypeVar
 
-from number_tower.cli.console import MAX_WIDTH, format_table, measure_width
-from number_tower.cli.errors import CommandError, require_extra
-from number_tower.cli.options import CommandParser, check_report_folder
-from number_tower.cli.savefile import report_writing
-from number_tower.cli.terminal import Terminal
-from number_tower.files import write_files
-from number_tower.lab.measures import GOALS, MEASURES, SHOWN
-from number_tower.lab.ranking import (
+from rich.cells import cell_len
+
+from number_tower.studies.lab.measures import GOALS, MEASURES, SHOWN
+from number_tower.studies.lab.ranking import (
     DEFAULT_FRONT,
     DEFAULT_LIMITS,
     DEFAULT_WEIGHTS,
@@ -28,15 +24,21 @@ from number_tower.lab.ranking import (
     parse_weights,
     rank_rows,
 )
-from number_tower.lab.results import LabResults, read_results
-from number_tower.lab.stories import (
+from number_tower.studies.lab.results import LabResults, read_results
+from number_tower.studies.lab.stories import (
     describe_counts,
     describe_weights,
     label_setting,
     list_settings,
     make_play_command,
 )
-from number_tower.text import format_list, format_path
+from number_tower.support.files import write_files
+from number_tower.support.text import format_path
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.console import MAX_WIDTH, format_table
+from number_tower.terminal.cli.errors import require_extra
+from number_tower.terminal.cli.options import check_report_folder
+from number_tower.terminal.cli.savefile import report_writing
 
 T = TypeVar("T")
 
@@ -47,7 +49,7 @@ _FRONT = 8
 _PLAYED = 3
 """Settings whose command is printed."""
 
-_FEWEST_COLUMNS = 3
+_MIN_COLUMNS = 3
 """Measures in the table, however narrow the terminal is."""
 
 
@@ -55,27 +57,20 @@ def add_options(parser: CommandParser) -> None:
     """Describe the options of `tower lab FILE`."""
     weights = ",".join(f"{name}={weight:g}" for name, weight in DEFAULT_WEIGHTS.items())
     limits = ",".join(f"{name}={least:g}" for name, least in DEFAULT_LIMITS.items())
+    add_value = parser.add_value
     parser.add_count("--top", f"how many settings of FILE to list ({_TOP})", default=_TOP)
-    parser.add_value(
-        "--weights", "A=N,...", f"how much each of {', '.join(GOALS)} counts ({weights})", type=_read(parse_weights),
-        default=DEFAULT_WEIGHTS,
-    )  # fmt: skip
-    parser.add_value(
-        "--guards", "A=N,...", f"the least a setting needs to be listed, or none ({limits})", type=_read(parse_limits),
-        default=DEFAULT_LIMITS,
-    )  # fmt: skip
-    parser.add_value(
-        "--front", "A,B", f"the measures of the front, which * marks ({','.join(DEFAULT_FRONT)})",
-        type=_read(parse_front), default=DEFAULT_FRONT,
-    )  # fmt: skip
-    parser.add_value(
-        "--report", "FOLDER", "of FILE, write a report to FOLDER: a web page with maps, and a table"
-    )
-    parser.add_value(
-        "--x", "RULE", "the rule that goes across in the maps (chosen by its number of values)"
-    )
-    parser.add_value("--y", "RULE", "the rule that goes down in the maps")
-    parser.add_value("--by", "RULE", "the rule that changes from map to map")
+    meaning = f"how much each of {', '.join(GOALS)} counts ({weights})"
+    add_value("--weights", "A=N,...", meaning, type=_read(parse_weights), default=DEFAULT_WEIGHTS)
+    meaning = f"the least a setting needs to be listed, or none ({limits})"
+    add_value("--guards", "A=N,...", meaning, type=_read(parse_limits), default=DEFAULT_LIMITS)
+    meaning = f"the measures of the front, which * marks ({','.join(DEFAULT_FRONT)})"
+    add_value("--front", "A,B", meaning, type=_read(parse_front), default=DEFAULT_FRONT)
+    meaning = "of FILE, write a report to FOLDER: a web page with maps, and a table"
+    add_value("--report", "FOLDER", meaning)
+    meaning = "the rule that goes across in the maps (chosen by its number of values)"
+    add_value("--x", "RULE", meaning)
+    add_value("--y", "RULE", "the rule that goes down in the maps")
+    add_value("--by", "RULE", "the rule that changes from map to map")
     parser.add_flag("--json", "print the ranking of FILE as one JSON document")
 
 
@@ -86,6 +81,7 @@ def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
         try:
             return parse(text)
         except RankingError as error:
+            # argparse shows the message of no other error.
             raise ArgumentTypeError(str(error)) from None
 
     return read
@@ -94,33 +90,27 @@ def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Rank the settings of a file, print the best, and write the report."""
     check_report_folder(args.report)
-    if args.report is None and (
-        axis := next((name for name in ("x", "y", "by") if getattr(args, name)), None)
-    ):
-        raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
+    for axis in ("x", "y", "by"):
+        if args.report is None and getattr(args, axis):
+            raise CommandError(f"--{axis} is for the maps of a report; add --report FOLDER")
     results = read_results(args.game)
     ranking = rank_rows(results.rows, args.weights, args.guards, args.front)
     if args.report is not None:
-        _write_report(args, results, ranking)
+        with require_extra("a report with maps", "lab"):
+            from number_tower.studies.lab.report import build_report  # noqa: PLC0415 - an extra
+        command = shlex.join(["tower", *args.call])
+        axes = (args.x, args.y, args.by)
+        files = build_report(results, ranking, axes, args.report, command)
+        with report_writing("report", args.report):
+            write_files(files, args.report)
     if args.json:
         print(json.dumps(make_document(results, ranking, args.top)))
         return
-    terminal.show(
-        format_ranking(results, ranking, args.top, args.report, min(terminal.columns, MAX_WIDTH))
-    )
+    width = min(terminal.columns, MAX_WIDTH)
+    terminal.show(format_ranking(results, ranking, args.top, args.report, width))
     if args.report is not None:
-        terminal.show(
-            f"\nThe report is in {format_path(args.report)}: open index.html in a browser.\n"
-        )
-
-
-def _write_report(args: Namespace, results: LabResults, ranking: Ranking) -> None:
-    with require_extra("a report with maps", "lab"):
-        from number_tower.lab.report import build_report  # noqa: PLC0415 - the extra may not be installed
-    command = shlex.join(["tower", *args.call])
-    files = build_report(results, ranking, (args.x, args.y, args.by), args.report, command)
-    with report_writing("report", args.report):
-        write_files(files, args.report)
+        folder = format_path(args.report)
+        terminal.show(f"\nThe report is in {folder}: open index.html in a browser.\n")
 
 
 def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, object]:
@@ -133,10 +123,10 @@ def make_document(results: LabResults, ranking: Ranking, top: int) -> dict[str, 
         "guards": dict(ranking.limits),
         "left_out": ranking.failing,
         "front": list(ranking.front),
-        "front_rows": [each.row.index for each in ranking.rows if each.on_front],
+        "front_rows": [entry.row.index for entry in ranking.rows if entry.on_front],
         "rows": [
-            {"score": round(each.score, 4), "on_front": each.on_front, **each.row.to_document()}
-            for each in ranking.rows[:top]
+            {"score": round(entry.score, 4), "on_front": entry.on_front, **entry.row.to_dict()}
+            for entry in ranking.rows[:top]
         ],
     }
 
@@ -152,42 +142,43 @@ def format_ranking(
         return f"{text}\nNo setting passes the guards; --guards none lists them all.\n"
     text += f"\n{_format_settings(results, ranking.rows[:top], width)}"
     legend = (
-        f"Score: {describe_weights(ranking)}. * is on the front: no other setting is at least as good in "
-        f"{' and '.join(ranking.front)} and better in one."
+        f"Score: {describe_weights(ranking)}. * is on the front: no other setting is at least "
+        f"as good in {' and '.join(ranking.front)} and better in one."
     )
     text += "\n" + fill(legend, width) + "\n"
-    front = [label_setting(each.row, results.values) for each in ranking.rows if each.on_front]
-    shown = "; ".join(front[:_FRONT]) + (
-        f"; and {len(front) - _FRONT} more" if len(front) > _FRONT else ""
-    )
+    best = [entry.row for entry in ranking.rows if entry.on_front]
+    front = [label_setting(row, results.values) for row in best]
+    shown = "; ".join(front[:_FRONT])
+    if len(front) > _FRONT:
+        shown += f"; and {len(front) - _FRONT} more"
     text += "\n" + fill(f"The front: {shown}.", width) + "\n\nTo play the best:\n"
     missing = []
-    for place, each in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
-        play = make_play_command(each.row, place, folder or "")
+    for place, entry in enumerate(ranking.rows[: min(top, _PLAYED)], 1):
+        play = make_play_command(entry.row, place, folder or "")
         if play.file is None or folder is not None:
             text += f"  {place}  {play.text}\n"
         else:
             missing.append(str(place))
     if missing:
-        needs = (
-            f"{format_list(missing)} needs a rule file"
-            if len(missing) == 1
-            else "The others need a rule file"
-        )
-        text += f"  {needs}, which --report FOLDER writes.\n"
+        needs = "The others need" if len(missing) > 1 else f"{missing[0]} needs"
+        text += f"  {needs} a rule file, which --report FOLDER writes.\n"
     return text
 
 
 def _format_settings(results: LabResults, ranked: Sequence[RankedRow], width: int) -> str:
-    """Return the table of some settings, with as many figures as there is room for."""
+    """Return the table of settings, with as many figures as there is room for."""
     measures = [MEASURES[name] for name in SHOWN]
-    measures = [each for each in measures if any(each.write(it.row) != "-" for it in ranked)]
+    # A figure that no setting has takes no column.
+    measures = [
+        measure for measure in measures if any(measure.write(entry.row) != "-" for entry in ranked)
+    ]
     while True:
         heads, lines = list_settings(results, ranked, measures)
+        # The place and the star need no heading.
         heads[:2] = "", ""
         text = format_table(heads, ">" * len(heads), lines)
-        if measure_width(text) <= width:
+        if max(map(cell_len, text.splitlines()), default=0) <= width:
             return text
-        if len(measures) <= _FEWEST_COLUMNS:
+        if len(measures) <= _MIN_COLUMNS:
             return format_table(heads, ">" * len(heads), lines, width=width)
         measures.pop()

@@ -1,23 +1,25 @@
-"""A question in the dialogue: a puzzle, or a position of a first lesson, as app and browser ask it too."""
+"""A question in the dialogue: a puzzle, or a position of a first lesson."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from number_tower.cli.computer import explain_topic
-from number_tower.cli.input import GAME_COMMANDS, MovePrompt, PlayerInput, list_idea_questions
-from number_tower.cli.terminal import Terminal
 from number_tower.coach.quiz import PuzzleChoice, PuzzleQuestion
 from number_tower.coach.sentences import fill_text, format_new_idea
-from number_tower.table import Table
-from number_tower.voice import Reader, get_voice
+from number_tower.engine.table import Table
+from number_tower.terminal.cli import Terminal
+from number_tower.terminal.cli.input import GAME_COMMANDS, Command, PlayerInput, list_idea_questions
+from number_tower.terminal.cli.prompt import MovePrompt, draw_towers, explain_topic
+from number_tower.words.voice import Reader, get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleResult
 
-QUESTION_COMMANDS = {
-    **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
+QUESTION_COMMANDS: dict[Command, str] = {
+    "help": GAME_COMMANDS["help"],
+    "moves": GAME_COMMANDS["moves"],
+    "show": GAME_COMMANDS["show"],
     "hint": "what kind of move to look for",
     "why": "more about an idea, by its name; why more: what the last reason left out",
     "skip": "show the answer",
@@ -58,7 +60,7 @@ class QuestionDialogue:
             reader=reader,
             introduced=self._introduced,
         )
-        moves.draw_towers(table)
+        draw_towers(table, self.terminal, reader)
         self.terminal.show_event(get_voice(table.book, reader).tell_turn(table))
         if self._tries > 1:
             self.terminal.show(f"\n{question.nudge}\n")
@@ -87,7 +89,7 @@ class QuestionDialogue:
             self._show_choice(choice, f"{choice.feedback} Try again.")
 
     def explain(self, asked: PlayerInput, table: Table) -> str:
-        """Answer `why`: what an idea is, or what the last reason left out; "" if neither is asked for."""
+        """Answer `why` about an idea, or what the last reason left out; else return ""."""
         if asked.number is not None:
             return "Reasons come after the answer. To answer, type the number alone."
         if not asked.topic:

@@ -1,20 +1,19 @@
-"""What follows a game that is over, on a terminal: another one, another level, a review, or taking back the end."""
+"""What follows a game on a terminal: another one, another level, a review, or an undo."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 
-from number_tower.catalogue import GameChoice
-from number_tower.cli.config import LEVEL_NAMES, PEOPLE
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import InputEndedError
-from number_tower.cli.main import run_command
-from number_tower.cli.play import create_dialogue
-from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS
-from number_tower.session.game import format_record
-from number_tower.table import Table
-from number_tower.text import format_value, suggest_nearest
+from number_tower.support.text import format_value, suggest_nearest
+from number_tower.terminal.cli import Terminal
+from number_tower.terminal.cli.dialogue import Dialogue
+from number_tower.terminal.cli.errors import InputEndedError
+from number_tower.terminal.cli.main import run_command
+from number_tower.terminal.cli.settings import LEVEL_NAMES, PEOPLE
+from number_tower.terminal.session.game import format_record
+from number_tower.terminal.session.opponents import TWO_PEOPLE, replace_computers
+from number_tower.terminal.session.request import PlayRequest
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes", "again"), "y"),
@@ -25,8 +24,10 @@ _ANSWERS = {
 }
 
 
-def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
-    """Ask what follows a game that is over, until that is nothing."""
+def offer_rematch(dialogue: Dialogue, request: PlayRequest, terminal: Terminal) -> None:
+    """Ask on a terminal what follows a game that is over, until that is nothing."""
+    if not terminal.interactive:
+        return
     while dialogue.table.outcome is not None and not all(dialogue.table.automatic):
         try:
             answer = _ask(dialogue, terminal)
@@ -35,42 +36,39 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
         if answer == "n":
             return
         if answer == "review":
-            saving = Namespace(db=args.db, no_save=args.no_save)
-            run_command(["review", _find_ref(dialogue)], saving)
+            _review(dialogue)
         elif answer == "undo":
             dialogue.undo_and_play()
         else:
             if dialogue.savefile is not None:
                 terminal.show(f"(The new game is not saved to {dialogue.savefile.name}.)\n")
-            same_players = answer == "y"
-            if not same_players:
-                opponent = {"vs": None, "seat": None} if answer == PEOPLE else {"vs": [answer]}
-                args = Namespace(**{**vars(args), **opponent})
-            dialogue = _create_rematch(dialogue, args, terminal, same_players=same_players)
+            specs = None
+            if answer == PEOPLE:
+                specs = TWO_PEOPLE
+            elif answer != "y":
+                specs = replace_computers(dialogue.session.specs, answer)
+            session = request.open_rematch(dialogue.session, specs)
+            dialogue = Dialogue(session, terminal, introduced=True)
             terminal.show("\n")
             dialogue.play()
-
-
-def may_undo_end(table: Table) -> bool:
-    """Say whether a person lost to a computer by a move, which can be taken back."""
-    outcome = table.outcome
-    if outcome is None or outcome.winner is None or not table.may_undo:
-        return False
-    return table.automatic[outcome.winner] and not table.automatic[1 - outcome.winner]
 
 
 def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
     """Return y, n, review, undo or a level's name."""
     choices = ["y", "n", "review", PEOPLE, *LEVELS]
-    if may_undo_end(dialogue.table):
+    table, outcome = dialogue.table, dialogue.table.outcome
+    loser = None if outcome is None or outcome.winner is None else 1 - outcome.winner
+    # A person who lost to a computer by a move can take it back.
+    if loser is not None and table.may_undo and table.automatic == (loser == 1, loser == 0):
         choices.append("undo")
     while True:
         typed = terminal.ask(f"\nAgain? ({', '.join(choices)}) ").strip().lower()
         answer = _ANSWERS.get(typed)
         if answer is None:
+            meant = suggest_nearest(typed, _ANSWERS) or "."
             terminal.show(
-                f"I do not know {format_value(typed)}{suggest_nearest(typed, _ANSWERS) or '.'} y plays the game again "
-                "and the other player begins; n ends here; a level's name plays against that level.\n"
+                f"I do not know {format_value(typed)}{meant} y plays the game again and the other "
+                "player begins; n ends here; a level's name plays against that level.\n"
             )
         elif answer == "undo" and "undo" not in choices:
             lost = "Only a move that just lost against the computer can be taken back now."
@@ -79,25 +77,10 @@ def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
             return answer
 
 
-def _find_ref(dialogue: Dialogue) -> str:
-    """Return the REF of the game: its id where it is saved, or its line."""
+def _review(dialogue: Dialogue) -> None:
+    """Review the game by its id where it is saved, or by its line."""
     autosave = dialogue.session.autosave
-    saved = autosave.saved if autosave is not None and dialogue.has_autosaved else None
-    return format_record(dialogue.table) if saved is None else str(saved.id)
-
-
-def _create_rematch(
-    dialogue: Dialogue, args: Namespace, terminal: Terminal, *, same_players: bool
-) -> Dialogue:
-    """Return the same game again; the other player begins, and a computer plays with a new seed."""
-    before = dialogue.table
-    choice = GameChoice(before.book, before.game.rules, before.hidden, 1 - before.game.first)
-    names, person = before.names, None
-    if not same_players:
-        if names is not None and args.vs is not None:
-            person = names[before.automatic.index(False)]
-        names = None
-    call = Namespace(**{**vars(args), "seed": None})
-    rematch = create_dialogue(Table.start(choice, names), terminal, call, person=person)
-    rematch.introduced = True
-    return rematch
+    if autosave is not None and autosave.saved is not None and dialogue.has_autosaved:
+        run_command(["review", str(autosave.saved.id)], Namespace(db=autosave.database.choice))
+    else:
+        run_command(["review", format_record(dialogue.table)])

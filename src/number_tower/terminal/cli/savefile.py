@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from number_tower import record
-from number_tower.cli.errors import CommandError, report_as
-from number_tower.files import open_replacing
-from number_tower.table import Table
-from number_tower.text import format_path
+from number_tower.engine import record
+from number_tower.engine.table import Table
+from number_tower.support.files import open_replacing
+from number_tower.support.text import format_path
+from number_tower.terminal.cli import CommandError
+from number_tower.terminal.cli.errors import report_as
 
 
 def report_writing(what: str, path: str) -> AbstractContextManager[None]:
@@ -20,21 +21,23 @@ def report_writing(what: str, path: str) -> AbstractContextManager[None]:
 
 
 def find_output_file(path: str, what: str, advice: str = "", *, force: bool = False) -> Path:
-    """Return the file that something is to be saved to; report a missing folder, what is no file, and one that exists.
+    """Return the file to save something to; report a missing folder, and a file that exists.
 
     With `force`, a file that exists may be replaced.
     """
     with report_writing(what, path):
+        # A link stays a link: the file that it leads to is replaced.
         file = Path(os.path.realpath(path))
         if not file.parent.is_dir():
+            # `report_writing` reports the text alone, so the number does not matter.
             raise FileNotFoundError(0, f"there is no folder {format_path(str(file.parent))}")
         if file.exists() and not file.is_file():
-            raise CommandError(
-                f"{format_path(path)} is not a file that a {what} can be saved to{advice}"
-            )
+            problem = f"is not a file that a {what} can be saved to{advice}"
+            raise CommandError(f"{format_path(path)} {problem}")
+    # A link to itself does not exist for `exists`, but would be replaced.
     if not force and os.path.lexists(file):
-        advice = "choose another file, or add --force to replace it"
-        raise CommandError(f"{format_path(path)} exists already; {advice}")
+        problem = "exists already; choose another file, or add --force to replace it"
+        raise CommandError(f"{format_path(path)} {problem}")
     return file
 
 
@@ -54,16 +57,14 @@ class SaveFile:
 
     @classmethod
     def from_record(cls, path: str) -> SaveFile | None:
-        """Go on in the file that a record was read from, in the same format; None if it is not a plain file."""
+        """Go on in a record's file, in the same format; None if it is not a plain file."""
         if not os.path.isfile(path):
             return None
         with open(path, encoding="utf-8-sig") as stream:
             is_json = stream.read(1000).lstrip().startswith("{")
-        return (
-            cls(path)
-            if is_json
-            else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
-        )
+        if is_json:
+            return cls(path)
+        return cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
 
     @classmethod
     def create(
@@ -85,7 +86,8 @@ class SaveFile:
         except OSError as error:
             problem = error.strerror or str(error)
             line = record.to_line(table, files=True)
-            return f"the game could not be saved to {self.name}: {problem}. You can continue; the game so far: {line}"
+            failure = f"the game could not be saved to {self.name}: {problem}"
+            return f"{failure}. You can continue; the game so far: {line}"
         self.up_to_date = True
         return None
 

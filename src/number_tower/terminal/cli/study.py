@@ -1,4 +1,4 @@
-"""What commands that work for long share: where results are saved, who does the work, and how it is resumed."""
+"""What long studies share: the file of results, the workers, and the call that resumes."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from number_tower.arena import BatchError
-from number_tower.batch import StoppedError, WorkerError
-from number_tower.batch.journal import (
+from number_tower.players import UnknownPlayerError
+from number_tower.studies.arena import BatchError
+from number_tower.studies.batch import StoppedError, WorkerError
+from number_tower.studies.batch.journal import (
     Journal,
     JournalDamagedError,
     JournalNotEmptyError,
     JournalWriteError,
 )
-from number_tower.cli.errors import (
+from number_tower.terminal.cli import CommandError
+from number_tower.terminal.cli.errors import (
     FAILED,
     INTERRUPTED,
-    CommandError,
     print_error,
     report_as,
     require_extra,
 )
-from number_tower.cli.options import CLUSTER_VARIABLE
-from number_tower.players import UnknownPlayerError
+from number_tower.terminal.cli.options import CLUSTER_VARIABLE
 
 INTERRUPT_HINT = "stops; --resume continues"
 """What Ctrl-C does."""
 
 
 def format_call(*words: str, **options: object) -> str:
-    """Return a call of `tower` with these words and options; an option that is None or False is left out."""
+    """Return a call of `tower`; an option that is None or False is left out."""
     call = ["tower", *words]
     for name, value in options.items():
         if value is True:
@@ -47,16 +47,16 @@ def format_call(*words: str, **options: object) -> str:
     return shlex.join(call)
 
 
-def format_resume_call(args: Namespace) -> str:
+def format_resume_call(args: Namespace, out: str) -> str:
     """Return the call that resumes a study: the one that was made, with its file."""
     more = [] if args.resume else ["--resume"]
-    if not any(word.partition("=")[0] == "--out" for word in args.call):
-        more += ["--out", args.out]
+    if args.out is None:
+        more += ["--out", out]
     return shlex.join(["tower", *args.call, *more])
 
 
 def choose_journal_file(args: Namespace, usual: str) -> str:
-    """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
+    """Return the file of `--out`, or the usual one; a new study never adds to an old file."""
     if args.out is not None:
         return str(args.out)
     name = usual
@@ -81,10 +81,10 @@ def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
 
 @contextmanager
 def connect_cluster(args: Namespace) -> Iterator[Executor | None]:
-    """Connect to the cluster of `--cluster` or of the environment; None means the processes of this machine.
+    """Connect to the cluster of `--cluster` or of the environment; None: to no cluster.
 
-    `--jobs` is about this machine, so it is preferred to a cluster in the environment. What Dask logs is left out: a
-    lost worker is handled, and a lost cluster reported.
+    `--jobs` is about this machine, so it beats a cluster in the environment. What Dask logs is left
+    out: a lost worker is handled, and a lost cluster reported.
     """
     address = args.cluster
     if address is None and args.jobs is None:
@@ -93,11 +93,11 @@ def connect_cluster(args: Namespace) -> Iterator[Executor | None]:
         yield None
         return
     if args.jobs is not None:
-        raise CommandError(
-            "--jobs is for the processes of this machine, so it cannot be used with --cluster"
-        )
+        problem = "--jobs is for the processes of this machine"
+        raise CommandError(f"{problem}, so it cannot be used with --cluster")
     with require_extra("using a cluster", "cluster"):
-        from number_tower.batch.cluster import ClusterError, ClusterExecutor  # noqa: PLC0415 - it may not be installed
+        # Its library may be missing.
+        from number_tower.studies.batch.cluster import ClusterError, ClusterExecutor  # noqa: PLC0415
     logging.disable(logging.CRITICAL)
     try:
         with report_as("", ClusterError, code=FAILED):
@@ -116,8 +116,10 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     """
 
     def describe_state() -> str:
-        kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s are saved in {journal.name}"
-        return f"{kept}. Resume with: {call}" if journal.is_kept else "Nothing is saved"
+        if not journal.is_kept:
+            return "Nothing is saved"
+        kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s"
+        return f"{kept} are saved in {journal.name}. Resume with: {call}"
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from number_tower.cli.errors import InputEndedError
-from number_tower.text import count_cells, format_text
+from number_tower.support.text import count_cells, format_text
+from number_tower.terminal.cli.errors import InputEndedError
 
 if TYPE_CHECKING:
     from rich.live import Live
 
     from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Value
-    from number_tower.voice import Message
+    from number_tower.words.voice import Message
 
-LONGEST_ANSWER = 1000
+MAX_ANSWER = 1000
 """Characters of an answer that are read; no number and no command needs more."""
 
 SEAT_COLOURS = ("36", "35")
@@ -40,16 +40,16 @@ class Terminal:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
-                with suppress(
-                    OSError
-                ):  # fails for a stream that was read from; it was configured before that
+                # This fails for a stream that was read from; it was configured before that.
+                with suppress(OSError):
                     reconfigure(errors="replace")
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
         self._visible = is_visible(sys.stdout)
         self.colour = self._visible and colours and not os.environ.get("NO_COLOR")
         if self.interactive:
             with suppress(ImportError):
-                import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
+                # It gives input() its line editing, which is of no use in a pipe.
+                import readline  # noqa: F401, PLC0415
 
     @property
     def columns(self) -> int:
@@ -60,7 +60,14 @@ class Terminal:
         """Ask for an answer. One that the terminal does not echo is printed after its prompt."""
         if not self.interactive:
             print(prompt, end="", flush=True)
-            answer = _read_line()
+            try:
+                line = "" if sys.stdin is None else sys.stdin.readline()
+            except OSError:
+                line = ""
+            if not line:
+                print()
+                raise InputEndedError
+            answer = line.rstrip("\r\n")[:MAX_ANSWER]
             print(format_text(answer))
             return answer
         sys.stdout.flush()
@@ -78,17 +85,16 @@ class Terminal:
 
     def confirm(self, question: str) -> bool:
         """Ask once whether to do something; where nobody can be asked, it is done."""
-        return not self.interactive or self.ask(f"{question} (y, n) ").strip().lower() in {
-            "y",
-            "yes",
-        }
+        if not self.interactive:
+            return True
+        return self.ask(f"{question} (y, n) ").strip().lower() in {"y", "yes"}
 
     def show_event(self, message: Message) -> None:
         """Show a message of the game's voice; the reader's defeat without colour."""
-        if message.kind == "end" and message.view == "opponent":
-            self.write(self.paint(self._wrap(message.text), BOLD))
-        elif message.kind in _COLOURS:
-            self.write(self.paint(self._wrap(message.text), _COLOURS[message.kind]))
+        if message.kind in _COLOURS:
+            is_defeat = message.kind == "end" and message.view == "opponent"
+            code = BOLD if is_defeat else _COLOURS[message.kind]
+            self.write(self.paint(self._wrap(message.text), code))
         elif message.kind in {"turn", "start"}:
             code = BOLD if message.kind == "start" else f"{BOLD};{SEAT_COLOURS[message.player]}"
             self.show_heading(message.text, code)
@@ -127,10 +133,12 @@ class Terminal:
 
     def _wrap(self, text: str, indent: int = 2) -> str:
         """Wrap lines between words and after commas; in a pipe, leave them as they are."""
-        return "\n".join(_wrap_line(line, self.columns, " " * indent) for line in text.split("\n"))
+        lines = [wrap_line(line, self.columns, " " * indent) for line in text.split("\n")]
+        return "\n".join(lines)
 
 
-def _wrap_line(line: str, columns: int, indent: str) -> str:
+def wrap_line(line: str, columns: int, indent: str) -> str:
+    """Break a line between words and after commas; what cannot be broken stays too long."""
     if count_cells(line) <= columns:
         return line
     lines = [""]
@@ -161,21 +169,10 @@ def get_columns(stream: TextIO) -> int:
     return columns if columns >= 20 else 80
 
 
-def _read_line() -> str:
-    try:
-        line = "" if sys.stdin is None else sys.stdin.readline()
-    except OSError:
-        line = ""
-    if not line:
-        print()
-        raise InputEndedError
-    return line.rstrip("\r\n")[:LONGEST_ANSWER]
-
-
 class SearchProgress(AbstractContextManager["SearchProgress"]):
     """Shows on standard error how far a search has come, from half a second on.
 
-    `interrupt_hint` says what Ctrl-C does. In a game, where nobody asked for a search, only the time is shown.
+    `interrupt_hint` says what Ctrl-C does. In a game, only the time is shown.
     """
 
     def __init__(self, interrupt_hint: str = "stops", *, in_game: bool = False) -> None:
@@ -197,10 +194,13 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         text = f"{progress.seconds:,.0f} s"
         if progress.positions and not self._in_game:
             rate = progress.positions / progress.seconds
-            text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        self._text = f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})"
+            text += f", {progress.positions:,} positions, {rate:,.0f}/s"
+            text += f", table {progress.filled:.0%} full"
+        doing = "thinking" if self._in_game else "searching"
+        self._text = f"{doing}: {text} (Ctrl-C {self._interrupt_hint})"
         if self._line is None:
-            from number_tower.cli.console import create_status_line  # noqa: PLC0415 - most searches need no Rich
+            # Most searches need no Rich.
+            from number_tower.terminal.cli.console import create_status_line  # noqa: PLC0415
 
             self._line = create_status_line(lambda: self._text)
         self._line.start()

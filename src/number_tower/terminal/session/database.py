@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower import store
-from number_tower.table import StaleError
-from number_tower.text import format_argument
+from number_tower.engine.table import StaleError
+from number_tower.support.text import format_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from number_tower.session.opponents import Opponents
+    from number_tower.engine.table import Table
     from number_tower.store.database import Store
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
     from number_tower.store.rows import MatchSlot, Seats, StoredGame
-    from number_tower.table import Table
+    from number_tower.terminal.session.opponents import Opponents
 
     Found = TypeVar("Found")
 
@@ -41,10 +41,11 @@ WAIT_ADVICE = "the game is saved as soon as the database works again"
 
 
 class GameDatabase:
-    """The chosen database. It is opened, and SQLAlchemy loaded, when something is first saved or looked up."""
+    """The chosen database. The first use opens it, and loads SQLAlchemy."""
 
     def __init__(self, choice: str | None) -> None:
-        self._choice = choice
+        self.choice = choice
+        """What the call says; None for the database of the environment or the usual one."""
         self._store: Store | None = None
         self._timeout: float | None = None
         if store.get_choice(choice):
@@ -53,7 +54,7 @@ class GameDatabase:
     @cached_property
     def location(self) -> store.Location:
         """Where the database is; a LocationError if the choice names none."""
-        location = store.find_location(self._choice)
+        location = store.find_location(self.choice)
         if location is None:
             raise store.LocationError(f"games are not saved: {NOT_SAVED}")
         return location
@@ -66,9 +67,9 @@ class GameDatabase:
     @property
     def db_option(self) -> str:
         """The option that makes another command use the same database, without a password."""
-        if self._choice is None:
+        if self.choice is None:
             return ""
-        return f" --db {format_argument(self.name if self.location.file is None else self._choice)}"
+        return f" --db {format_argument(self.name if self.location.file is None else self.choice)}"
 
     @property
     def missing(self) -> bool:
@@ -92,7 +93,8 @@ class GameDatabase:
             self.close()
 
     def set_timeout(self, seconds: float | None) -> None:
-        """Wait for the database only so long from now on, since the game must go on; None: as long as usual."""
+        """Wait for the database only so long from now on; None: as long as usual."""
+        # A connection keeps its timeout, so another one needs a new connection.
         if seconds is not None or self._timeout is not None:
             self._timeout = seconds
             self.close()
@@ -106,7 +108,7 @@ class GameDatabase:
 
 @dataclass(eq=False)
 class Autosave:
-    """Saves one game. While the database cannot be used, the game goes on in memory, and is saved with a later change.
+    """Saves one game. While the database fails, the game goes on, and a later change saves it.
 
     `claim_slot` finds the place of the game in a match, inside the transaction that first saves it.
     """
@@ -128,9 +130,9 @@ class Autosave:
     @property
     def ref(self) -> str | None:
         """The game's id, and the option for its database; None if it is not saved as it stands."""
-        return (
-            f"{self.saved.id}{self.database.db_option}" if self.saved and self.up_to_date else None
-        )
+        if self.saved is None or not self.up_to_date:
+            return None
+        return f"{self.saved.id}{self.database.db_option}"
 
     @property
     def slot(self) -> MatchSlot | None:
@@ -138,14 +140,26 @@ class Autosave:
         return None if self.saved is None else self.saved.slot
 
     def save(self, table: Table) -> tuple[Table, str | None]:
-        """Save a change; return the table as it is saved, and a message for the players, if there is one.
+        """Save a change; return the table as saved, and a message for the players, if any.
 
-        Raise StaleError with the current table if the game was changed elsewhere. The same players go on.
+        Raise StaleError with the current table if the game was changed elsewhere.
         """
         try:
-            self.saved, news = self._save_with_retry(table)
+            try:
+                self.saved, news = self._save_once(table)
+            except store.StoreError:
+                if self._failing:
+                    raise
+                # A second try opens the database again: a connection broke, or a disk was full.
+                self.database.set_timeout(SHORT_TIMEOUT)
+                self.saved, news = self._save_once(table)
         except store.StoreError as error:
-            return table, self._note_failure(str(error))
+            self.database.set_timeout(SHORT_TIMEOUT)
+            self.up_to_date = False
+            # The players are told once.
+            news = None if self._failing else f"{error}. You can continue; {self.advice}"
+            self._failing = True
+            return table, news
         except StaleError:
             self._note_success()
             raise
@@ -153,6 +167,7 @@ class Autosave:
             news = "the database works again, and this game is saved there"
         self._note_success()
         current = replace(self.saved.table, automatic=table.automatic)
+        # What is saved differs where another process made the change first.
         if (current.game, current.declared) != (table.game, table.declared):
             raise StaleError(current)
         return current, news
@@ -170,27 +185,17 @@ class Autosave:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the game is saved as one in which the values of moves were shown, or will be once it is saved."""
+        """Whether the game is saved, or will be, as one that showed the values of moves."""
         return self._with_values and (self.saved is None or self.saved.with_values)
 
     def mark_with_values(self) -> None:
-        """Save that the values of moves are shown in this game: now if it is saved already, else with a change."""
+        """Save that this game shows the values of moves, now or with the first change."""
         self._with_values = True
         if self.saved is not None:
             with suppress(store.StoreError):
                 with self.database.open().write() as connection:
                     marked = store.games.mark_with_values(connection, self.saved)
                 self.saved = marked
-
-    def _save_with_retry(self, table: Table) -> tuple[StoredGame, str | None]:
-        """Try twice: opening the database again helps where a connection broke or a disk was full."""
-        try:
-            return self._save_once(table)
-        except store.StoreError:
-            if self._failing:
-                raise
-            self.database.set_timeout(SHORT_TIMEOUT)
-            return self._save_once(table)
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
         opened = self.database.open()
@@ -201,33 +206,25 @@ class Autosave:
             except store.GameNotFoundError:
                 self.saved, self.key = None, make_key()
                 news = "this game was deleted elsewhere; it is saved again"
-                return opened.begin(
-                    table, table.book, seats, key=self.key, with_values=marked
-                ), news
+                game = opened.begin(table, table.book, seats, key=self.key, with_values=marked)
+                return game, news
         self.key = self.key or make_key()
         try:
-            return opened.begin(
+            game = opened.begin(
                 table, table.book, seats, self.claim_slot, self.key, with_values=marked
-            ), None
+            )
         except store.GameStartedError as error:
             self.saved = error.game
             return opened.save(self.saved, table, seats, with_values=marked), None
         except store.GameNotFoundError:
             news = "this match was deleted elsewhere; its game is saved on its own"
-            return opened.begin(table, table.book, seats, key=self.key, with_values=marked), news
+            game = opened.begin(table, table.book, seats, key=self.key, with_values=marked)
+            return game, news
+        return game, None
 
     def _note_success(self) -> None:
         self.database.set_timeout(None)
         self.up_to_date, self._failing = True, False
-
-    def _note_failure(self, problem: str) -> str | None:
-        """Return the message for the players, the first time."""
-        self.database.set_timeout(SHORT_TIMEOUT)
-        self.up_to_date = False
-        if self._failing:
-            return None
-        self._failing = True
-        return f"{problem}. You can continue; {self.advice}"
 
     def close(self) -> None:
         """Close the database."""
@@ -235,7 +232,7 @@ class Autosave:
 
 
 class AttemptLog:
-    """Saves the results of puzzles, if there is a database. What cannot be saved is saved with a later result."""
+    """Saves the results of puzzles. What cannot be saved now is saved with a later result."""
 
     def __init__(self, database: GameDatabase | None, name: str | None = None) -> None:
         self._database = database
@@ -244,7 +241,7 @@ class AttemptLog:
         self._failed = False
 
     def add(self, rulebook: str, line: str, grade: int, result: PuzzleResult) -> str | None:
-        """Save the result of a puzzle, whose position is given as a line; return a message at the first failure."""
+        """Save the result of a puzzle; return a message at the first failure."""
         if self._database is None:
             return None
         self._waiting.append(store.puzzles.make_attempt(self._name, rulebook, line, grade, result))
@@ -254,12 +251,11 @@ class AttemptLog:
                     store.puzzles.insert_attempt(connection, attempt)
         except store.StoreError as error:
             self._database.set_timeout(SHORT_TIMEOUT)
-            known, self._failed = self._failed, True
-            return (
-                None
-                if known
-                else f"{error}. You can continue, but your answers are not saved until this is fixed"
-            )
+            if self._failed:
+                return None
+            self._failed = True
+            advice = "You can continue, but your answers are not saved until this is fixed"
+            return f"{error}. {advice}"
         self._database.set_timeout(None)
         self._waiting.clear()
         return None
@@ -272,11 +268,9 @@ class AttemptLog:
 
 def make_seats(opponents: Opponents | None) -> Seats:
     """Return who plays a game, as it is saved."""
-    return (
-        store.rows.Seats()
-        if opponents is None
-        else store.rows.Seats(opponents.specs, opponents.seed)
-    )
+    if opponents is None:
+        return store.rows.Seats()
+    return store.rows.Seats(opponents.specs, opponents.seed)
 
 
 def make_key() -> str:

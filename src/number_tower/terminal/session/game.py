@@ -1,4 +1,4 @@
-"""A game while it is played at this machine: the table, who plays besides people, and where it is saved."""
+"""A game while it is played at this machine: the table, the opponents, the saving."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from number_tower.table import StaleError, Table
-from number_tower.voice import Reader, Voice, get_voice
+from number_tower.engine import record
+from number_tower.engine.table import StaleError, Table
+from number_tower.terminal.session.opponents import TWO_PEOPLE, Opponents, Specs
+from number_tower.words.voice import Reader, Voice, get_voice
 
 if TYPE_CHECKING:
     from number_tower.players import Player
-    from number_tower.session.database import Autosave
-    from number_tower.session.match import MatchCourse
-    from number_tower.session.opponents import Opponents
+    from number_tower.terminal.session.database import Autosave
+    from number_tower.terminal.session.match import MatchCourse
 
 
 class Recorder(Protocol):
@@ -39,6 +40,11 @@ class GameSession:
     """The match that the game is part of."""
 
     @property
+    def specs(self) -> Specs:
+        """Who plays besides people."""
+        return TWO_PEOPLE if self.opponents is None else self.opponents.specs
+
+    @property
     def reader(self) -> Reader:
         """Who reads: both players, the one person who plays computers, or a spectator of these."""
         return Reader.at_keyboard(self.table)
@@ -58,7 +64,7 @@ class GameSession:
     def save(self, table: Table) -> list[str]:
         """Save a change, with which the game then continues; return messages for the players.
 
-        Raise StaleError if the game was changed elsewhere; then it continues with the table as it is there.
+        Raise StaleError if the game was changed elsewhere; the table is then the one there.
         """
         news: list[str | None] = []
         if self.course is not None:
@@ -82,17 +88,17 @@ class GameSession:
             if self.autosave is not None:
                 self.recorder.key = self.autosave.key
             news.append(self.recorder.save(table))
-        return [each for each in news if each]
+        return [message for message in news if message]
 
     def let_computer_move(self) -> tuple[Table, str]:
-        """Return the table after the computer's move, not saved yet, and its remark; see `Opponents.move`."""
+        """Return the table after the computer's move, not saved yet, and its remark."""
         if self.opponents is None or self.computer is None:
             raise ValueError("it is not a computer's turn")
         return self.opponents.move(self.table, self.computer)
 
     @property
     def is_marked(self) -> bool:
-        """Whether it is noted, wherever the game is saved, that the values of its moves were shown."""
+        """Whether the saved game is marked as one that showed the values of moves."""
         return self.autosave is None or self.autosave.is_marked
 
     def mark_with_values(self) -> None:
@@ -102,7 +108,7 @@ class GameSession:
 
     @property
     def ref(self) -> str | None:
-        """The REF of the game, or of its match, by which it can be resumed; None if it is not saved."""
+        """The REF that resumes the game or its match; None if it is not saved."""
         if self.course is not None and self.course.is_saved and self.course.database is not None:
             return f"m{self.course.id}{self.course.database.db_option}"
         return None if self.autosave is None else self.autosave.ref
@@ -116,13 +122,11 @@ class GameSession:
 
 def format_record(table: Table) -> str:
     """Return a game as one line."""
-    from number_tower import record  # noqa: PLC0415 - not for the first prompt
-
     return record.to_line(table, files=True)
 
 
 def find_program_name() -> str:
-    """Return how to call this program again: by its name if the shell finds it, else as it was called."""
+    """Return how to call this program: by its name if the shell finds it, else as it was called."""
     if any(os.access(os.path.join(folder, "tower"), os.X_OK) for folder in os.get_exec_path()):
         return "tower"
     return "python -m number_tower" if sys.argv[0].endswith("__main__.py") else sys.argv[0]

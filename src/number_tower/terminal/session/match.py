@@ -1,46 +1,43 @@
-"""A match at this machine: which game is next and who plays it, and its games saved as parts of the match."""
+"""A match at this machine: which game is next, who plays it, and how it is saved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower import store
-from number_tower.match import Series
-from number_tower.session import seat_players
-from number_tower.session.database import Autosave, GameDatabase, make_key, make_seats
-from number_tower.session.game import GameSession
-from number_tower.table import StaleError, Table
-from number_tower.voice import MatchMoment, MatchStanding
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.match import Series
+from number_tower.engine.table import StaleError, Table
+from number_tower.terminal.session.database import Autosave, make_key, make_seats
+from number_tower.terminal.session.game import GameSession
+from number_tower.terminal.session.opponents import Opponents, choose_seed, seat_players
+from number_tower.words.voice import MatchMoment, MatchStanding, get_plain_players, get_voice
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from number_tower.session.opponents import Opponents
     from number_tower.store.matches import StoredMatch
-    from number_tower.store.rows import MatchSlot, StoredGame
+    from number_tower.store.rows import MatchSlot
+    from number_tower.terminal.session.request import PlayRequest
 
 
 class MatchCourse:
     """The course of a match while it is played.
 
-    `create_opponents` returns the computer players of a game by its number; the match is saved with the seed of the
-    first game.
+    Each game has its own seed; the match is saved with the seed of the first game.
     """
 
     def __init__(
-        self,
-        series: Series,
-        database: GameDatabase | None,
-        create_opponents: Callable[[int], Opponents | None],
-        saved: StoredMatch | None = None,
+        self, series: Series, request: PlayRequest, saved: StoredMatch | None = None
     ) -> None:
         self.series = series
-        self.database = database
+        self.seed = choose_seed() if request.seed is None else request.seed
+        self._request = replace(request, seed=self.seed)
+        self.database = request.database
         self.id = None if saved is None else saved.id
-        self._create_opponents = create_opponents
         self._key = make_key() if saved is None else saved.key
         self._current = None if saved is None else saved.current
         self._unsaved: list[tuple[Table, Autosave]] = []
@@ -59,9 +56,14 @@ class MatchCourse:
 
     def open_session(self) -> GameSession:
         """Return the next game, as it stands if it was started already."""
-        saved, series = self._load_started_game(), self.series
+        saved, self._current = self._current, None
+        series = self.series
+        if saved is None and self.id is not None and self.database is not None:
+            # The game may have been started meanwhile elsewhere.
+            slot = store.rows.MatchSlot(self.id, series.match.number)
+            saved = self.database.find(lambda opened: store.matches.find_game(opened, slot))
         table = series.table if saved is None else replace(saved.table, names=series.names)
-        opponents = self._create_opponents(series.match.number)
+        opponents = self._request.create_opponents(series.match.number)
         table = seat_players(table, opponents)
         autosave = None
         if self.database is not None:
@@ -70,25 +72,11 @@ class MatchCourse:
             )
         return GameSession(table, opponents, autosave, course=self)
 
-    def _load_started_game(self) -> StoredGame | None:
-        """Return the next game if it was started, before the match was left or meanwhile elsewhere."""
-        current, self._current = self._current, None
-        if current is not None or self.id is None or self.database is None:
-            return current
-        match, number = self.id, self.series.match.number
-        return self.database.find(
-            lambda opened: store.matches.find_game(opened, store.rows.MatchSlot(match, number))
-        )
-
     def _claim_slot(
         self, opponents: Opponents | None, series: Series, connection: Connection
     ) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
-        first = (
-            None
-            if opponents is None
-            else opponents._replace(seed=opponents.seed - series.match.number + 1)
-        )
+        first = opponents and opponents._replace(seed=self.seed)
         match = store.matches.StoredMatch(self.id, self._key, series, make_seats(first))
         return store.matches.claim_slot(connection, match)
 
@@ -100,7 +88,7 @@ class MatchCourse:
             self._unsaved.append((table, autosave))
 
     def save_earlier_games(self) -> Iterator[Table]:
-        """Try again to save the games that could not be saved; yield those that were continued elsewhere instead."""
+        """Try again to save earlier games; yield those that were continued elsewhere instead."""
         waiting, self._unsaved = self._unsaved, []
         for table, autosave in waiting:
             try:
@@ -119,11 +107,37 @@ class MatchCourse:
             self.id = autosave.slot.match
 
     def describe(self, moment: MatchMoment) -> tuple[MatchStanding, bool]:
-        """Return how the match stands for a moment of it, and whether that is told in the plain voice."""
+        """Return how the match stands at a moment, and whether the plain voice tells it."""
         match = self.series.match
         number = match.number if moment in {"start", "game"} else len(match.winners)
         plain = len(self.series.games) > 1 and moment != "game"
         return MatchStanding(number, match.best_of, match.score), plain
+
+
+def choose_names(
+    games: tuple[GameChoice, ...], opponents: Opponents | None, person: str | None = None
+) -> tuple[str, str] | None:
+    """Return default names for a whole match; None where every rulebook has the same ones."""
+    people = _get_default_names(games)
+    if opponents is not None:
+        return opponents.choose_names(people if person is None else (person, person))
+    return None if all(get_voice(game.book).players == people for game in games) else people
+
+
+def update_names(saved: StoredMatch, opponents: Opponents | None) -> Series:
+    """Return the series with names that fit these opponents, where nobody chose the names."""
+    series = saved.series
+    if opponents is None or series.names is None:
+        return series
+    people = _get_default_names(series.games)
+    if opponents.clear_default_names(series.table, saved.seats.players, people).names is not None:
+        return series
+    return replace(series, names=choose_names(series.games, opponents))
+
+
+def _get_default_names(games: tuple[GameChoice, ...]) -> tuple[str, str]:
+    names = {get_voice(game.book).players for game in games}
+    return names.pop() if len(names) == 1 else get_plain_players()
 
 
 def is_game_saved(table: Table, autosave: Autosave | None) -> bool:

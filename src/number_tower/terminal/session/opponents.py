@@ -1,4 +1,4 @@
-"""The computer players of a game at this machine: who they are, what they are called, and how they move."""
+"""The computer players of a game: who they are, their names, and how they move."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random, SystemRandom
 from typing import NamedTuple, Protocol
 
+from number_tower.engine.table import Table, TableError, check_player_names
 from number_tower.players import (
     DEFAULT_PATIENCE,
     ForfeitError,
@@ -17,12 +18,13 @@ from number_tower.players import (
     make_player,
 )
 from number_tower.solve.limits import Progress
-from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import format_argument
-from number_tower.voice import get_voice
+from number_tower.support.text import format_argument
+from number_tower.words.voice import get_voice
 
 Specs = tuple[str | None, str | None]
 """For each seat the level or command that plays it, or None for a person."""
+
+TWO_PEOPLE: Specs = (None, None)
 
 
 class ProgressDisplay(Protocol):
@@ -51,9 +53,9 @@ class Opponents(NamedTuple):
         seed: int | None = None,
         patience: float = DEFAULT_PATIENCE,
     ) -> Opponents:
-        """Return the players of these seats; two computers of the same level play different moves."""
-        seed = SystemRandom().randrange(1_000_000) if seed is None else seed
-        other = Random(f"{seed} 1").randrange(1 << 32) if None not in specs else seed  # noqa: S311 - play, not secrets
+        """Return the players of these seats; two computers of one level move differently."""
+        seed = choose_seed() if seed is None else seed
+        other = Random(f"{seed} 1").randrange(1 << 32) if None not in specs else seed  # noqa: S311
         first, second = (
             None
             if spec is None
@@ -65,16 +67,15 @@ class Opponents(NamedTuple):
     @property
     def options(self) -> str:
         """The options that ask for the same players."""
-        opponents = "".join(
-            f" --vs {format_argument(spec)}" for spec in self.specs if spec is not None
-        )
+        specs = [spec for spec in self.specs if spec is not None]
+        opponents = "".join(f" --vs {format_argument(spec)}" for spec in specs)
         seat = " --seat 2" if self.specs[1] is None else ""
         return f"{opponents}{seat} --seed {self.seed}"
 
     @property
     def has_program(self) -> bool:
         """Whether a program plays; programs are started only when the call names them."""
-        return any(spec is not None and is_command(spec) for spec in self.specs)
+        return restore_specs(self.specs) != self.specs
 
     def choose_names(self, people: tuple[str, str]) -> tuple[str, str] | None:
         """Return the default names: people are called as given, computers by their level."""
@@ -110,19 +111,47 @@ class Opponents(NamedTuple):
 
     def close(self) -> None:
         """Close the players."""
-        for each in self.players:
-            if each is not None:
-                each.close()
+        for player in self.players:
+            if player is not None:
+                player.close()
+
+
+def choose_seed() -> int:
+    """Return a random seed for computers' moves, short enough to be typed."""
+    return SystemRandom().randrange(1_000_000)
+
+
+def restore_specs(specs: Specs) -> Specs:
+    """Return who plays a saved game on: people replace programs, which are never started."""
+    has_program = any(spec is not None and is_command(spec) for spec in specs)
+    return TWO_PEOPLE if has_program else specs
+
+
+def replace_computers(specs: Specs, level: str) -> Specs:
+    """Return the seats with a level in place of the computers, or of the second person."""
+    if specs == TWO_PEOPLE:
+        return None, level
+    first, second = specs
+    return first and level, second and level
+
+
+def seat_players(table: Table, opponents: Opponents | None, person: str | None = None) -> Table:
+    """Return the table with these opponents, or with two people if it is not over."""
+    if opponents is not None:
+        return opponents.seat(table, person)
+    return table if table.outcome is not None else replace(table, automatic=(False, False))
 
 
 def _name_players(
     players: tuple[Player | None, Player | None], people: tuple[str, str]
 ) -> tuple[str, str] | None:
-    first, second = (
-        name if each is None else each.name for each, name in zip(players, people, strict=True)
-    )
+    first, second = people
+    if players[0] is not None:
+        first = players[0].name
+    if players[1] is not None:
+        second = players[1].name
+    if first == second:
+        first, second = f"{first} 1", f"{second} 2"
     with suppress(TableError):
-        return check_player_names(
-            (f"{first} 1", f"{second} 2") if first == second else (first, second)
-        )
+        return check_player_names((first, second))
     return None

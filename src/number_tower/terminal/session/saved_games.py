@@ -1,17 +1,17 @@
-"""Saved games in words, for lists: the game with its options, when it was played, by whom, and the result."""
+"""Saved games in words, for lists: the game, when it was played, by whom, the result."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from number_tower.brief import format_label
-from number_tower.endings import label_ending
 from number_tower.store import matches
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.rows import StoredGame, is_timestamp
-from number_tower.text import format_count
-from number_tower.voice import get_voice
+from number_tower.support.text import format_count
+from number_tower.words.brief import format_label
+from number_tower.words.endings import label_ending
+from number_tower.words.voice import get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.database import Store
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 def list_unfinished(store: Store, count: int) -> tuple[StoredGame, ...]:
     """Return the unfinished games that were played last."""
     with store.read() as connection:
-        found, _ = list_games(connection, GameFilter(result="unfinished"), count)
-    return tuple(game for game in found if not isinstance(game, DamagedEntry))
+        games, _ = list_games(connection, GameFilter(result="unfinished"), count)
+    return tuple(game for game in games if not isinstance(game, DamagedEntry))
 
 
 def find_open_match(store: Store) -> StoredMatch | None:
     """Return the undecided match that was left last, if it was left between two games."""
-    found = matches.find_unfinished_match(store)
-    match = None if found is None else matches.get_match(store, found.id)
-    return None if match is None or match.current is not None or match.series.match.over else match
+    unfinished = matches.find_unfinished_match(store)
+    if unfinished is None:
+        return None
+    match = matches.get_match(store, unfinished.id)
+    return None if match.current is not None or match.series.match.over else match
 
 
 def describe_match(match: StoredMatch) -> str:
@@ -38,7 +40,8 @@ def describe_match(match: StoredMatch) -> str:
     label = ", ".join(dict.fromkeys(game.book.name for game in series.games))
     names = series.names or get_voice(series.games[0].book).players
     score = " - ".join(f"{points:g}" for points in series.match.score)
-    return f"{label}, match m{match.id}, {' - '.join(names)}: {score}, next is game {series.match.number}"
+    match_text = f"{label}, match m{match.id}, {' - '.join(names)}"
+    return f"{match_text}: {score}, next is game {series.match.number}"
 
 
 def describe_game(game: StoredGame) -> str:
@@ -55,9 +58,9 @@ def label_game(game: StoredGame) -> str:
 
 def format_local_time(time: str) -> str:
     """Return a stored time as a clock here shows it."""
-    return (
-        f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
-    )
+    if not is_timestamp(time):
+        return ""
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
 
 
 def get_player_names(game: StoredGame) -> tuple[str, str]:
@@ -67,7 +70,7 @@ def get_player_names(game: StoredGame) -> tuple[str, str]:
 
 
 def format_result(game: StoredGame) -> str:
-    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves."""
+    """Return who won and how, or the number of moves; and whether players saw the values."""
     outcome = game.table.outcome
     if outcome is None:
         result = f"unfinished, {format_count(len(game.table.game.moves), 'move')}"

@@ -17,7 +17,7 @@ class SearchStoppedError(Exception):
 
 
 class StoppableSearch:
-    """The progress of searches in another thread; `stop` ends the one that runs with a SearchStoppedError.
+    """The progress of searches in another thread; `stop` ends one with a SearchStoppedError.
 
     `watch` is called in that thread with the seconds so far, from half a second on.
     """

@@ -10,26 +10,23 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from random import SystemRandom
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 
 from number_tower import store
-from number_tower.catalogue import GameChoice
-from number_tower.match import Series
-from number_tower.players import LEVELS, RANDOM
-from number_tower.session import seat_players
-from number_tower.session.database import Autosave, GameDatabase
-from number_tower.session.game import GameSession
-from number_tower.session.match import MatchCourse
-from number_tower.session.opponents import Opponents, Specs
-from number_tower.session.search import StoppableSearch
-from number_tower.table import Table
-from number_tower.tui.choice import TowerScreen
-from number_tower.tui.home import HomeScreen
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.table import Table
+from number_tower.terminal.session.database import GameDatabase
+from number_tower.terminal.session.game import GameSession
+from number_tower.terminal.session.match import MatchCourse
+from number_tower.terminal.session.opponents import TWO_PEOPLE, Specs, restore_specs
+from number_tower.terminal.session.request import PlayRequest
+from number_tower.terminal.tui.choice import TowerScreen
+from number_tower.terminal.tui.home import HomeScreen, load_screen
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -38,9 +35,7 @@ if TYPE_CHECKING:
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
 
-Found = TypeVar("Found")
-
-TWO_PEOPLE: Specs = (None, None)
+ResultT = TypeVar("ResultT")
 
 
 class AppSettings(NamedTuple):
@@ -68,13 +63,13 @@ class TowerApp(App[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True, system=True)
     ]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - as the library declares it
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - as in its class
     VERTICAL_BREAKPOINTS = [(0, "-low"), (22, "-high"), (40, "-tall")]  # noqa: RUF012 - likewise
 
     def __init__(
         self,
         settings: AppSettings = DEFAULTS,
-        first: Callable[[TowerApp], Screen[None]] | None = None,
+        first: Screen[None] | None = None,
     ) -> None:
         super().__init__(ansi_color=True)  # the terminal's own, and none of them with NO_COLOR
         self.settings = settings
@@ -90,8 +85,9 @@ class TowerApp(App[str]):
         """Return a driver for a terminal that may be closed while the app runs."""
         driver = super().get_driver_class()
 
-        class TowerDriver(driver):  # type: ignore[misc, valid-type]  # which one it is depends on the system
-            """The driver of the system, which ignores that a closed terminal cannot be written to."""
+        # Which driver it is depends on the system.
+        class TowerDriver(driver):  # type: ignore[misc, valid-type]
+            """The driver of the system; it ignores that a closed terminal cannot be written to."""
 
             def __init__(self, app: App[Any], **options: Any) -> None:
                 super().__init__(app, **options)
@@ -102,16 +98,15 @@ class TowerApp(App[str]):
     def on_mount(self) -> None:
         """Show the screen that was asked for above the first one."""
         if self._first is not None:
-            self.push_screen(self._first(self))
+            self.push_screen(self._first)
         if not self.is_headless and threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 if hasattr(signal, name):
                     loop.add_signal_handler(getattr(signal, name), self.action_leave)
             leave = partial(loop.call_soon_threadsafe, self.action_leave)
-            threading.Thread(
-                target=_call_at_hangup, args=(leave,), name="hangup", daemon=True
-            ).start()
+            watch = partial(_call_at_hangup, leave)
+            threading.Thread(target=watch, name="hangup", daemon=True).start()
 
     def action_leave(self) -> None:
         """Leave the app; everything that was shown is saved already."""
@@ -123,11 +118,12 @@ class TowerApp(App[str]):
         self.workers.cancel_all()
         self.exit(hint)
 
-    async def run_search(self, find: Callable[..., Found], *arguments: object) -> Found:
+    async def run_search(self, find: Callable[..., ResultT], *arguments: object) -> ResultT:
         """Search in a thread, after the searches before it: they share what they know of a game."""
-        return await asyncio.get_running_loop().run_in_executor(self._searches, find, *arguments)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searches, find, *arguments)
 
-    # Games ------------------------------------------------------------------------------------------------------------
+    # Games ----------------------------------------------------------------------------------------
 
     def choose_database(self) -> GameDatabase | None:
         """Return the database that games are saved in; None if they are not to be saved."""
@@ -135,11 +131,9 @@ class TowerApp(App[str]):
             return None
         return GameDatabase(self.settings.database)
 
-    def create_opponents(self, specs: Specs, seed: int | None = None) -> Opponents | None:
-        """Return the computer players of these seats."""
-        if specs == TWO_PEOPLE:
-            return None
-        return Opponents.create(specs, StoppableSearch(), seed)
+    def create_request(self, specs: Specs = TWO_PEOPLE, seed: int | None = None) -> PlayRequest:
+        """Return a request to play with these seats, by the person of the settings."""
+        return PlayRequest(specs, seed, person=self.settings.name, database=self.choose_database())
 
     def create_session(
         self,
@@ -148,41 +142,40 @@ class TowerApp(App[str]):
         names: tuple[str, str] | None = None,
         person: str | None = None,
     ) -> GameSession:
-        """Return a new game; `person` is the name of the one person who plays, if not that of the settings."""
-        opponents = self.create_opponents(specs)
-        table = seat_players(Table.start(choice, names), opponents, person or self.settings.name)
-        database = self.choose_database()
-        autosave = None if database is None else Autosave(database, opponents)
-        return GameSession(table, opponents, autosave)
+        """Return a new game; `person` overrides the name in the settings."""
+        request = self.create_request(specs)
+        request = replace(request, person=person or request.person)
+        return request.open_session(Table.start(choice, names))
 
-    def restore_session(self, saved: StoredGame) -> GameSession:
-        """Return a saved game; programs are never started, so people play in their place."""
-        known = all(spec is None or spec in {*LEVELS, RANDOM.name} for spec in saved.seats.players)
-        opponents = self.create_opponents(saved.seats.players, saved.seats.seed) if known else None
-        database = self.choose_database()
-        autosave = None if database is None else Autosave(database, opponents, saved)
-        return GameSession(seat_players(saved.table, opponents), opponents, autosave)
+    def _restore_session(self, saved: StoredGame | StoredMatch) -> GameSession:
+        """Return a saved game, with its match if it has one; or the next game of a match."""
+        request = self.create_request(restore_specs(saved.seats.players), saved.seats.seed)
+        if isinstance(saved, store.matches.StoredMatch):
+            return MatchCourse(saved.series, request, saved).open_session()
+        database, slot = request.database, saved.slot
+        if database is not None and slot is not None:
+            match = database.find(lambda opened: store.matches.get_match(opened, slot.match))
+            if match is not None and match.current is not None and match.current.id == saved.id:
+                return self._restore_session(match)
+        return request.open_session(saved.table, saved)
 
-    def create_course(
-        self, series: Series, specs: Specs, saved: StoredMatch | None = None
-    ) -> MatchCourse:
-        """Return the course of a match, new or saved."""
-        stored = None if saved is None else saved.seats.seed
-        seed = SystemRandom().randrange(1_000_000) if stored is None else stored
+    def choose_opponent(self, book: Rulebook) -> None:
+        """Show the screen for a new game in place of the one shown."""
+        self.switch_screen(load_screen("new_game.NewGameScreen")(book))
 
-        def create(number: int) -> Opponents | None:
-            return self.create_opponents(specs, seed + number - 1)
-
-        return MatchCourse(series, self.choose_database(), create, saved)
+    async def open_saved(self, saved: StoredGame | StoredMatch) -> None:
+        """Show a saved game, or the next game of a match."""
+        session = await asyncio.to_thread(self._restore_session, saved)
+        self.push_screen(load_screen("board.BoardScreen")(session))
 
 
-# A closed terminal ----------------------------------------------------------------------------------------------------
+# A closed terminal --------------------------------------------------------------------------------
 
 
 class _TerminalOutput:
-    """The output of the app; once the terminal is closed, what is written is dropped.
+    """The output of the app, which drops what is written after the terminal was closed.
 
-    Otherwise the thread that writes would end, and the app would wait for it for ever.
+    Otherwise the writing thread would end with an error, and the app would wait for it for ever.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -201,7 +194,7 @@ class _TerminalOutput:
 
 
 def _call_at_hangup(leave: Callable[[], object]) -> None:
-    """Wait until the terminal is closed, and call a function then: the signal for that does not reach every process."""
+    """Call a function when the terminal is closed: not every process gets the signal for that."""
     if sys.__stdin__ is None or not hasattr(select, "poll"):
         return
     waiting = select.poll()

@@ -1,4 +1,4 @@
-"""The board: towers, the tray, hints and the log of a game; people and computers place blocks here until it is over."""
+"""The board: a game with its towers, tray, hints and log, from the first move to the end."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from typing import ClassVar
 
 from textual import events, on, work
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
 
-from number_tower.session.database import WAIT_ADVICE
-from number_tower.session.game import GameSession, find_program_name
-from number_tower.session.search import SearchStoppedError, StoppableSearch
+from number_tower.engine.table import StaleError, Table
 from number_tower.solve.worth import Value
-from number_tower.table import StaleError, Table
-from number_tower.text import make_sentence
-from number_tower.tui.pages import AskScreen, RulesScreen
-from number_tower.tui.panels import (
+from number_tower.support.text import make_sentence
+from number_tower.terminal.session.database import WAIT_ADVICE
+from number_tower.terminal.session.game import GameSession, find_program_name
+from number_tower.terminal.session.search import SearchStoppedError, StoppableSearch
+from number_tower.terminal.tui.pages import AskScreen, RulesScreen
+from number_tower.terminal.tui.panels import (
     CoachPanel,
-    LogPanel,
     Searching,
     format_opponent,
     format_score,
     format_turn,
     list_messages,
 )
-from number_tower.tui.play import PlayingScreen
-from number_tower.tui.rematch import EndingMenu
-from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import BlockButton, NumberEntry, Tray
+from number_tower.terminal.tui.play import PlayingScreen
+from number_tower.terminal.tui.rematch import EndingMenu
+from number_tower.terminal.tui.towers import TowerView
+from number_tower.terminal.tui.tray import BlockButton, BlockTray, NumberEntry
 
 KEYS = {
     "1-9": "place a block; a larger number with Enter",
@@ -102,6 +104,8 @@ class BoardScreen(PlayingScreen):
 
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
+        # The end of the log stays in sight.
+        self.query_one("#log", VerticalScroll).anchor()
         if self._thinking is not None:
             self._thinking.watch = lambda seconds: self.post_message(Searching(seconds))
         await self._show_table()
@@ -126,7 +130,7 @@ class BoardScreen(PlayingScreen):
         display = None if self.session.opponents is None else self.session.opponents.progress
         return display if isinstance(display, StoppableSearch) else None
 
-    # What is shown ----------------------------------------------------------------------------------------------------
+    # What is shown --------------------------------------------------------------------------------
 
     async def _show_table(self) -> None:
         table = self.table
@@ -136,10 +140,9 @@ class BoardScreen(PlayingScreen):
         self.show_text("#score", format_score(self.session, counted=self._counted))
         self.show_text("#turn", format_turn(self.session))
         self.show_text("#opponent", format_opponent(self.table, self.seat, self.names))
-        self.query_one(LogPanel).show_lines(
-            list_messages(self.session, coin_tossed=self._coin_tossed)
-        )
-        tray, ending = self.query_one(Tray), self.query_one(EndingMenu)
+        messages = list_messages(self.session, coin_tossed=self._coin_tossed)
+        self.query_one("#told", Static).update(Content("\n".join(messages)))
+        tray, ending = self.query_one(BlockTray), self.query_one(EndingMenu)
         tray.display = table.outcome is None
         if table.outcome is None:
             ending.display = False
@@ -149,7 +152,7 @@ class BoardScreen(PlayingScreen):
         self.query_one(NumberEntry).clear()
         self.refresh_bindings()
 
-    # Moves ------------------------------------------------------------------------------------------------------------
+    # Moves ----------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
         """Let a computer that was stopped think again on Enter."""
@@ -188,9 +191,8 @@ class BoardScreen(PlayingScreen):
     async def _save(self, table: Table, remark: str = "") -> None:
         """Save a table in a thread, and show it only then."""
         try:
-            news = [
-                make_sentence(each) for each in await asyncio.to_thread(self.session.save, table)
-            ]
+            warnings = await asyncio.to_thread(self.session.save, table)
+            news = [make_sentence(warning) for warning in warnings]
         except StaleError:
             news = ["This game was continued elsewhere. This is how it stands now."]
         await self._show_change(" ".join(filter(None, [remark, *news])))
@@ -220,6 +222,7 @@ class BoardScreen(PlayingScreen):
     async def _think(self) -> None:
         """Let the computer choose its move in a thread, and save it."""
         name = self.names[self.table.game.to_move]
+        # An earlier stop must not end this search too.
         if self._thinking is not None:
             self._thinking.clear()
         try:
@@ -228,33 +231,31 @@ class BoardScreen(PlayingScreen):
             self._busy = False
             self.show_text("#turn", f"{name} was stopped. Press Enter to let {name} think again.")
             return
+        # A computer that has no answer, or an illegal one, forfeits.
         if table.declared is not None:
             remark = f"{name} made no legal move: {remark}."
         self._save(table, remark)
 
     @on(Searching)
     def _show_thinking(self, event: Searching) -> None:
-        self.show_text(
-            "#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)"
-        )
+        turn = format_turn(self.session)
+        self.show_text("#turn", f"{turn} {event.seconds:.0f} s (Escape stops it)")
 
-    # Commands ---------------------------------------------------------------------------------------------------------
+    # Commands -------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Say whether a key does something now: after the end there is nothing to be hinted at or given up."""
-        over = self.table.outcome is not None
-        return not (
-            over and action in {"hint", "why", "resign", "values"}
-        ) and super().check_action(action, parameters)
+        """Say whether a key does something now; some do nothing after the end."""
+        if self.table.outcome is not None and action in {"hint", "why", "resign", "values"}:
+            return False
+        return super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         """Take back the last move of a person."""
         if self._busy:
             return
         if not self.table.may_undo:
-            self.coach.show_message(
-                self.session.voice.refuse(self.table, "undo", "undo").text.strip()
-            )
+            refusal = self.session.voice.refuse(self.table, "undo", "undo")
+            self.coach.show_message(refusal.text.strip())
         elif self._counted and self.session.course is not None:
             self.coach.show_message("The result is counted already, so it cannot be undone.")
         else:
@@ -270,9 +271,8 @@ class BoardScreen(PlayingScreen):
             if answer == "y" and self.active:
                 self._commit(self.table.declare("resigned", self.table.game.to_move))
 
-        self.app.push_screen(
-            AskScreen(f"Give up this game? {other} wins then.", {"n": "no", "y": "yes"}), resign
-        )
+        question = f"Give up this game? {other} wins then."
+        self.app.push_screen(AskScreen(question, {"n": "no", "y": "yes"}), resign)
 
     def action_rules(self) -> None:
         """Show the rules, and the keys."""
@@ -305,28 +305,22 @@ class BoardScreen(PlayingScreen):
     def action_values(self) -> None:
         """Show what each move is worth, in this game from now on; or hide it again."""
         if self.table.hidden:
-            self.coach.show_message(
-                self.session.voice.refuse(self.table, "hint", "values").text.strip()
-            )
+            refusal = self.session.voice.refuse(self.table, "hint", "values")
+            self.coach.show_message(refusal.text.strip())
         elif self.table.outcome is None:
             self._with_values, self._values = not self._with_values, {}
             self.run_worker(self._show_table())
             self._show_values()
 
-    def _show_values(self) -> None:
-        """Find the values for a person who wants to see them, once the database says that they are shown."""
+    @work(group="change")
+    async def _show_values(self) -> None:
+        """Find the values for a person who wants to see them, and mark the game first."""
         if not self._with_values or not self.active or self._busy:
             return
-        if self.session.is_marked:
-            self.coach.find_values(self.table)
-        else:
+        if not self.session.is_marked:
             self._busy = True
-            self._mark_with_values()
-
-    @work(group="change")
-    async def _mark_with_values(self) -> None:
-        await asyncio.to_thread(self.session.mark_with_values)
-        self._busy = False
+            await asyncio.to_thread(self.session.mark_with_values)
+            self._busy = False
         self.coach.find_values(self.table)
 
     @on(CoachPanel.Valued)

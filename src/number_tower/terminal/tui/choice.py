@@ -1,8 +1,9 @@
-"""What screens have in common, and menus: lists to choose from by arrow keys and Enter, by a key, or by the mouse."""
+"""What all screens share, and menus: lists to choose from by arrows, keys or mouse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -15,30 +16,33 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 if TYPE_CHECKING:
-    from number_tower.tui.app import TowerApp
-
-GAME_CSS = "game.tcss"
-"""The styles of screens with towers; those of all screens are in app.tcss."""
+    from number_tower.terminal.tui.app import TowerApp
 
 
 class Entry(Option):
-    """Something to choose: its text, what it stands for, and the key that chooses it wherever the focus is."""
+    """Something to choose: its text, its value, and the key that chooses it from anywhere."""
 
     def __init__(self, text: Content | str, value: object, key: str = "") -> None:
         self.text = Content(text) if isinstance(text, str) else text
         self.value = value
         self.key = key
-        super().__init__(Content.assemble((f"{key} ", "bold"), self.text) if key else self.text)
+        label = Content.assemble((f"{key} ", "bold"), self.text) if key else self.text
+        super().__init__(label)
+
+    def has_words(self, words: Iterable[str]) -> bool:
+        """Say whether the text has all of these words."""
+        text = self.text.plain.lower()
+        return all(word in text for word in words)
 
 
 class Menu(OptionList):
     """A list of entries, with titles between them that cannot be chosen."""
 
-    def __init__(self, entries: Iterable[Option] = (), id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
+    def __init__(self, entries: Iterable[Option] = (), id: str | None = None) -> None:  # noqa: A002
         super().__init__(*entries, id=id, compact=True)
 
     def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
-        """Return a style with `reverse`, which the library leaves out: without colours nothing else is seen."""
+        """Return a style with `reverse`, which the library drops: it shows where the focus is."""
         style = super().get_visual_style(*component_classes, partial=partial)
         if self.has_focus and "option-list--option-highlighted" in component_classes:
             style += Style(reverse=True)
@@ -125,3 +129,40 @@ class MenuScreen(TowerScreen):
         """Choose by a key, unless text is being typed."""
         if not isinstance(self.focused, Input):
             any(menu.select_by_key(event) for menu in self.query(Menu) if menu.display)
+
+
+class SearchScreen(MenuScreen):
+    """A menu in sections, and a field to type words in: only entries with all of them are shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "search", "search")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.menu = Menu(id="choices")
+        self.search = Input(placeholder="Search: type / and a word", id="search", compact=True)
+
+    @abstractmethod
+    def list_sections(self) -> Mapping[str, list[Entry]]:
+        """Return all entries by the titles above them."""
+
+    @on(Input.Changed, "#search")
+    def show_entries(self) -> None:
+        """Show what has all words that were typed, and the titles above it."""
+        words = self.search.value.lower().split()
+        options: list[Option] = []
+        for title, entries in self.list_sections().items():
+            matching = [entry for entry in entries if entry.has_words(words)]
+            if matching:
+                options += [make_title(title), *matching]
+        highlighted = self.menu.highlighted_option
+        self.menu.set_options(options or [make_title("Nothing matches.")])
+        self.menu.highlighted = options.index(highlighted) if highlighted in options else 1
+
+    def action_search(self) -> None:
+        """Type a word to search for."""
+        self.search.focus()
+
+    @on(Input.Submitted, "#search")
+    def _choose_first(self) -> None:
+        if self.menu.entries:
+            self.menu.select(self.menu.entries[0])

@@ -3,173 +3,125 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Footer, Input, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Footer, Static
 
-from number_tower import catalogue
-from number_tower.catalogue import Rulebook
-from number_tower.game import Game, play_randomly
-from number_tower.tui.choice import Entry, Menu, MenuScreen, make_title
-from number_tower.tui.towers import draw_sample
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.game import Game, play_randomly
+from number_tower.terminal.tui.choice import Entry, SearchScreen
+from number_tower.terminal.tui.towers import draw_sample
 
 if TYPE_CHECKING:
-    from number_tower.session.database import GameDatabase
     from number_tower.store.database import Store
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
 
 _PICTURE_WIDTH = 24
-_MOST_UNFINISHED = 4
+_MAX_UNFINISHED = 4
 
 
-class OtherScreen(NamedTuple):
-    """Another screen: its key, its name, what it is for, and its module and class, which is imported when chosen."""
-
-    key: str
-    title: str
-    about: str
-    screen: tuple[str, str]
-
-
-SCREENS = {
-    "puzzle": OtherScreen(
-        "p", "Today's puzzle", "find the only move that wins", ("question", "PuzzleScreen")
-    ),
-    "learn": OtherScreen(
-        "l", "Learn", "the rules, three positions, and a first game", ("question", "LearnScreen")
-    ),
-    "history": OtherScreen("h", "History", "the games you played", ("history", "HistoryScreen")),
-    "stats": OtherScreen(
-        "s", "Stats", "your results, accuracy and puzzles", ("history", "StatsScreen")
-    ),
-    "levels": OtherScreen("v", "Levels", "how the computer plays", ("pages", "LevelsScreen")),
-}
+SCREENS = (
+    ("p", "Today's puzzle", "find the only move that wins", "question.PuzzleScreen"),
+    ("l", "Learn", "the rules, three positions, and a first game", "question.LearnScreen"),
+    ("h", "History", "the games you played", "history.HistoryScreen"),
+    ("s", "Stats", "your results, accuracy and puzzles", "history.StatsScreen"),
+    ("v", "Levels", "how the computer plays", "pages.LevelsScreen"),
+)
+"""Other screens: key, title, what it is for, and where it is."""
 
 
-class HomeScreen(MenuScreen):
+def load_screen(path: str) -> Any:
+    """Import a screen when it is opened; before the first frame only the first one is loaded."""
+    module, name = path.split(".")
+    return getattr(import_module(f"number_tower.terminal.tui.{module}"), name)
+
+
+class HomeScreen(SearchScreen):
     """The first screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "search"),
         Binding("q", "app.leave", "quit"),
         Binding("escape", "clear_search", "clear", show=False),
     ]
 
     def __init__(self) -> None:
         super().__init__()
-        self._games = [
-            Entry(_draw_card(book), book, f"{number}")
-            for number, book in enumerate(catalogue.load_all(), 1)
-        ]
+        self._games: list[Entry] = []
+        for number, book in enumerate(catalogue.load_all(), 1):
+            # The picture of a game after a few moves.
+            rng = Random(book.name)  # noqa: S311 - a picture
+            *_, game = play_randomly(Game(book.rules), rng, 3)
+            rules = Content.assemble((book.name, "bold"), f": {book.summary}")
+            card = Content("\n").join([rules, draw_sample(game, _PICTURE_WIDTH)])
+            self._games.append(Entry(card, book, f"{number}"))
         self._unfinished: list[Entry] = []
         self._more: list[Entry] = []
-        self._menu = Menu([make_title("Play"), *self._games], id="choices")
-        self._search = Input(placeholder="Search: type / and a word", id="search", compact=True)
+        for key, title, about, path in SCREENS:
+            text = Content.assemble((title, "bold"), f": {about}")
+            self._more.append(Entry(text, path, key))
 
     def compose(self) -> ComposeResult:
-        """Show the games; the first frame has nothing else."""
+        """Show the search and the menu."""
         yield Static("Number Tower", id="title")
-        yield self._menu
+        yield self.search
+        yield self.menu
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Show the games; their keys and arrows work at once."""
+        self.show_entries()
+        self.menu.focus()
 
     def on_screen_resume(self) -> None:
-        """Show all else after the games, and read the unfinished games."""
-        self.call_after_refresh(self._complete)
+        """Read the unfinished games again: one of them may have gone on."""
+        self._read_unfinished()
 
     @work(exclusive=True)
-    async def _complete(self) -> None:
-        """Add what is below and around the games, and the unfinished ones, which loads the database library."""
-        if not self._more:
-            self._more = [
-                Entry(
-                    Content.assemble((screen.title, "bold"), f": {screen.about}"), name, screen.key
-                )
-                for name, screen in SCREENS.items()
-            ]
-            await self.mount(self._search, before=self._menu)
-            await self.mount(Footer(show_command_palette=False, compact=True))
-            self._menu.focus()
-            self._show_entries()
-            self.refresh_bindings()  # the footer came late, and shows none yet
+    async def _read_unfinished(self) -> None:
         database = self.tower.choose_database()
         if database is not None:
-            found = await asyncio.to_thread(_find_unfinished, database)
+            unfinished = await asyncio.to_thread(database.find, _list_unfinished)
             self._unfinished = [
                 Entry(text, saved, f"{number}" if number < 10 else "")
-                for number, (text, saved) in enumerate(found, len(self._games) + 1)
+                for number, (text, saved) in enumerate(unfinished or [], len(self._games) + 1)
             ]
-            self._show_entries()
+            self.show_entries()
 
-    @on(Input.Changed, "#search")
-    def _show_entries(self) -> None:
-        """Show what has all words that were typed, and the titles above it."""
-        words = self._search.value.lower().split()
-        sections = {"Play": self._games, "Go on": self._unfinished, "More": self._more}
-        options: list[Option] = []
-        for title, entries in sections.items():
-            found = [
-                entry
-                for entry in entries
-                if all(word in entry.text.plain.lower() for word in words)
-            ]
-            options += [make_title(title), *found] if found else []
-        highlighted = self._menu.highlighted_option
-        self._menu.set_options(options)
-        self._menu.highlighted = options.index(highlighted) if highlighted in options else 1
-
-    def action_search(self) -> None:
-        """Type a word to search for."""
-        self._search.focus()
+    def list_sections(self) -> Mapping[str, list[Entry]]:
+        """Return the games, what was left unfinished, and other screens."""
+        return {"Play": self._games, "Go on": self._unfinished, "More": self._more}
 
     def action_clear_search(self) -> None:
         """Show everything again."""
-        self._search.value = ""
-        self._menu.focus()
-
-    @on(Input.Submitted, "#search")
-    def _choose_found(self) -> None:
-        if self._menu.entries:
-            self._menu.select(self._menu.entries[0])
+        self.search.value = ""
+        self.menu.focus()
 
     def choose(self, value: object) -> None:
         """Open a game, what was left unfinished, or another screen."""
         if isinstance(value, Rulebook):
-            self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
+            self.app.push_screen(load_screen("new_game.NewGameScreen")(value))
         elif isinstance(value, str):
-            module, name = SCREENS[value].screen
-            self.app.push_screen(getattr(_load(f"tui.{module}"), name)())
+            self.app.push_screen(load_screen(value)())
         else:
-            resume = _load("tui.start").open_saved(self.tower, value)
+            resume = self.tower.open_saved(cast("StoredGame | StoredMatch", value))
             self.app.run_worker(resume, group="resume", exclusive=True)
 
 
-def _find_unfinished(database: GameDatabase) -> list[tuple[str, StoredGame | StoredMatch]]:
-    """Return what can be resumed, with its description; a match left between two games comes first."""
-    listing = _load("session.saved_games")
+def _list_unfinished(opened: Store) -> list[tuple[str, StoredGame | StoredMatch]]:
+    """Return what can be resumed, with its description; a match between two games first."""
+    from number_tower.terminal.session import saved_games  # noqa: PLC0415 - SQLAlchemy waits
 
-    def look_up(opened: Store) -> list[tuple[str, StoredGame | StoredMatch]]:
-        match = listing.find_open_match(opened)
-        games = listing.list_unfinished(opened, _MOST_UNFINISHED)
-        first = [] if match is None else [(listing.describe_match(match), match)]
-        return first + [(listing.describe_game(game), game) for game in games]
-
-    return database.find(look_up) or []
-
-
-def _load(module: str) -> Any:
-    """Import a module when it is needed: nothing that can wait is loaded before the first frame."""
-    return import_module(f"number_tower.{module}")
-
-
-def _draw_card(book: Rulebook) -> Content:
-    """Return a game's name, its rules in one line, and the picture of a game after a few moves."""
-    *_, game = play_randomly(Game(book.rules), Random(book.name), 3)  # noqa: S311 - a picture
-    picture = draw_sample(game, _PICTURE_WIDTH)
-    return Content("\n").join([Content.assemble((book.name, "bold"), f": {book.summary}"), picture])
+    entries: list[tuple[str, StoredGame | StoredMatch]] = []
+    if (match := saved_games.find_open_match(opened)) is not None:
+        entries.append((saved_games.describe_match(match), match))
+    games = saved_games.list_unfinished(opened, _MAX_UNFINISHED)
+    return entries + [(saved_games.describe_game(game), game) for game in games]

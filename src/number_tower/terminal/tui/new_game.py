@@ -11,21 +11,20 @@ from textual.content import Content
 from textual.widgets import Footer, Input, Static
 from textual.widgets.option_list import Option
 
-from number_tower import catalogue
-from number_tower.brief import describe_rules
-from number_tower.catalogue import RULE_OPTIONS, CatalogueError, First, GameChoice, Preset, Rulebook
-from number_tower.match import Match, Series
+from number_tower.engine import catalogue
+from number_tower.engine.catalogue import RULE_OPTIONS, CatalogueError, First, Preset, Rulebook
+from number_tower.engine.match import Match, Series
+from number_tower.engine.rules import RulesError
 from number_tower.players import LEVELS
-from number_tower.rules import RulesError
-from number_tower.text import make_sentence
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Entry, Menu, MenuScreen, make_title
-from number_tower.voice import get_voice
+from number_tower.support.text import make_sentence
+from number_tower.terminal.session.match import MatchCourse, choose_names
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.choice import Entry, Menu, MenuScreen, make_title
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import get_voice
 
 if TYPE_CHECKING:
-    from number_tower.session.game import GameSession
-    from number_tower.session.opponents import Specs
-    from number_tower.tui.app import TowerApp
+    from number_tower.terminal.session.opponents import Specs
 
 Value = TypeVar("Value")
 
@@ -59,7 +58,7 @@ class NewGameScreen(MenuScreen):
         yield self._menu
         for option in RULE_OPTIONS:
             if option in self._book.options:
-                usual = self._book.rules.written().get(option, "")
+                usual = self._book.rules.to_dict().get(option, "")
                 with Horizontal(classes="field"):
                     yield Static(Content(_LABELS[option]), classes="label")
                     yield Input(placeholder=f"{usual}", id=option, compact=True)
@@ -83,6 +82,9 @@ class NewGameScreen(MenuScreen):
         rules = self._book.apply_options({} if self._preset is None else self._preset.options)
         lines = describe_rules(rules, get_voice(self._book).noun)
         person = Content.assemble((_PERSON, "bold"), ": two at this keyboard")
+        preset = "as in the rulebook"
+        if self._preset is not None:
+            preset = f"{self._preset.name}. {self._preset.about}".rstrip()
         options: list[Option] = [
             Option(Content("\n".join(f"- {line}" for line in lines)), disabled=True),
             make_title("Against whom? Choose one to start."),
@@ -100,16 +102,10 @@ class NewGameScreen(MenuScreen):
             shown = "hidden" if self._hidden else "shown"
             options.append(Entry(f"remaining blocks: {shown}", self._change_hidden, "h"))
         if self._book.presets:
-            options.append(Entry(f"rules: {self._format_preset()}", self._change_preset, "r"))
+            options.append(Entry(f"rules: {preset}", self._change_preset, "r"))
         highlighted = self._menu.highlighted
         self._menu.set_options(options)
         self._menu.highlighted = highlighted
-
-    def _format_preset(self) -> str:
-        """Describe the settings that were chosen, or say that nothing was changed."""
-        if self._preset is None:
-            return "as in the rulebook"
-        return f"{self._preset.name}. {self._preset.about}".rstrip()
 
     def _change_starter(self) -> None:
         self._first = _follow(list(STARTERS), self._first)
@@ -140,44 +136,27 @@ class NewGameScreen(MenuScreen):
 
     def _start(self, opponent: str) -> None:
         """Start the game, or say which option is wrong."""
-        given = {
-            option.id: option.value.strip() for option in self.query(Input) if option.value.strip()
-        }
+        options: dict[str, object] = {}
+        for field in self.query(Input):
+            if field.id and (text := field.value.strip()):
+                is_number = field.id == "target" and text.isdecimal()
+                options[field.id] = int(text) if is_number else text
         try:
-            choice = catalogue.choose(
-                self._book, read_options(given), hidden=self._hidden, first=self._first
-            )
+            choice = catalogue.choose(self._book, options, hidden=self._hidden, first=self._first)
         except (CatalogueError, RulesError) as error:
             self.query_one("#problem", Static).update(Content(make_sentence(str(error))))
             self.query_one("#problem").scroll_visible()
             return
         specs: Specs = (None, None if opponent == _PERSON else opponent)
-        session = create_session(self.tower, choice, specs, self._length)
+        if self._length == 1:
+            session = self.tower.create_session(choice, specs)
+        else:
+            request = self.tower.create_request(specs)
+            names = choose_names((choice,), request.create_opponents(), request.person)
+            match = Match(self._length, choice.first)
+            series = Series((choice,), match, names, hidden=choice.hidden)
+            session = MatchCourse(series, request).open_session()
         self.app.switch_screen(BoardScreen(session, coin_tossed=self._first == "random"))
-
-
-def create_session(app: TowerApp, choice: GameChoice, specs: Specs, best_of: int) -> GameSession:
-    """Return a new game, or the first game of a match."""
-    if best_of == 1:
-        return app.create_session(choice, specs)
-    opponents = app.create_opponents(specs)
-    person, people = app.settings.name, get_voice(choice.book).players
-    names = (
-        None
-        if opponents is None
-        else opponents.choose_names(people if person is None else (person, person))
-    )
-    series = Series((choice,), Match(best_of, choice.first), names, hidden=choice.hidden)
-    return app.create_course(series, specs).open_session()
-
-
-def read_options(given: dict[str | None, str]) -> dict[str, object]:
-    """Return the options of the rules as they were typed: a target is a number."""
-    return {
-        key: int(text) if key == "target" and text.isdecimal() else text
-        for key, text in given.items()
-        if key
-    }
 
 
 def _follow(values: list[Value], value: Value) -> Value:

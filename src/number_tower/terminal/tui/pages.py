@@ -1,4 +1,4 @@
-"""Pages of text: the rules of a game, the levels of the computer, the keys; and a question with its answers."""
+"""Pages of text: rules, levels and keys; and a question with its answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
-from number_tower.brief import describe_rules
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS
-from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, Entry, Menu, TowerScreen
-from number_tower.voice import get_voice
+from number_tower.terminal.tui.choice import Entry, Menu, TowerScreen
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import get_voice
 
 
 class PageScreen(TowerScreen):
@@ -42,44 +42,33 @@ class LevelsScreen(PageScreen):
     """The levels of the computer."""
 
     def __init__(self) -> None:
-        levels = [
+        parts = [
             Content.assemble((level.name, "bold"), f": {level.about}.") for level in LEVELS.values()
         ]
-        end = Content(
-            "If a game is too large to work out, strong and perfect say so, and play as well as they can."
-        )
-        super().__init__(
-            "The computer plays at five levels, from the weakest to the strongest",
-            _join([*levels, end]),
-        )
+        too_large = "If a game is too large to work out, strong and perfect say so,"
+        parts.append(Content(f"{too_large} and play as well as they can."))
+        title = "The computer plays at five levels, from the weakest to the strongest"
+        super().__init__(title, Content("\n\n").join(parts))
 
 
 class RulesScreen(PageScreen):
     """The rules of the game at a table, and what keys do there."""
 
     def __init__(self, table: Table, keys: Mapping[str, str] | None = None) -> None:
-        lines = [
-            Content(f"- {line}")
-            for line in describe_rules(table.game.rules, get_voice(table.book).noun)
-        ]
-        about = [Content(table.book.about)] if table.book.about else []
-        named = [
-            Content.assemble((key, "bold"), f": {meaning}") for key, meaning in (keys or {}).items()
-        ]
-        shown = (
-            [Content.styled("Keys", "bold underline"), Content("\n").join(named)] if named else []
-        )
-        super().__init__(table.book.title, _join([*about, Content("\n").join(lines), *shown]))
-
-
-def _join(parts: list[Content]) -> Content:
-    return Content("\n\n").join(parts)
+        parts = [Content(table.book.about)] if table.book.about else []
+        lines = describe_rules(table.game.rules, get_voice(table.book).noun)
+        parts.append(Content("\n".join(f"- {line}" for line in lines)))
+        if keys:
+            meanings = [
+                Content.assemble((key, "bold"), f": {meaning}") for key, meaning in keys.items()
+            ]
+            parts += [Content.styled("Keys", "bold underline"), Content("\n").join(meanings)]
+        super().__init__(table.book.title, Content("\n\n").join(parts))
 
 
 class AskScreen(ModalScreen[str]):
     """A question above the screen; its result is the key of the answer, or None without one."""
 
-    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back")]
 
     def __init__(self, question: str, answers: Mapping[str, str]) -> None:

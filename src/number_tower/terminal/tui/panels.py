@@ -12,27 +12,27 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from number_tower.brief import describe_height, has_height
 from number_tower.coach import hints
 from number_tower.coach.hints import HintText
-from number_tower.session.game import GameSession
-from number_tower.session.search import SearchStoppedError, StoppableSearch
+from number_tower.engine.table import Table
 from number_tower.solve.worth import Value
-from number_tower.table import Table
-from number_tower.text import summarize_numbers
-from number_tower.voice import SPECTATOR, narrate
+from number_tower.support.text import summarize_numbers
+from number_tower.terminal.session.game import GameSession
+from number_tower.terminal.session.search import SearchStoppedError, StoppableSearch
+from number_tower.words.brief import describe_height, has_height
+from number_tower.words.voice import SPECTATOR, narrate
 
 if TYPE_CHECKING:
-    from number_tower.tui.app import TowerApp
+    from number_tower.terminal.tui.app import TowerApp
 
-Found = TypeVar("Found")
+ResultT = TypeVar("ResultT")
 
-MOST_LOG = 200
-"""Messages of the log that are shown."""
+MAX_LOG = 200
+"""The last messages of a game are shown, at most this many."""
 
 
 def format_score(session: GameSession, *, counted: bool) -> str:
-    """Return the score of a match, and which game of it this is; `counted` says whether the score includes it."""
+    """Return the score of a match, which includes this game if `counted`, and the game's number."""
     course = session.course
     if course is None:
         return ""
@@ -47,9 +47,8 @@ def format_turn(session: GameSession) -> str:
     """Say whose turn it is, or how the game ended."""
     table, game, voice = session.table, session.table.game, session.voice
     if table.outcome is not None:
-        return "".join(
-            message.text for message in voice.tell(table) if message.kind == "end"
-        ).strip()
+        endings = [message.text for message in voice.tell(table) if message.kind == "end"]
+        return "".join(endings).strip()
     name = voice.address(table, game.to_move)
     if session.computer is not None:
         return f"{name} is thinking ..."
@@ -62,7 +61,7 @@ def format_turn(session: GameSession) -> str:
 
 
 def format_opponent(table: Table, seat: int, names: tuple[str, str]) -> str:
-    """Say which blocks the other player has left, where that can be seen and is not the same for both."""
+    """Say which blocks the other player has left, if they are visible and not a shared pool."""
     left = table.left(1 - seat)
     if left is None or table.game.rules.supply != "own" or table.outcome is not None:
         return ""
@@ -75,12 +74,8 @@ def list_messages(session: GameSession, *, coin_tossed: bool) -> list[str]:
     messages = list(narrate(session.table, reader=reader, turns=False))
     if coin_tossed:
         messages.insert(1, session.voice.tell_toss(session.table))
-    texts = (
-        " ".join(message.text.split())
-        for message in messages[-MOST_LOG:]
-        if message.kind != "start"
-    )
-    return [text for text in texts if text]
+    told = [message.text for message in messages[-MAX_LOG:] if message.kind != "start"]
+    return [" ".join(text.split()) for text in told if text.strip()]
 
 
 class Searching(Message):
@@ -137,8 +132,14 @@ class CoachPanel(VerticalScroll, can_focus=False):
             hint = await self._search("hint", find)
         except SearchStoppedError:
             self.show_message("The search for a hint was stopped.")
-        else:
-            self.show_message(_format_hint(hint, details=details))
+            return
+        # With the reason, only the move that it is for is repeated.
+        texts = [*hint.texts] if hint.more else [*hint.texts[-2:]]
+        if not details and (hint.more or hint.details or hint.idea):
+            texts.append("(h: more)")
+        elif details and not hint.more:
+            texts += [hint.details, "" if hint.idea is None else hint.idea.explanation]
+        self.show_message("\n".join(filter(None, texts)))
 
     @work(exclusive=True, group="values")
     async def find_values(self, table: Table) -> None:
@@ -152,7 +153,7 @@ class CoachPanel(VerticalScroll, can_focus=False):
         else:
             self.post_message(self.Valued(table, values))
 
-    async def _search(self, kind: str, find: Callable[[StoppableSearch], Found]) -> Found:
+    async def _search(self, kind: str, find: Callable[[StoppableSearch], ResultT]) -> ResultT:
         """Search in place of an earlier search of this kind."""
         if kind in self._searches:
             self._searches[kind].stop()
@@ -169,7 +170,7 @@ class CoachPanel(VerticalScroll, can_focus=False):
 
     @property
     def is_searching(self) -> bool:
-        """Whether a search runs."""
+        """Whether a search is running."""
         return any(worker.node is self and worker.is_running for worker in self.workers)
 
     def stop(self) -> None:
@@ -181,39 +182,3 @@ class CoachPanel(VerticalScroll, can_focus=False):
         """Stop the searches that run, and ignore what they find: the game goes on."""
         self.stop()
         self.workers.cancel_node(self)
-
-
-def _format_hint(hint: HintText, *, details: bool) -> str:
-    """Write the steps of a hint so far; with the reason, only the move that it is for."""
-    texts = [*hint.texts] if hint.more else [*hint.texts[-2:]]
-    if not details and (hint.more or hint.details or hint.idea):
-        texts.append("(h: more)")
-    elif details and not hint.more:
-        texts += [hint.details, "" if hint.idea is None else hint.idea.explanation]
-    return "\n".join(filter(None, texts))
-
-
-class LogPanel(VerticalScroll, can_focus=False):
-    """The log of a game; its last line is shown."""
-
-    def __init__(self, id: str) -> None:  # noqa: A002 - as every widget calls it
-        super().__init__(id=id)
-        self._text = Static("", id="told")
-
-    def compose(self) -> ComposeResult:
-        """Show the log as one text."""
-        yield self._text
-
-    def show_lines(self, lines: list[str]) -> None:
-        """Show the log."""
-        self._text.update(Content("\n".join(lines)))
-        self.call_after_refresh(self._scroll)
-
-    def on_resize(self) -> None:
-        """Show the end once the new size is known."""
-        self.call_after_refresh(self._scroll)
-
-    def _scroll(self) -> None:
-        """Lay the log out again, and show its end: a window that changes its size meanwhile may hide the last line."""
-        self._text.refresh(layout=True)
-        self.scroll_end(animate=False)

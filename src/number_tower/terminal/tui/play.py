@@ -1,4 +1,4 @@
-"""The screen for playing: towers on one side; words, the tray and what is said on the other side, or below."""
+"""The screen for playing: the towers, and beside or below them words, the tray and the log."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from abc import abstractmethod
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Footer, Static
 
-from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, MenuScreen
-from number_tower.tui.panels import CoachPanel, LogPanel
-from number_tower.tui.rematch import EndingMenu
-from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import BlockButton, NumberEntry, Tray
+from number_tower.engine.table import Table
+from number_tower.terminal.tui.choice import MenuScreen
+from number_tower.terminal.tui.panels import CoachPanel
+from number_tower.terminal.tui.rematch import EndingMenu
+from number_tower.terminal.tui.towers import TowerView
+from number_tower.terminal.tui.tray import BlockButton, BlockTray, NumberEntry
 
 
 class PlayingScreen(MenuScreen):
     """Shows a position, and asks for a block."""
-
-    CSS_PATH = GAME_CSS
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,12 +33,13 @@ class PlayingScreen(MenuScreen):
                 yield Static("", id="heading")
                 yield Static("", id="score", classes="empty")
                 yield Static("", id="turn")
-                yield Tray(id="tray")
+                yield BlockTray(id="tray")
                 yield EndingMenu(id="ending")
                 yield NumberEntry(id="entry")
                 yield Static("", id="opponent")
                 yield self.coach
-                yield LogPanel(id="log")
+                with VerticalScroll(id="log", can_focus=False):
+                    yield Static("", id="told")
         yield Footer(show_command_palette=False, compact=True)
 
     @property
@@ -74,7 +73,7 @@ class PlayingScreen(MenuScreen):
             self.place(event.button.number)
 
     def on_key(self, event: events.Key) -> None:
-        """Read a typed number; other keys are read by the classes above and below, which Textual calls as well."""
+        """Read a typed number; Textual also calls the handlers of the classes above and below."""
         if self.asked_table is None:
             return
         largest = self.asked_table.game.rules.blocks[-1]

@@ -13,24 +13,24 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Footer, Static
 
-from number_tower import catalogue, record
-from number_tower.brief import describe_rules
-from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.coach import quiz
 from number_tower.coach.hints import find_exercises
 from number_tower.coach.quiz import PuzzleQuestion, PuzzleSource
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice, Rulebook
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS
-from number_tower.session.database import AttemptLog
-from number_tower.table import Table
-from number_tower.text import make_sentence
-from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Entry, Menu, MenuScreen
-from number_tower.tui.pages import RulesScreen
-from number_tower.tui.panels import LogPanel, format_opponent
-from number_tower.tui.play import PlayingScreen
-from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import NumberEntry, Tray
-from number_tower.voice import Reader, get_voice
+from number_tower.support.text import make_sentence
+from number_tower.terminal.session.database import AttemptLog
+from number_tower.terminal.tui.board import BoardScreen
+from number_tower.terminal.tui.choice import Entry, Menu, MenuScreen
+from number_tower.terminal.tui.pages import RulesScreen
+from number_tower.terminal.tui.panels import format_opponent
+from number_tower.terminal.tui.play import PlayingScreen
+from number_tower.terminal.tui.towers import TowerView
+from number_tower.terminal.tui.tray import BlockTray, NumberEntry
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import Reader, get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleResult
@@ -70,7 +70,7 @@ class QuestionScreen(PlayingScreen):
 
     @abstractmethod
     def pose(self, number: int) -> PosedQuestion | None:
-        """Return a question by its number, from 1 on; None if there is no more. This runs in a thread."""
+        """Return a question by its number from 1, or None after the last. Runs in a thread."""
 
     def count_result(self, _: PuzzleResult, /) -> str:
         """Note the result of a question; return what to say about it. This runs in a thread."""
@@ -87,7 +87,7 @@ class QuestionScreen(PlayingScreen):
 
     def on_mount(self) -> None:
         """Ask the first question."""
-        self.query_one(LogPanel).display = False
+        self.query_one("#log").display = False
         self.show_text("#turn", "Looking for a position ...")
         self._ask()
 
@@ -109,7 +109,7 @@ class QuestionScreen(PlayingScreen):
         self.query_one(NumberEntry).clear()
         self.show_text("#opponent", format_opponent(table, table.game.to_move, names))
         self.coach.show_message("")
-        await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
+        await self.query_one(BlockTray).show_table(table, table.game.to_move, active=True)
         self.focus_block()
         self.refresh_bindings()
 
@@ -126,10 +126,12 @@ class QuestionScreen(PlayingScreen):
         if self.posed is None or self._done:
             return
         table, question, _ = self.posed
-        choice = next((each for each in question.choices if each.block == block), None)
+        choice = next((choice for choice in question.choices if choice.block == block), None)
         if choice is None:
-            reason = table.refusal(block)
-            self.coach.show_message("" if reason is None else self._refuse(table, reason, block))
+            if (reason := table.refusal(block)) is not None:
+                voice = get_voice(table.book, Reader(table.game.to_move))
+                refusal = voice.refuse(table, reason, f"{block}", block)
+                self.coach.show_message(refusal.text.strip())
             return
         self._wrong += not choice.is_right
         idea = "" if choice.idea is None else f"\n\n{choice.idea.introduction}"
@@ -137,16 +139,9 @@ class QuestionScreen(PlayingScreen):
         if choice.is_right:
             await self._end(text, "right" if not self._wrong else "wrong")
         elif self._wrong >= self.tries:
-            await self._end(
-                f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong"
-            )
+            await self._end(f"{text}\n\n{_tell_answer(question)}", "wrong")
         else:
             self.coach.show_message(f"{text}\n\nTry again.")
-
-    @staticmethod
-    def _refuse(table: Table, reason: str, block: int) -> str:
-        voice = get_voice(table.book, Reader(table.game.to_move))
-        return voice.refuse(table, reason, f"{block}", block).text.strip()
 
     async def _end(self, text: str, result: PuzzleResult) -> None:
         """Save the result, then show it."""
@@ -164,8 +159,7 @@ class QuestionScreen(PlayingScreen):
     async def action_skip(self) -> None:
         """Show the answer."""
         if self.posed is not None and not self._done:
-            question = self.posed.question
-            await self._end(f"The answer is {question.answer}. {question.solution_text}", "skipped")
+            await self._end(_tell_answer(self.posed.question), "skipped")
 
     def action_next(self) -> None:
         """Ask the next question, once this one is answered."""
@@ -178,8 +172,12 @@ class QuestionScreen(PlayingScreen):
             self.app.push_screen(RulesScreen(self.posed.table))
 
 
+def _tell_answer(question: PuzzleQuestion) -> str:
+    return f"The answer is {question.answer}. {question.solution_text}"
+
+
 class PuzzleScreen(QuestionScreen):
-    """Puzzles: today's first, unless another source is given; `count` ends them, and `name` is who solves them."""
+    """Puzzles of a source, or today's first; at most `count`, solved by `name`."""
 
     def __init__(
         self, source: PuzzleSource | None = None, count: int | None = None, name: str | None = None
@@ -194,37 +192,36 @@ class PuzzleScreen(QuestionScreen):
 
     def pose(self, number: int) -> PosedQuestion | None:
         """Return the next puzzle."""
-        found = next(self._puzzles, None)
-        if found is None:
-            return None
-        book, puzzle = found
-        heading = self._source.format_heading(number, book, puzzle)
-        return PosedQuestion(Table(puzzle.game, book=book), quiz.make_puzzle(book, puzzle), heading)
+        for book, puzzle in self._puzzles:
+            heading = self._source.format_heading(number, book, puzzle)
+            table = Table(puzzle.game, book=book)
+            return PosedQuestion(table, quiz.make_puzzle(book, puzzle), heading)
+        return None
 
     def count_result(self, result: PuzzleResult, /) -> str:
         """Save the result, and return the score."""
         if self._log is None:
-            self._log = AttemptLog(
-                self.tower.choose_database(), self._name or self.tower.settings.name
-            )
+            name = self._name or self.tower.settings.name
+            self._log = AttemptLog(self.tower.choose_database(), name)
         self._right += result == "right"
         self._streak = self._streak + 1 if result == "right" else 0
         news = None
         if self.posed is not None:
-            line = record.to_line(self.posed.table, files=True)
-            news = self._log.add(
-                self.posed.table.rulebook, line, self.posed.question.grade or 1, result
-            )
+            table, question, _ = self.posed
+            line = record.to_line(table, files=True)
+            news = self._log.add(table.rulebook, line, question.grade or 1, result)
         streak = f", {self._streak} in a row" if self._streak > 1 else ""
-        return "\n\n".join(filter(None, [f"{self._right} of {self.number} right{streak}.", news]))
+        score = f"{self._right} of {self.number} right{streak}."
+        return "\n\n".join(filter(None, [score, news]))
 
     def finish(self) -> None:
         """Say that there are no more puzzles."""
-        given = self.number - 1
-        self.query_one(Tray).display = False
-        self.show_text("#turn", "That was the last puzzle." if given else "There is no puzzle.")
-        why = "" if given == self._count else make_sentence(self._source.explain_end(given))
-        score = f"{self._right} of {given} right." if given else ""
+        asked = self.number - 1
+        self.query_one(BlockTray).display = False
+        end = "That was the last puzzle." if asked else "There is no puzzle."
+        self.show_text("#turn", end)
+        why = "" if asked == self._count else make_sentence(self._source.explain_end(asked))
+        score = f"{self._right} of {asked} right." if asked else ""
         self.coach.show_message("\n\n".join(filter(None, [score, why])))
 
     def on_unmount(self) -> None:
@@ -247,12 +244,14 @@ class LessonScreen(QuestionScreen):
     def pose(self, number: int) -> PosedQuestion | None:
         """Return a position of the lesson."""
         if self._questions is None:
-            book, exercises = self._choice.book, find_exercises(self._choice.rules, self._seed)
+            book = self._choice.book
+            exercises = find_exercises(self._choice.rules, self._seed)
             self._questions = []
-            for place, each in enumerate(exercises, 1):
-                table = Table(each.game, book=book)
-                question = quiz.make_question(table, each.solution, each.hint)
-                heading = f"A first lesson. {book.title}\nPosition {place} of {len(exercises)}. {question.nudge}"
+            for index, exercise in enumerate(exercises, 1):
+                table = Table(exercise.game, book=book)
+                question = quiz.make_question(table, exercise.solution, exercise.hint)
+                position = f"Position {index} of {len(exercises)}. {question.nudge}"
+                heading = f"A first lesson. {book.title}\n{position}"
                 self._questions.append(PosedQuestion(table, question, heading))
         return self._questions[number - 1] if number <= len(self._questions) else None
 

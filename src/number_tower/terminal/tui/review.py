@@ -1,4 +1,4 @@
-"""Review of a game: the value of every position as a graph, and what is to be said about each move."""
+"""Review of a game: the value of every position as a graph, and remarks about each move."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from textual.content import Content
 from textual.widgets import Button, Footer, Static
 
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
-from number_tower.session.search import SearchStoppedError, StoppableSearch
-from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, TowerScreen
-from number_tower.tui.towers import SEAT_STYLES, TowerView
+from number_tower.engine.table import Table
+from number_tower.terminal.session.search import SearchStoppedError, StoppableSearch
+from number_tower.terminal.tui.choice import TowerScreen
+from number_tower.terminal.tui.towers import SEAT_STYLES, TowerView
 
 SECONDS = 5.0
 """Time for each position."""
@@ -36,7 +36,6 @@ class MoveButton(Button):
 class ReviewScreen(TowerScreen):
     """Walks through the moves of a game."""
 
-    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,p", "step(-1)", "back", key_display="←"),
         Binding("right,n", "step(1)", "forward", key_display="→"),
@@ -111,56 +110,46 @@ class ReviewScreen(TowerScreen):
         self.query_one(TowerView).show_table(table, self._words.names)
         if self._review is None:
             return
-        found, words = self._review, self._words
-        self.query_one("#heading", Static).update(Content(words.format_headline(found)))
-        self.query_one("#turn", Static).update(Content(self._describe_move()))
-        self.query_one("#graph", Static).update(draw_values(found, words.names, self._ply))
-        general = [words.format_standing(found), words.format_turning_point(found)]
-        general += [words.format_accuracy(found, seat) for seat in (0, 1)] if found.moves else []
-        self.query_one("#told", Static).update(
-            Content(
-                "\n\n".join(
-                    [*self._list_remarks(), *filter(None, [*general, words.format_unsolved(found)])]
-                )
-            )
+        review, words = self._review, self._words
+        turn, texts = "Before the first move.", list[str | None]()
+        if self._ply:
+            move = review.moves[self._ply - 1]
+            turn = _describe_move(move, words.names[move.player])
+            texts += words.list_remarks(move)
+        texts += [words.format_standing(review), words.format_turning_point(review)]
+        if review.moves:
+            texts += [words.format_accuracy(review, seat) for seat in (0, 1)]
+        texts.append(words.format_unsolved(review))
+        self.query_one("#heading", Static).update(Content(words.format_headline(review)))
+        self.query_one("#turn", Static).update(Content(turn))
+        # Draw who is winning after each move, one row for each result; mark the current move.
+        width = max(len(name) for name in words.names)
+        rows = (
+            (1, f"{words.names[0]} wins", SEAT_STYLES[0]),
+            (0, "draw", "ansi_yellow"),
+            (-1, f"{words.names[1]} wins", SEAT_STYLES[1]),
         )
-
-    def _describe_move(self) -> str:
-        if self._review is None or not self._ply:
-            return "Before the first move."
-        move = self._review.moves[self._ply - 1]
-        forced = " (the only move)" if move.forced else ""
-        name = self._words.names[move.player]
-        return f"Move {move.ply}: {name} places {move.block}{move.mark}{forced}. {_describe_values(move, name)}"
-
-    def _list_remarks(self) -> list[str]:
-        return (
-            [*self._words.list_remarks(self._review.moves[self._ply - 1])]
-            if self._review and self._ply
-            else []
-        )
+        lines = []
+        for row, label, style in rows:
+            marks = "".join("o" if value == row else "·" for value in review.values)
+            lines.append(Content(f"{label:>{width + 5}} ") + Content.styled(marks, style))
+        unknown = "".join("?" if value is None else " " for value in review.values)
+        pointer = "".join("^" if index == self._ply else mark for index, mark in enumerate(unknown))
+        lines.append(Content(" " * (width + 6) + pointer))
+        self.query_one("#graph", Static).update(Content("\n").join(lines))
+        self.query_one("#told", Static).update(Content("\n\n".join(filter(None, texts))))
 
 
-def _describe_values(move: JudgedMove, name: str) -> str:
-    """Say what the position was worth to the mover before and after a move."""
+def _describe_move(move: JudgedMove, name: str) -> str:
+    """Say what a move was, and what the position was worth to the mover before and after it."""
+    forced = " (the only move)" if move.forced else ""
+    text = f"Move {move.ply}: {name} places {move.block}{move.mark}{forced}."
     if move.before is None or move.after is None:
-        return "What it is worth is not known."
+        return f"{text} What it is worth is not known."
     before, after = (
         "a draw" if worth.value == "draw" else f"a {worth.value} for {name}"
         for worth in (move.before, move.after)
     )
-    return f"It stays {before}." if before == after else f"It was {before}; now it is {after}."
-
-
-def draw_values(review: GameReview, names: tuple[str, str], ply: int) -> Content:
-    """Draw who is winning after each move: a row for each player and one for a draw; the current move is marked."""
-    width = max(len(name) for name in names)
-    rows = {1: f"{names[0]} wins", 0: "draw", -1: f"{names[1]} wins"}
-    lines = []
-    for level, label in rows.items():
-        marks = "".join("o" if value == level else "·" for value in review.values)
-        style = {1: SEAT_STYLES[0], 0: "ansi_yellow", -1: SEAT_STYLES[1]}[level]
-        lines.append(Content(f"{label:>{width + 5}} ") + Content.styled(marks, style))
-    unknown = "".join("?" if value is None else " " for value in review.values)
-    pointer = "".join("^" if place == ply else mark for place, mark in enumerate(unknown))
-    return Content("\n").join([*lines, Content(" " * (width + 6) + pointer)])
+    if before == after:
+        return f"{text} It stays {before}."
+    return f"{text} It was {before}; now it is {after}."

@@ -7,8 +7,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from number_tower.drawing.text import Line, write_sample, write_towers
-from number_tower.game import Game
-from number_tower.table import Table
+from number_tower.engine.game import Game
+from number_tower.engine.table import Table
 
 SEAT_STYLES = ("bold ansi_cyan", "bold ansi_magenta")
 
@@ -37,11 +37,13 @@ class TowerView(Widget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many rows the drawing takes where its height is left to it: upright only in a high window."""
+        """Return how many rows the drawing takes; it is upright only in a high window."""
         if self._shown is None:
             return 1
         room = viewport.height - 14
-        return len(write_towers(*self._shown, width, room if room > container.height // 2 else 6))
+        if room <= container.height // 2:
+            room = 6
+        return len(write_towers(*self._shown, width, room))
 
     def render(self) -> Content:
         """Draw the towers."""
@@ -56,5 +58,5 @@ def draw_sample(game: Game, width: int) -> Content:
 
 
 def _draw_lines(lines: list[Line]) -> Content:
-    drawn = (Content.assemble(*((text, _STYLES[style]) for text, style in line)) for line in lines)
-    return Content("\n").join(drawn)
+    styled = [[(text, _STYLES[style]) for text, style in line] for line in lines]
+    return Content("\n").join(Content.assemble(*parts) for parts in styled)

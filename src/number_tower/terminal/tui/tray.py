@@ -1,4 +1,4 @@
-"""The tray: numbered blocks to place; those that cannot be placed are dimmed, unless blocks are hidden."""
+"""The tray: numbered blocks to place; those that cannot be placed are dimmed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from textual.containers import ItemGrid
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from number_tower.blocks import parse_number
+from number_tower.engine.blocks import parse_number
+from number_tower.engine.table import Table
 from number_tower.solve.worth import VALUE_VERBS, Value
-from number_tower.table import Table
 
-MOST_BLOCKS = 60
-"""Blocks in the tray; of more than these, only such as can be placed now."""
+MAX_SHOWN = 60
+"""The tray shows at most this many blocks; of more, only such as can be placed now."""
 
-_LONGEST_NUMBER = 10
+_MAX_DIGITS = 10
 
 _VALUE_STYLES: dict[Value, str] = {"win": "ansi_green", "draw": "ansi_yellow", "loss": "ansi_red"}
 
@@ -32,7 +32,7 @@ class BlockButton(Button):
         self.number = number
 
     def show_state(self, *, placeable: bool, value: Value | None = None) -> None:
-        """Show whether it can be placed: with edges if so; and what it is worth, if that is to be seen."""
+        """Show whether it can be placed, by edges; and what it is worth, if given."""
         self.set_class(not placeable, "unplaceable")
         text = Content(f"[{self.number}]" if placeable else f"{self.number}")
         if value is not None:
@@ -41,7 +41,7 @@ class BlockButton(Button):
         self.refresh(layout=True)  # the columns may have become wider
 
 
-class Tray(ItemGrid):
+class BlockTray(ItemGrid):
     """The blocks of one player; arrow keys walk over them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,14 +55,18 @@ class Tray(ItemGrid):
         self, table: Table, seat: int, *, active: bool, values: Mapping[int, Value] | None = None
     ) -> None:
         """Show the blocks of a seat; `active` says whether it is the turn of a person there."""
-        values = values or {}
-        numbers = list_blocks(table)
+        values, blocks = values or {}, table.game.rules.blocks
+        numbers = [*blocks]
+        if len(blocks) > MAX_SHOWN:
+            numbers = [] if table.hidden else [*table.game.legal[:MAX_SHOWN]]
         if [button.number for button in self.query(BlockButton)] != numbers:
             await self.remove_children()
             await self.mount_all(map(BlockButton, numbers))
-        self.min_column_width = len(f"{table.game.rules.blocks[-1]}") + 3 + (6 if values else 0)
+        self.min_column_width = len(f"{blocks[-1]}") + 3 + (6 if values else 0)
+        turn = active and seat == table.game.to_move
         for button in self.query(BlockButton):
-            placeable = is_placeable(table, seat, button.number, active=active)
+            # With hidden blocks, every one looks as if it could be placed.
+            placeable = table.secret or (turn and table.refusal(button.number) is None)
             button.show_state(placeable=placeable, value=values.get(button.number))
 
     def action_walk(self, columns: int, rows: int) -> None:
@@ -81,7 +85,7 @@ class NumberEntry(Static):
     typed = ""
 
     def read_key(self, event: events.Key, largest: int) -> int | None:
-        """Read a key, and return the number that it completes; a key that belongs to a number is stopped.
+        """Read a key, and return the number that it completes; stop the keys of a number.
 
         A digit is a number at once where no block has two.
         """
@@ -89,7 +93,7 @@ class NumberEntry(Static):
         if digit.isascii() and digit.isdigit():
             event.stop()
             number = int(digit) if largest < 10 else None
-            self.typed = "" if largest < 10 else f"{self.typed}{digit}"[:_LONGEST_NUMBER]
+            self.typed = "" if largest < 10 else f"{self.typed}{digit}"[:_MAX_DIGITS]
         elif self.typed and event.key in {"enter", "backspace", "escape"}:
             event.stop()
             number = parse_number(self.typed) if event.key == "enter" else None
@@ -105,18 +109,3 @@ class NumberEntry(Static):
     def _show(self) -> None:
         self.display = bool(self.typed)
         self.update(Content(f"Number: {self.typed}_  (Enter places it, Backspace corrects it)"))
-
-
-def list_blocks(table: Table) -> list[int]:
-    """Return the blocks to show: all, or of very many some that can be placed."""
-    blocks = table.game.rules.blocks
-    if len(blocks) <= MOST_BLOCKS:
-        return [*blocks]
-    return [] if table.hidden else [*table.game.legal[:MOST_BLOCKS]]
-
-
-def is_placeable(table: Table, seat: int, block: int, *, active: bool) -> bool:
-    """Say whether a block is shown as one that can be placed: with hidden blocks, every one is."""
-    if table.secret:
-        return True
-    return active and seat == table.game.to_move and table.refusal(block) is None

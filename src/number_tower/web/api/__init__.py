@@ -7,18 +7,19 @@ from typing import Any, get_args
 
 from fastapi import FastAPI
 
-from number_tower.room import Action
-from number_tower.web.actions import ACTIONS
+from number_tower.rooms.room import Action
 from number_tower.web.api import analysis, catalogue, games, puzzles
-from number_tower.web.errors import MEDIA_TYPE, PROBLEM
-from number_tower.web.rates import REQUEST, price
+from number_tower.web.errors import PROBLEM
+from number_tower.web.http.problems import MEDIA_TYPE
+from number_tower.web.http.rates import REQUEST, price
+from number_tower.web.live.room_actions import ACTIONS
 
 _MODELS = "#/components/schemas/"
 
 ABOUT = (
-    "When you create or join a game, you get a token for your seat: send it as `Authorization: Bearer TOKEN`."
-    " Seats are 1 and 2. Errors are problem details (RFC 9457): `reason` is for programs, and `detail` says in words"
-    " what was wrong and what would be right."
+    "When you create or join a game, you get a token for your seat: send it as "
+    "`Authorization: Bearer TOKEN`. Seats are 1 and 2. Errors are problem details (RFC 9457): "
+    "`reason` is for programs, and `detail` says in words what was wrong and what would be right."
 )
 
 
@@ -42,7 +43,7 @@ def install_api(app: FastAPI) -> None:
 
 
 def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Add what FastAPI does not see: how operations refuse requests, and actions, which it does not parse."""
+    """Add what FastAPI does not see: how operations refuse requests, and actions."""
     for path, item in schema["paths"].items():
         for method, operation in item.items():
             if method == "get" and "security" in operation:

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 
-from number_tower import record
-from number_tower.coach.review import JudgedMove, ReviewText
+from number_tower.coach.review import ReviewText
+from number_tower.engine import record
+from number_tower.engine.table import Table
 from number_tower.solve.worth import Value
-from number_tower.table import Table
 from number_tower.web.api.new_game import Line, RequestModel
-from number_tower.web.errors import ProblemError
+from number_tower.web.http.problems import ProblemError
+from number_tower.web.http.rates import THINKING, price
+from number_tower.web.http.schema import Described
 from number_tower.web.limits import MAX_REVIEWED_MOVES
-from number_tower.web.questions import ask_analysis, ask_review, read_record
-from number_tower.web.rates import THINKING, price
-from number_tower.web.state import Described, SeatNumber
+from number_tower.web.live.state import SeatNumber
+from number_tower.web.thinking.questions import ask_analysis, ask_review, read_record
 
 router = APIRouter(tags=["analysis"], dependencies=[price(THINKING)])
 
@@ -27,7 +28,7 @@ class RecordRequest(RequestModel):
 
 
 @dataclass(frozen=True)
-class MoveValue(Described):
+class ValuedMove(Described):
     """A move and its value to the player who makes it; null where it was not found in time."""
 
     block: int
@@ -50,7 +51,7 @@ class Analysis(Described):
     """The same in a sentence."""
     method: str
     """A theory, or a search."""
-    moves: list[MoveValue]
+    moves: list[ValuedMove]
     note: str
     """What is not known, and why not; empty if everything is."""
 
@@ -99,7 +100,7 @@ async def analyse_position(given: RecordRequest, request: Request) -> Analysis:
         plies=analysis.plies,
         verdict=analysis.verdict,
         method=analysis.method,
-        moves=[MoveValue(*move) for move in analysis.moves],
+        moves=[ValuedMove(*move) for move in analysis.moves],
         note=analysis.note,
     )
 
@@ -118,23 +119,22 @@ async def review_game(given: RecordRequest, request: Request) -> Review:
         headline=words.format_headline(review),
         standing=words.format_standing(review),
         values=review.values,
-        moves=[_describe_move(move, words, introduced) for move in review.moves],
+        moves=[
+            ReviewedMove(
+                ply=move.ply,
+                seat=move.player + 1,
+                block=move.block,
+                before=move.before and move.before.value,
+                after=move.after and move.after.value,
+                mark=move.mark,
+                remarks=list(words.list_remarks(move, introduced)),
+            )
+            for move in review.moves
+        ],
         turning=None if review.turning_point is None else review.turning_point.ply,
         turning_point=words.format_turning_point(review),
         accuracy=[words.format_accuracy(review, seat) for seat in (0, 1)] if review.moves else [],
         unsolved=words.format_unsolved(review),
-    )
-
-
-def _describe_move(move: JudgedMove, words: ReviewText, introduced: set[str]) -> ReviewedMove:
-    return ReviewedMove(
-        ply=move.ply,
-        seat=move.player + 1,
-        block=move.block,
-        before=move.before and move.before.value,
-        after=move.after and move.after.value,
-        mark=move.mark,
-        remarks=list(words.list_remarks(move, introduced)),
     )
 
 

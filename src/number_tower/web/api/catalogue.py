@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 
-from number_tower import catalogue
-from number_tower.brief import describe_rules
+from number_tower.engine import catalogue
 from number_tower.players import LEVELS
-from number_tower.voice import get_voice
-from number_tower.web.state import Described
+from number_tower.web.http.schema import Described
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import get_voice
 
 router = APIRouter(tags=["catalogue"])
 
@@ -84,7 +84,7 @@ def _describe_rulebook(book: catalogue.Rulebook) -> RulebookInfo:
         noun=voice.noun,
         players=voice.players,
         options=tuple(book.options),
-        presets=[PresetInfo(each.name, dict(each.options), each.about) for each in presets],
-        rules=book.rules.written(),
+        presets=[PresetInfo(preset.name, dict(preset.options), preset.about) for preset in presets],
+        rules=book.rules.to_dict(),
         how=tuple(describe_rules(book.rules, voice.noun)),
     )

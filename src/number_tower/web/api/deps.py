@@ -8,15 +8,16 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from number_tower.store.rooms import Credentials, StoredRoom
-from number_tower.web.errors import ProblemError
-from number_tower.web.lobby import Lobby
-from number_tower.web.pages import get_credentials
+from number_tower.web.http.problems import ProblemError
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.live.room_actions import get_credentials
+from number_tower.web.parts import get_parts
 
 _bearer = HTTPBearer(
     scheme_name="seat",
     auto_error=False,
-    description="The token of a seat, as it was given when the game was created or joined. A browser may send its"
-    " cookie instead.",
+    description="The token of a seat, as it was given when the game was created or joined. A "
+    "browser may send its cookie instead.",
 )
 
 Address = Annotated[
@@ -25,8 +26,7 @@ Address = Annotated[
 
 
 async def _get_lobby(request: Request) -> Lobby:
-    lobby: Lobby = request.app.state.lobby
-    return lobby
+    return get_parts(request).lobby
 
 
 LobbyDep = Annotated[Lobby, Depends(_get_lobby)]
@@ -34,8 +34,9 @@ Seen = Annotated[
     int,
     Query(
         ge=0,
-        description="The newest `revision` that you have seen of this game, at any server: the answer is that"
-        " state or a later one. A server that does not find it within a second answers 409, `behind`.",
+        description="The newest `revision` that you have seen of this game, at any server: the "
+        "answer is that state or a later one. A server that does not find it within a second "
+        "answers 409, `behind`.",
     ),
 ]
 

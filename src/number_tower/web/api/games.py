@@ -9,33 +9,34 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import Response
 
-from number_tower import record
-from number_tower.presence import Presence, RoomPresence
-from number_tower.room import Action, Room
+from number_tower.engine import record
+from number_tower.rooms.presence import Presence
+from number_tower.rooms.room import Action
 from number_tower.store.rooms import StoredRoom
-from number_tower.voice import Reader, narrate
-from number_tower.web.actions import parse_json, perform
 from number_tower.web.api import deps
 from number_tower.web.api.new_game import NewGame, RequestModel, read_new_room
-from number_tower.web.live import find_newest_revision, follow_room
-from number_tower.web.quota import admit_room
-from number_tower.web.rates import NEW_GAME, price
-from number_tower.web.state import Described, SeatNumber, State, describe_room, encode_state
-from number_tower.web.view import MOST_TEXT
+from number_tower.web.board.view import MAX_TEXT
+from number_tower.web.http.rates import NEW_GAME, price
+from number_tower.web.http.schema import Described
+from number_tower.web.live.events import find_newest_revision, follow_room
+from number_tower.web.live.quota import admit_room
+from number_tower.web.live.room_actions import parse_json, perform
+from number_tower.web.live.state import RoomState, SeatNumber, describe_room, encode_state
+from number_tower.words.voice import Reader, narrate
 
 router = APIRouter(prefix="/games", tags=["games"])
 
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 """Events of one stream."""
 
-MOST_CHANGES = 50
+MAX_CHANGES = 50
 """Changes of a game in one part of its dialogue."""
 
 _EXPORTS: dict[str, Any] = {
     "text/plain": {"schema": {"type": "string"}},
     "application/json": {"schema": {"type": "object"}},
 }
-_DATA = {"type": "string", "contentSchema": {"$ref": "#/components/schemas/State"}}
+_DATA = {"type": "string", "contentSchema": {"$ref": "#/components/schemas/RoomState"}}
 _EVENTS: dict[str, Any] = {"itemSchema": {"type": "object", "properties": {"data": _DATA}}}
 _ACTION = {"schema": {"$ref": "#/components/schemas/Action"}}
 _ACTION_BODY = {"required": True, "content": {"application/json": _ACTION}}
@@ -43,7 +44,10 @@ _ACTION_BODY = {"required": True, "content": {"application/json": _ACTION}}
 
 @dataclass(frozen=True)
 class SeatStatus:
-    """Which seats the sender holds, and what they may do now: by the names that actions have in `do`, or join."""
+    """Which seats the sender holds, and what they may do now.
+
+    `may` has the names of actions, as in `do`, and join.
+    """
 
     seats: list[SeatNumber]
     may: list[str]
@@ -54,7 +58,8 @@ class PresenceStatus(Described):
     """Whether the players are there."""
 
     players: list[Presence] | None
-    """Whether each player is here, away or gone; null unless two people play at different devices."""
+    """Whether each player is here, away or gone; null unless two people play at different
+    devices."""
     gone_for: int
     """The seconds for which the player to move has not been seen in this turn."""
     claim_after: int | None
@@ -91,7 +96,7 @@ class SeatToken(Described):
     """Send it as `Authorization: Bearer …`; keep it secret."""
     seats: list[SeatNumber]
     """The seats that it holds."""
-    state: State
+    state: RoomState
 
 
 @dataclass(frozen=True)
@@ -127,43 +132,45 @@ class TakeSeatRequest(RequestModel):
     code: str
 
 
-# Acting in a game -----------------------------------------------------------------------------------------------------
+# Acting in a game ---------------------------------------------------------------------------------
 
 
 @router.post(
-    "/{address}/actions", response_model=State, openapi_extra={"requestBody": _ACTION_BODY}
+    "/{address}/actions", response_model=RoomState, openapi_extra={"requestBody": _ACTION_BODY}
 )
 async def perform_action(
     request: Request,
     address: deps.Address,
     credentials: deps.RequiredCredentials,
     action: Annotated[Action, Depends(parse_json)],
-) -> State | Response:
+) -> RoomState | Response:
     """Do something in a game: `do` says what. The answer is the game as it stands then.
 
-    A move names the version of the game that it answers. If it is sent twice, it counts once. A move for an earlier
-    version is refused, with the current state. The computer's answer comes as an event. `undo` takes a move back at one
-    table or against the computer; over a link, offer a takeback instead. `rematch` starts the next game there and in a
-    match; otherwise offer one. An action with `game`, the number of the game in the room, is for no other game. A hint
-    has three steps: what to look for, the move, and why; the answer has it in `hint`.
+    A move names the version of the game that it answers. If it is sent twice, it counts once. A
+    move for an earlier version is refused, with the current state. The computer's answer comes as
+    an event. `undo` takes a move back at one table or against the computer; over a link, offer a
+    takeback instead. `rematch` starts the next game there and in a match; otherwise offer one. An
+    action with `game`, the number of the game in the room, is for no other game. A hint has three
+    steps: what to look for, the move, and why; the answer has it in `hint`.
     """
-    stored, hint = await perform(request, address, credentials, action)
+    stored, hint = await perform(request, address, credentials, action.do, lambda _: action)
     if hint is not None:
         return describe_room(stored, credentials, hint)
     # As the player's own stream has it: it is encoded already, or will not be again.
     return Response(encode_state(stored, credentials), media_type="application/json")
 
 
-# Reading a game -------------------------------------------------------------------------------------------------------
+# Reading a game -----------------------------------------------------------------------------------
 
 
 @router.get("/{address}")
 async def show_game(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
-) -> State:
+) -> RoomState:
     """Show the state of a game, by its address or its watch address.
 
-    With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
+    With the token of a seat, its words (`said`) are for that player; otherwise they are for
+    spectators.
     """
     await lobby.note_player(stored, credentials)
     return describe_room(stored, credentials)
@@ -177,14 +184,31 @@ async def show_seat(
     held = stored.find_seats(credentials)
     await lobby.note_player(stored, credentials)
     presence = lobby.describe_presence(stored)
-    return SeatStatus(_number_seats(held), _list_actions(stored.room, held, presence))
+    room = stored.room
+    allowed = {
+        "join": room.waiting and not held,
+        "move": room.may_move(held),
+        "undo": room.may_undo(held),
+        "resign": room.may_resign(held),
+        "offer_takeback": room.may_offer(held, "takeback"),
+        "offer_rematch": room.may_offer(held, "rematch"),
+        "accept": room.may_answer(held),
+        "decline": room.may_answer(held) or room.may_withdraw(held),
+        "rematch": room.may_rematch(held),
+        "hint": room.may_hint(held),
+        "claim": presence is not None and room.may_claim(held, presence.gone_for),
+    }
+    return SeatStatus(_number_seats(held), [action for action, may in allowed.items() if may])
 
 
 @router.get("/{address}/presence")
 async def show_presence(
     stored: deps.RoomDep, lobby: deps.LobbyDep, credentials: deps.CredentialsDep
 ) -> PresenceStatus:
-    """Show whether the players are here, away or gone. A request or a stream with a seat's token counts as here."""
+    """Show whether the players are here, away or gone.
+
+    A request or a stream with a seat's token counts as here.
+    """
     await lobby.note_player(stored, credentials)
     presence = lobby.describe_presence(stored)
     return PresenceStatus(
@@ -200,21 +224,21 @@ async def show_presence(
     responses={200: {"content": {"text/event-stream": _EVENTS}}},
 )
 async def follow_game(
+    request: Request,
     address: deps.Address,
-    lobby: deps.LobbyDep,
     credentials: deps.CredentialsDep,
     seen: deps.Seen = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = MOST_EVENTS,
+    limit: Annotated[int, Query(ge=1, le=MAX_EVENTS)] = MAX_EVENTS,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Follow a game as server-sent events: its state at once, and again whenever something happens.
 
-    The data of an event called `state` is the game as `GET` shows it, and its id is the revision of the game, which a
-    browser sends as `Last-Event-ID`; that counts as `seen`. The stream ends after `limit` of them. An event called
-    `presence` says that players have come or gone.
+    The data of an event called `state` is the game as `GET` shows it, and its id is the revision
+    of the game, which a browser sends as `Last-Event-ID`; that counts as `seen`. The stream ends
+    after `limit` of them. An event called `presence` says that players have come or gone.
     """
     seen = max(seen, find_newest_revision(last_event_id))
-    return await follow_room(lobby, address, credentials, seen, limit)
+    return await follow_room(request, address, credentials, seen, limit)
 
 
 @router.get("/{address}/log")
@@ -222,18 +246,19 @@ async def show_log(
     stored: deps.RoomDep,
     credentials: deps.CredentialsDep,
     since: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST_CHANGES)] = MOST_CHANGES,
+    limit: Annotated[int, Query(ge=1, le=MAX_CHANGES)] = MAX_CHANGES,
 ) -> DialogueLog:
-    """Show the dialogue of the current game: for the player whose token you send, or else for spectators.
+    """Show the dialogue of the current game.
 
-    A long game is told in parts of at most `limit` changes: `next` in the answer is the `since` of the next part.
+    It is for the player whose token you send, or else for spectators. A long game is told in parts
+    of at most `limit` changes: `next` in the answer is the `since` of the next part.
     """
     table, reader = stored.room.table, Reader.of_seats(stored.find_seats(credentials))
     last = since + limit - 1
     lines: list[DialogueLine] = []
     size = 0
     for message in narrate(table, since, last, reader=reader):
-        if size > MOST_TEXT and lines[-1].version < message.version:
+        if size > MAX_TEXT and lines[-1].version < message.version:
             last = message.version - 1
             break
         size += len(message.text)
@@ -242,21 +267,17 @@ async def show_log(
     return DialogueLog(stored.room.number, lines, last + 1 if last < table.version else None)
 
 
-@router.get(
-    "/{address}/export",
-    response_class=Response,
-    responses={200: {"content": _EXPORTS}},
-)
+@router.get("/{address}/export", response_class=Response, responses={200: {"content": _EXPORTS}})
 async def export_game(
     stored: deps.RoomDep, form: Annotated[Literal["line", "json"], Query(alias="as")] = "line"
 ) -> Response:
-    """Export a game: as one line of text, or as a JSON document that `tower` and this API can read."""
+    """Export a game: as one line of text, or as a JSON document that `tower` and this API read."""
     if form == "line":
         return Response(record.to_line(stored.room.table) + "\n", media_type="text/plain")
     return Response(record.to_json(stored.room.table), media_type="application/json")
 
 
-# Creating a game, and its seats ---------------------------------------------------------------------------------------
+# Creating a game, and its seats -------------------------------------------------------------------
 
 
 @router.post(
@@ -266,15 +287,12 @@ async def export_game(
     responses={507: {}},
 )
 async def create_game(
-    request: Request,
-    response: Response,
-    wanted: NewGame,
-    lobby: deps.LobbyDep,
+    request: Request, response: Response, wanted: NewGame, lobby: deps.LobbyDep
 ) -> CreatedGame:
     """Start a game, at one table, against the computer, or with the person who opens the link.
 
-    The answer holds the token of your seat, of both seats at one table. Send the page of `address` to the other player,
-    and that of `watch` to spectators.
+    The answer holds the token of your seat, of both seats at one table. Send the page of `address`
+    to the other player, and that of `watch` to spectators.
     """
     stored, token = await lobby.open_room(await read_new_room(request, wanted))
     response.headers["Location"] = f"/api/games/{stored.address}"
@@ -307,7 +325,10 @@ async def hand_over(
 async def take_seat(
     address: deps.Address, taking: TakeSeatRequest, lobby: deps.LobbyDep
 ) -> SeatToken:
-    """Take over a seat by its code; the answer holds its new token, and the old one no longer works."""
+    """Take over a seat by its code.
+
+    The answer holds its new token, and the old one no longer works.
+    """
     return _give_seat(*await lobby.take_over(address, taking.code))
 
 
@@ -317,20 +338,3 @@ def _give_seat(stored: StoredRoom, token: str) -> SeatToken:
 
 def _number_seats(held: Collection[int]) -> list[int]:
     return [seat + 1 for seat in sorted(held)]
-
-
-def _list_actions(room: Room, held: Collection[int], presence: RoomPresence | None) -> list[str]:
-    allowed = {
-        "join": room.waiting and not held,
-        "move": room.may_move(held),
-        "undo": room.may_undo(held),
-        "resign": room.may_resign(held),
-        "offer_takeback": room.may_offer(held, "takeback"),
-        "offer_rematch": room.may_offer(held, "rematch"),
-        "accept": room.may_answer(held),
-        "decline": room.may_answer(held) or room.may_withdraw(held),
-        "rematch": room.may_rematch(held),
-        "hint": room.may_hint(held),
-        "claim": presence is not None and room.may_claim(held, presence.gone_for),
-    }
-    return [action for action, may in allowed.items() if may]

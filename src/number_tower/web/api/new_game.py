@@ -1,4 +1,7 @@
-"""The request for a new game, and the room that it asks for. Bounds that rules and records check are not repeated."""
+"""The request for a new game, and the room that it asks for.
+
+Bounds that rules and records check are not repeated.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from typing import Annotated, Literal
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from number_tower import catalogue
-from number_tower.match import MOST_GAMES
+from number_tower.engine import catalogue
+from number_tower.engine.match import MAX_GAMES
+from number_tower.engine.rules import UNNAMED
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS
-from number_tower.rules import UNNAMED
-from number_tower.table import Table
 from number_tower.web import limits
-from number_tower.web.errors import ProblemError
-from number_tower.web.new_room import NewRoom
-from number_tower.web.questions import read_record
+from number_tower.web.http.problems import ProblemError
+from number_tower.web.live.new_room import NewRoom
+from number_tower.web.thinking.questions import read_record
 
 OWN_NAME = "own rules"
 """The name of a game whose rule file has none."""
@@ -50,7 +53,8 @@ class NewGame(RequestModel):
     game: GameName | None = None
     """A game of the catalogue."""
     rules: RuleTable | None = None
-    """Rules as in a rule file; the defaults are those of the plain game: blocks 1-9, shared, any fit."""
+    """Rules as in a rule file; the defaults are those of the plain game: blocks 1-9, shared, any
+    fit."""
     rulefile: str | None = None
     """The text of your own rule file, in TOML."""
     record: Line | None = None
@@ -62,12 +66,13 @@ class NewGame(RequestModel):
     hidden: bool = False
     """Whether the remaining blocks are hidden from both players."""
     names: Annotated[list[str | None], Field(max_length=2)] = []
-    """The names of the players in seats 1 and 2; the player who joins by the link chooses a name then."""
+    """The names of the players in seats 1 and 2; the player who joins by the link chooses a name
+    then."""
     first: Literal[1, 2, "toss"] = 1
     """Which seat starts; a record says it already."""
     opponent: Annotated[str, Field(pattern=f"^(table|link|{'|'.join(LEVELS)})$")] = "link"
     """A person at the same table, the person who opens the link, or the computer at a level."""
-    best_of: Annotated[int, Field(ge=1, le=MOST_GAMES)] | None = None
+    best_of: Annotated[int, Field(ge=1, le=MAX_GAMES)] | None = None
     """The number of games in the match; without it there is no match."""
     hints: bool = True
     """Whether players may ask for hints; never in a match."""

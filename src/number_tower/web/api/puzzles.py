@@ -12,11 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
 from number_tower.web.api.new_game import GameName
-from number_tower.web.errors import ProblemError
-from number_tower.web.pages.puzzles import FIRST_DAY, get_today
-from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
-from number_tower.web.rates import THINKING, price
-from number_tower.web.state import Described
+from number_tower.web.http.problems import ProblemError
+from number_tower.web.http.rates import THINKING, price
+from number_tower.web.http.schema import Described
+from number_tower.web.thinking.questions import (
+    FIRST_DAY,
+    ask_daily_puzzle,
+    ask_numbered_puzzle,
+    get_today,
+)
 
 router = APIRouter(prefix="/puzzles", tags=["puzzles"], dependencies=[price(THINKING)])
 
@@ -45,7 +49,7 @@ class PuzzleAddress(BaseModel):
         return self
 
 
-class PuzzleAttempt(PuzzleAddress):
+class PuzzleAnswer(PuzzleAddress):
     """An answer to a puzzle."""
 
     block: int | None = None
@@ -53,7 +57,7 @@ class PuzzleAttempt(PuzzleAddress):
 
 
 @dataclass(frozen=True)
-class Puzzle(Described):
+class PuzzleInfo(Described):
     """A position in which exactly one move wins."""
 
     game: str
@@ -80,10 +84,13 @@ class PuzzleVerdict(Described):
 
 
 @router.get("")
-async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query()]) -> Puzzle:
-    """Show a day's puzzle, the same for everyone and harder from Monday to Sunday, or a puzzle from a series."""
+async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query()]) -> PuzzleInfo:
+    """Show a day's puzzle, or a puzzle from a series.
+
+    A day's puzzle is the same for everyone, and harder from Monday to Sunday.
+    """
     puzzle = await _find_puzzle(request, address)
-    return Puzzle(
+    return PuzzleInfo(
         game=puzzle.game,
         record=puzzle.line,
         grade=puzzle.grade,
@@ -96,7 +103,7 @@ async def show_puzzle(request: Request, address: Annotated[PuzzleAddress, Query(
 
 @router.get("/answer")
 async def answer_puzzle(
-    request: Request, attempt: Annotated[PuzzleAttempt, Query()]
+    request: Request, attempt: Annotated[PuzzleAnswer, Query()]
 ) -> PuzzleVerdict:
     """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
     puzzle = await _find_puzzle(request, attempt)

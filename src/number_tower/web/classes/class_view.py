@@ -12,21 +12,22 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from number_tower import record
-from number_tower.class_actions import RIGHTS, Role, explain_no_round
-from number_tower.classroom import Classroom, Pairing, Pupil
-from number_tower.endings import label_ending
-from number_tower.pairing import Standing
-from number_tower.presence import Presence, judge_presence
+from number_tower.engine import record
+from number_tower.engine.table import Table
+from number_tower.rooms.actions import RIGHTS, Role, explain_no_round
+from number_tower.rooms.classroom import Classroom, Pairing, Pupil
+from number_tower.rooms.presence import Presence, judge_presence
 from number_tower.store.classrooms import StoredClassroom
-from number_tower.store.rooms import Credentials, StoredRoom
+from number_tower.store.rooms import Credentials
 from number_tower.store.rows import StoredGame
-from number_tower.text import format_count
-from number_tower.voice import format_points
-from number_tower.web.classes import Classes, ClassState
-from number_tower.web.live import HEARTBEAT, KEEPALIVE, RECONNECT_HINT
-from number_tower.web.pages import templates
-from number_tower.web.view import RoomView
+from number_tower.support.text import format_count
+from number_tower.web.board.templates import environment
+from number_tower.web.board.view import GameView
+from number_tower.web.classes.registry import Classes, ClassState
+from number_tower.web.live.events import HEARTBEAT, KEEPALIVE, RECONNECT_HINT
+from number_tower.web.pages.room_view import view_room
+from number_tower.words.endings import label_ending
+from number_tower.words.voice import format_points
 
 IDLE_MINUTES = 2
 """Minutes without a move after which a game counts as one that nobody moves in."""
@@ -34,26 +35,23 @@ IDLE_MINUTES = 2
 ARRIVAL = timedelta(seconds=15)
 """How long the players of a new game count as here: their pages find it one after the other."""
 
-TIE_BREAKS = {
-    "buchholz": "Equal points: the points of all opponents, added up, decide (Buchholz). Strong opponents count more.",
-    "head_to_head": "Equal points: the games that equal pupils played against each other decide (head-to-head).",
-}
 MAX_RENDERED = 1024
 """Boards that are remembered as HTML."""
 
-POINTS = "A win is 1 point, a draw half a point. A round without an opponent is 1 point."
 
-
-class Board(NamedTuple):
+class ClassBoard(NamedTuple):
     """One game of a class, as the wall shows it."""
 
     pairing: Pairing
     names: tuple[str, str]
-    view: RoomView | None
+    room: tuple[int, int] | None
+    """The id and the revision of its room: boards that are equal look the same."""
     idle: int
     """Full minutes without a move, if these are many."""
-    presence: tuple[Presence, Presence] = ("here", "here")
+    presence: tuple[Presence, Presence]
     """Where the players are; computers are always here."""
+    view: GameView | None = None
+    """The game, where the board is drawn."""
 
     @property
     def status(self) -> str:
@@ -102,62 +100,29 @@ class ClassView:
         self.role, self.pupil = role, pupil
         """Who sees it, and which pupil that is."""
         self.only = only
-        """The number of the one game that is shown large, if it is one."""
-        self.settings = self.classroom.settings
+        """The number of a game that is shown alone, and large; None: all games."""
         self.path = path
         """The address of the class for this visitor."""
         self.no_round = explain_no_round(self.classroom)
         """Why the next round cannot start; None if it can."""
 
     @property
-    def boards(self) -> list[Board]:
+    def boards(self) -> list[ClassBoard]:
         """The boards of the present games; the unfinished ones of earlier rounds first."""
-        numbers = (
-            [each.number for each in self.classroom.current] if self.only is None else [self.only]
-        )
-        return [make_board(self.state, number) for number in numbers]
-
-    def render_board(self, board: Board) -> Markup:
-        """Return a board as HTML."""
-        return render_board(self.state, board.pairing.number)
-
-    @property
-    def standings(self) -> list[tuple[Standing, Pupil]]:
-        """The standings, each with its pupil."""
-        return [(each, self.classroom.get_pupil(each.player)) for each in self.classroom.standings]
-
-    @property
-    def explanation(self) -> str:
-        """How points and the tie-break are counted."""
-        return f"{POINTS} {TIE_BREAKS[self.settings.tie_break]}"
+        if self.only is not None:
+            return [draw_board(self.state, self.only)]
+        return [draw_board(self.state, pairing.number) for pairing in self.classroom.current]
 
     @property
     def game_titles(self) -> list[str]:
         """The names of the games that are played."""
-        return [choice.book.title.rstrip(":") for choice in self.settings.games]
+        return [choice.book.title.rstrip(":") for choice in self.classroom.settings.games]
 
     @property
     def round_title(self) -> str:
         """The name of the game of the present round; empty before the first round."""
         choice = self.classroom.round_game
         return "" if choice is None else choice.book.title.rstrip(":")
-
-    @property
-    def finished(self) -> list[Pairing]:
-        """The games that are over, the newest first."""
-        return [
-            each
-            for each in reversed(self.classroom.pairings)
-            if each.over and each.number in self.stored.rooms
-        ]
-
-    def list_games(self, pupil: int) -> list[Pairing]:
-        """Return the games of a pupil that are over, the newest first, and the rounds without one."""
-        return [
-            each
-            for each in reversed(self.classroom.pairings)
-            if each.over and each.has_pupil(pupil)
-        ]
 
     def describe_pupil(self, pupil: Pupil) -> str:
         """Say what a pupil does now."""
@@ -176,66 +141,58 @@ class ClassView:
         """Say how a game ended, with the points of both."""
         if pairing.points is None:
             return "does not count"
-        if pairing.sits_out:
-            return str(format_points(pairing.points[0]))
-        return " : ".join(str(format_points(points)) for points in pairing.points)
+        points = pairing.points[:1] if pairing.sits_out else pairing.points
+        return " : ".join(str(format_points(score)) for score in points)
 
 
-def make_board(state: ClassState, number: int) -> Board:
-    """Return the board of a pairing."""
-    pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
-    view = None if room is None else RoomView(room, frozenset())
-    idle, presence = _count_idle_minutes(pairing, room), _find_presence(state, pairing)
-    return Board(pairing, state.classroom.get_names(pairing), view, idle, presence)
+def make_board(state: ClassState, number: int) -> ClassBoard:
+    """Return the board of a pairing, without its view."""
+    pairing, stored = state.classroom.get_pairing(number), state.rooms.get(number)
+    names = state.classroom.get_names(pairing)
+    here: tuple[Presence, Presence] = "here", "here"
+    if stored is None:
+        return ClassBoard(pairing, names, None, 0, here)
+    key = stored.id, stored.revision
+    if stored.room.over:
+        return ClassBoard(pairing, names, key, 0, here)
+    silence = datetime.now(UTC) - datetime.fromisoformat(stored.game.changed)
+    minutes = 0 if pairing.over or pairing.paused else silence // timedelta(minutes=1)
+    idle = minutes if minutes >= IDLE_MINUTES else 0
+    if not stored.room.table.game.moves and silence < ARRIVAL:
+        return ClassBoard(pairing, names, key, idle, here)
+    first, second = (judge_presence(sighting, time()) for sighting in stored.seen)
+    if pairing.level is not None:
+        second = "here"
+    return ClassBoard(pairing, names, key, idle, (first, second))
 
 
-def compute_look(state: ClassState, number: int) -> Hashable:
-    """Return what the board of a pairing shows: boards that are equal in this look the same."""
-    pairing, room = state.classroom.get_pairing(number), state.rooms.get(number)
-    names, idle = state.classroom.get_names(pairing), _count_idle_minutes(pairing, room)
-    seen = None if room is None else (room.id, room.revision)
-    return seen, pairing, names, idle, _find_presence(state, pairing)
+def draw_board(state: ClassState, number: int) -> ClassBoard:
+    """Return the board of a pairing with the view of its game."""
+    room = state.rooms.get(number)
+    return make_board(state, number)._replace(view=None if room is None else view_room(room))
 
 
-def _find_presence(state: ClassState, pairing: Pairing) -> tuple[Presence, Presence]:
-    room = state.rooms.get(pairing.number)
-    if room is None or room.room.over:
-        return "here", "here"
-    if not room.room.table.game.moves and _get_silence(room) < ARRIVAL:
-        return "here", "here"
-    first, second = (judge_presence(sighting, time()) for sighting in room.seen)
-    return first, "here" if pairing.level is not None else second
-
-
-def _count_idle_minutes(pairing: Pairing, room: StoredRoom | None) -> int:
-    if room is None or pairing.over or pairing.paused or room.room.over:
-        return 0
-    minutes = _get_silence(room) // timedelta(minutes=1)
-    return minutes if minutes >= IDLE_MINUTES else 0
-
-
-def _get_silence(room: StoredRoom) -> timedelta:
-    """Return how long ago the last move was made, or the game began."""
-    return datetime.now(UTC) - datetime.fromisoformat(room.game.changed)
-
-
-_rendered: dict[tuple[int, int], tuple[Hashable, Markup]] = {}
-"""Boards as HTML, by class and pairing, each with its look: they are rendered once for all pages and followers."""
+_rendered: dict[tuple[int, int], tuple[ClassBoard, Markup]] = {}
+"""Boards as HTML by class and pairing, rendered once for all pages and followers."""
 
 
 def render_board(state: ClassState, number: int) -> Markup:
     """Return the board of a pairing as HTML in one line."""
-    key, look = (state.stored.id, number), compute_look(state, number)
-    if _rendered.get(key, (None, ""))[0] != look:
-        macros: Any = templates.get_template("class_parts.html").module
-        html = macros.board(make_board(state, number))
-        _rendered[key] = look, Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+    key, board = (state.stored.id, number), make_board(state, number)
+    if key not in _rendered or _rendered[key][0] != board:
+        macros: Any = environment.get_template("class_parts.html").module
+        html = macros.board(draw_board(state, number))
+        line = Markup(" ".join(html.split()))  # noqa: S704 - the template has escaped it
+        _rendered[key] = board, line
+        # The first is the board that was rendered first.
         if len(_rendered) > MAX_RENDERED:
             del _rendered[next(iter(_rendered))]
     return _rendered[key][1]
 
 
-# Live events ----------------------------------------------------------------------------------------------------------
+environment.globals["render_board"] = render_board
+
+# Live events ------------------------------------------------------------------------------------
 
 
 async def stream_wall(
@@ -243,15 +200,16 @@ async def stream_wall(
 ) -> AsyncGenerator[bytes, None]:
     """Yield an event for every board that changes, and one when the rest of the page has changed.
 
-    The page has the boards as they were when it was made: the first event makes it load again if they have changed.
-    With credentials the stream ends when their holder has no right to the wall any more; spectators always have it.
+    The page has the boards as they were when it was made: the first event makes it load again if
+    they have changed. With credentials the stream ends when their holder loses the right to the
+    wall; spectators always have it.
     """
     yield RECONNECT_HINT
     sent_revision = 0
-    sent: dict[int, Hashable] = {}
+    sent: dict[int, ClassBoard] = {}
     async with aclosing(classes.follow(code, HEARTBEAT)) as states:
         async for state in states:
-            looks = {number: compute_look(state, number) for number in state.rooms}
+            boards = {number: make_board(state, number) for number in state.rooms}
             events = []
             if state.stored.revision != sent_revision:
                 role = None if credentials is None else state.stored.find_role(credentials)
@@ -259,27 +217,29 @@ async def stream_wall(
                     return
                 events.append(_encode_state(state.revision))
             if sent_revision:
-                changed = (number for number, look in looks.items() if look != sent.get(number))
-                for number in changed:
-                    board = render_board(state, number).encode()
-                    events.append(b"event: board\ndata: %s\n\n" % board)
-            sent_revision, sent = state.stored.revision, looks
+                for number, board in boards.items():
+                    if board != sent.get(number):
+                        html = render_board(state, number).encode()
+                        events.append(b"event: board\ndata: %s\n\n" % html)
+            sent_revision, sent = state.stored.revision, boards
+            # A stream that waits keeps no class in memory.
             del state
             yield b"".join(events) or KEEPALIVE
 
 
 async def stream_rounds(classes: Classes, code: str, pupil: int) -> AsyncGenerator[bytes, None]:
-    """Yield an event whenever something changes that matters to a pupil, but not for every pupil who joins."""
+    """Yield an event for each change that matters to a pupil, not for every pupil who joins."""
     yield RECONNECT_HINT
-    known: Hashable = None
+    sent: Hashable = None
     async with aclosing(classes.follow_rounds(code, HEARTBEAT)) as states:
         async for stored in states:
             classroom = stored.classroom
-            mine = next((each for each in classroom.pupils if each.number == pupil), None)
+            mine = next((member for member in classroom.pupils if member.number == pupil), None)
             last = classroom.find_pairing(pupil)
             key = classroom.state, classroom.round, mine, last and (last.number, last.over)
-            changed, known = key != known, key
+            changed, sent = key != sent, key
             yield _encode_state(f"{stored.revision}") if changed else KEEPALIVE
+            # A stream that waits keeps no class in memory.
             del stored, classroom
 
 
@@ -287,18 +247,16 @@ def _encode_state(revision: str) -> bytes:
     return f"event: state\nid: {revision}\ndata: {{}}\n\n".encode()
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-# Files ----------------------------------------------------------------------------------------------------------------
+# Files ------------------------------------------------------------------------------------------
 
 
 def export_standings(classroom: Classroom) -> str:
     """Return the standings as CSV."""
     head = ("place", "name", "points", "buchholz", "head_to_head", "won", "drawn", "lost")
-    rows = (
-        (each.place, classroom.get_pupil(each.player).name, *each[2:])
-        for each in classroom.standings
-    )
+    rows = []
+    for standing in classroom.standings:
+        name = classroom.get_pupil(standing.player).name
+        rows.append((standing.place, name, *standing[2:]))
     return _write_csv(head, rows)
 
 
@@ -315,37 +273,32 @@ def export_results(stored: StoredClassroom, games: Iterable[tuple[int, StoredGam
         "ended_by",
         "records",
     ]
-    played: dict[int, list[StoredGame]] = {}
+    tables: dict[int, list[Table]] = {}
     for number, game in games:
-        played.setdefault(number, []).append(game)
+        tables.setdefault(number, []).append(game.table)
     classroom = stored.classroom
-    rows = [
-        _describe_pairing(classroom, pairing, played.get(pairing.number, []))
-        for pairing in classroom.pairings
-    ]
+    rows = []
+    for pairing in classroom.pairings:
+        played = tables.get(pairing.number, [])
+        outcome = played[-1].outcome if played else None
+        ended: str = outcome.reason if outcome is not None else ""
+        if pairing.cancelled:
+            ended = "cancelled"
+        elif pairing.sits_out:
+            ended = "sits out"
+        title = "" if pairing.sits_out else classroom.get_game(pairing.round).book.name
+        names, points = classroom.get_names(pairing), pairing.points or ("", "")
+        lines = " | ".join(record.to_line(table) for table in played)
+        rows.append((pairing.round, pairing.number, title, *names, *points, ended, lines))
     return _write_csv(head, rows)
 
 
-def _describe_pairing(
-    classroom: Classroom, pairing: Pairing, games: list[StoredGame]
-) -> tuple[object, ...]:
-    title = "" if pairing.sits_out else classroom.get_game(pairing).book.name
-    outcome = games[-1].table.outcome if games else None
-    ended: str = outcome.reason if outcome is not None else ""
-    if pairing.cancelled:
-        ended = "cancelled"
-    elif pairing.sits_out:
-        ended = "sits out"
-    names, points = classroom.get_names(pairing), pairing.points or ("", "")
-    lines = " | ".join(record.to_line(game.table) for game in games)
-    return pairing.round, pairing.number, title, *names, *points, ended, lines
-
-
 def _write_csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Write a table; texts that a spreadsheet would take for a formula get an apostrophe in front."""
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(head)
+    # An apostrophe keeps a spreadsheet from taking a name for a formula.
+    formula = ("=", "+", "-", "@", "\t", "\r")
     for row in rows:
-        writer.writerow([f"'{cell}" if str(cell).startswith(_FORMULA) else cell for cell in row])
+        writer.writerow([f"'{cell}" if str(cell).startswith(formula) else cell for cell in row])
     return text.getvalue()

@@ -13,14 +13,14 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
-from number_tower.class_actions import Action, apply_action
-from number_tower.classroom import Classroom, ClassroomError
+from number_tower.rooms.actions import Action, apply_action
+from number_tower.rooms.classroom import Classroom, ClassroomError
 from number_tower.store import classrooms, rooms
 from number_tower.store.classrooms import ClassChange, StoredClassroom
 from number_tower.store.rooms import Credentials, RoomCache, RoomNotFoundError, StoredRoom
 from number_tower.store.schema import rooms as rooms_table
-from number_tower.web.database import Database
-from number_tower.web.live import Hub, Topic
+from number_tower.web.live.database import Database
+from number_tower.web.live.events import Hub, Topic
 
 MAX_CLASSES = 256
 """Classes that are remembered; the least recently used are built again when they are asked for."""
@@ -55,13 +55,13 @@ class Classes:
         self._known: OrderedDict[str, StoredClassroom] = OrderedDict()
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    # Find -------------------------------------------------------------------------------------------------------------
+    # Find ----------------------------------------------------------------------------------------
 
     async def find(self, code: str, heard: int = 0) -> StoredClassroom:
         """Return a class by its code, as it is typed, or by the address for spectators.
 
-        It is as new as the database. A follower who has heard of a revision gets that one or a later one: after a
-        change many ask at once, and one of them reads it.
+        It is as new as the database. A follower who has heard of a revision gets that one or a
+        later one: after a change many ask at once, and one of them reads it.
         """
         lock = self._reading.setdefault(code, asyncio.Lock()) if heard else nullcontext()
         async with lock:
@@ -109,7 +109,7 @@ class Classes:
         raise ClassroomError("not_found", "there is no such game in this class")
 
     async def follow(self, code: str, heartbeat: float) -> AsyncGenerator[ClassState, None]:
-        """Yield a class as it is, and again after every change of the class or a game, and after every heartbeat."""
+        """Yield a class now, after every change of it or its games, and after every heartbeat."""
         topic = Topic("class", (await self.find(code)).id)
         load = partial(self.find_state, code)
         with closing(self._hub.subscribe(topic)) as news:
@@ -121,7 +121,7 @@ class Classes:
     async def follow_rounds(
         self, code: str, heartbeat: float
     ) -> AsyncGenerator[StoredClassroom, None]:
-        """Yield a class as it is, without its games, and again after every change and after every heartbeat."""
+        """Yield a class without its games: now, after every change, and after every heartbeat."""
         topic = Topic("class", (await self.find(code)).id)
         with closing(self._hub.subscribe(topic)) as news:
 
@@ -132,7 +132,7 @@ class Classes:
                 yield stored
                 del stored
 
-    # Change -----------------------------------------------------------------------------------------------------------
+    # Change --------------------------------------------------------------------------------------
 
     async def act(
         self,
@@ -141,7 +141,7 @@ class Classes:
         action: Action,
         browser: str | None = None,
     ) -> None:
-        """Do something in a class, as the role that the credentials have there; a pupil who joins has a browser."""
+        """Do something in a class, in the role of these credentials; who joins has a browser."""
 
         def decide(now: StoredClassroom) -> Classroom:
             return apply_action(now.classroom, now.find_role(credentials), action, SystemRandom())

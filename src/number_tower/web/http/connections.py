@@ -1,7 +1,8 @@
-"""HTTP connections: how many there may be, and how slow their clients may be.
+"""Limits of HTTP connections: how many there may be, and how slow their clients.
 
-uvicorn has no such limits. Without them one address can take all connections, and a client that sends or reads nothing
-holds its connection, and the memory behind it, for ever. The limits are kept by a protocol around uvicorn's own.
+uvicorn has no such limits. Without them one address can take all connections, and a client that
+sends or reads nothing holds its connection, and the memory behind it, forever. A protocol around
+uvicorn's own enforces the limits.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from number_tower.web.middleware import HttpMiddleware, group_address
+from number_tower.web.http.middleware import HttpMiddleware, group_address
 
 MAX_CONNECTIONS = 6000
 """Connections of all addresses together."""
 
 MAX_PER_ADDRESS = 2000
-"""Connections of one address: a school has one for all of its pupils. Trusted proxies are exempt."""
+"""Connections of one address, such as a school; trusted proxies are exempt."""
 
 WAIT_TIME = 30.0
-"""Seconds in which the head of a request has to arrive, counted from the connection or from its first byte."""
+"""Seconds in which the head of a request has to arrive, from the connection or its first byte."""
 
 READ_TIME = 30.0
 """Seconds for which a client may leave an answer unread; streams included."""
@@ -41,9 +42,9 @@ Peer = tuple[str, int]
 
 
 class ConnectionRegistry:
-    """All connections. Where there is no room for a new one, the one that has been idle for the longest is closed.
+    """All connections. If there are too many, the one that has been idle for the longest is closed.
 
-    That is one of the same address if this has its full number, else one of the address with the most connections.
+    It is one of the same address if that has its full number, else one of the busiest address.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class ConnectionRegistry:
         self._idle: dict[Connection, None] = {}
         """The connections to which the server owes no answer, the idlest first."""
         self._counts: Counter[str] = Counter()
-        """Connections by address, without those of proxies: they carry many clients, and are closed last."""
+        """Connections by address; those of proxies carry many clients, and are closed last."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -75,10 +76,11 @@ class ConnectionRegistry:
         return None if peer is None else self._open.get((peer[0], peer[1]))
 
     def add(self, connection: Connection) -> None:
-        """Count a new connection; where there is no room, close an idle one or, if all are busy, the new one."""
+        """Count a new connection; if there are too many, close an idle one, or else the new one."""
         address = connection.address
         if self._counts[address] >= self._per_address:
-            self._close_idlest([each for each in self._idle if each.address == address], connection)
+            idle_here = [idle for idle in self._idle if idle.address == address]
+            self._close_idlest(idle_here, connection)
         elif len(self) >= self._total:
             self._close_idlest(self._idle, connection)
         if connection.transport.is_closing():
@@ -124,7 +126,7 @@ class ConnectionRegistry:
                 connection.abort()
 
     def _close_idlest(self, idle: Iterable[Connection], newcomer: Connection) -> None:
-        closed = max(idle, key=lambda each: self._counts[each.address], default=newcomer)
+        closed = max(idle, key=lambda candidate: self._counts[candidate.address], default=newcomer)
         self.remove(closed)
         closed.abort()
 
@@ -144,8 +146,8 @@ class Connection(asyncio.Protocol):
         self._unread = 0
         self._unread_since: float | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one that writes
-        """Count the connection, and wait for a request."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection, which is one that writes, and wait for a request."""
         self.transport = transport
         host, port, *_ = transport.get_extra_info("peername") or ("gone", id(self))
         self.peer = str(host), port

@@ -1,10 +1,11 @@
-"""Metrics for Prometheus, on a port of their own. This module is imported only if the operator wants them."""
+"""Metrics for Prometheus, on a port of their own; imported only if the operator wants them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,30 +21,17 @@ from starlette.datastructures import State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower import __version__
-from number_tower.web.middleware import HttpMiddleware
-from number_tower.web.settings import MetricsAddress
+from number_tower.web.http.middleware import HttpMiddleware
 
 _METHODS = {"GET", "HEAD", "POST"}
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
-_GAUGES: tuple[tuple[str, str, Callable[[State], float]], ...] = (
-    (
-        "tower_streams_open",
-        "Pages and programs that follow a game.",
-        lambda state: len(state.streams),
-    ),
-    ("tower_connections_open", "Network connections.", lambda state: len(state.connections)),
-    (
-        "tower_queue_waiting",
-        "Questions that wait for the solver.",
-        lambda state: state.workers.waiting,
-    ),
-    (
-        "tower_queue_running",
-        "Questions that the solver works on.",
-        lambda state: state.workers.running,
-    ),
-)
+_GAUGES: dict[str, tuple[str, Callable[[Any], float]]] = {
+    "streams_open": ("Pages and programs that follow a game.", lambda parts: len(parts.streams)),
+    "connections_open": ("Network connections.", lambda parts: len(parts.connections)),
+    "queue_waiting": ("Questions that wait for the solver.", lambda parts: parts.workers.waiting),
+    "queue_running": ("Questions that the solver works on.", lambda parts: parts.workers.running),
+}
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each, without use
 
@@ -51,42 +39,45 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series fo
 class Metrics:
     """Counters and gauges of a server.
 
-    Labels have few values: route templates and never paths, and known methods. So neither the memory nor the response
-    grows with what clients send, and it contains no address of a game or a person.
+    Labels have few values: route templates and never paths, and known methods. So neither the
+    memory nor the response grows with what clients send, and no address is in it.
     """
 
     def __init__(self, state: State) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        Info("tower", "The version of Number Tower.", registry=self.registry).info(
-            {"version": __version__}
-        )
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        version = Info("tower", "The version of Number Tower.", registry=registry)
+        version.info({"version": __version__})
         self._requests = Counter(
             "tower_requests",
-            "Requests answered, by method, route template and status (none: the client left first).",
+            "Requests answered, by method, route template and status "
+            "(none: the client left first).",
             ("method", "route", "status"),
-            registry=self.registry,
+            registry=registry,
         )
         self._request_seconds = Histogram(
             "tower_request_seconds",
-            "Time from a request to the end of its answer, by route template; streams are left out.",
+            "Time from a request to the end of its answer, by route template; "
+            "streams are left out.",
             ("route",),
-            registry=self.registry,
+            registry=registry,
             buckets=_SECONDS,
         )
-        for name, meaning, read in _GAUGES:
-            Gauge(name, meaning, registry=self.registry).set_function(partial(read, state))
+        for name, (meaning, read) in _GAUGES.items():
+            gauge = Gauge(f"tower_{name}", meaning, registry=registry)
+            # The application has its parts only when it has started.
+            gauge.set_function(partial(lambda read: read(state.parts), read))
 
-    def serve(self, address: MetricsAddress) -> None:
-        """Serve the metrics from a thread, so that they can be read while the event loop is stuck."""
-        start_http_server(address.port, address.host, self.registry)
+    def serve(self, host: str, port: int) -> None:
+        """Serve the metrics from a thread: they can be read while the event loop is stuck."""
+        start_http_server(port, host, self.registry)
 
     def count_request(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request that has ended; its status is 0 if nothing was answered."""
         method = scope["method"] if scope["method"] in _METHODS else "other"
         route = find_route(scope)
         self._requests.labels(method, route, str(status or "none")).inc()
-        if not route.endswith("/events"):
+        if "is_stream" not in scope:
             self._request_seconds.labels(route).observe(seconds)
 
 
@@ -120,6 +111,5 @@ def find_route(scope: Scope) -> str:
     if not isinstance(path, str):
         return "(static)" if scope["path"].startswith("/static/") else "(none)"
     # A router that was included with a prefix does not tell its routes.
-    return (
-        f"/api{path}" if scope["path"].startswith("/api/") and not path.startswith("/api") else path
-    )
+    is_prefixed = scope["path"].startswith("/api/") and not path.startswith("/api")
+    return f"/api{path}" if is_prefixed else path

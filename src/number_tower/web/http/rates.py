@@ -1,4 +1,4 @@
-"""How many requests a client may send: one bucket of tokens for each, and a price at each route."""
+"""Rate limits: each client has a bucket of tokens, and each route has a price."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import Depends, HTTPException
 from starlette.requests import HTTPConnection, Request
 
-from number_tower.text import format_duration
-from number_tower.web.middleware import identify_address, identify_client
+from number_tower.support.text import format_duration
+from number_tower.web.http.middleware import identify_address, identify_client
 
 RATE = 100
 """Tokens that a client gets each second."""
@@ -20,12 +20,12 @@ BURST = 6000
 """Tokens that a client can save up."""
 
 BROWSERS_PER_ADDRESS = 10
-"""How many times that all browsers at one address may use together: any client can invent a cookie."""
+"""All browsers at one address together get this many shares: any client can invent a cookie."""
 
 MAX_CLIENTS = 50_000
 """Clients that are counted; the least recent one is forgotten first."""
 
-# Prices in tokens -----------------------------------------------------------------------------------------------------
+# Prices in tokens ---------------------------------------------------------------------------------
 
 REQUEST = 1
 """Any request; health and static files cost nothing."""
@@ -41,7 +41,7 @@ WRONG_CODE = 300
 
 
 class RateLimiter:
-    """A bucket of tokens for each client. Its state is one number, the time at which it is full again."""
+    """A bucket of tokens for each client, whose state is the time at which it is full again."""
 
     def __init__(
         self, rate: float = RATE, burst: float = BURST, clock: Callable[[], float] = monotonic
@@ -52,7 +52,7 @@ class RateLimiter:
         self._full_at: dict[str, float] = {}
 
     def spend(self, tokens: float, shares: Mapping[str, int]) -> float:
-        """Spend tokens of all these clients, each with its share; if one has too few, return the seconds to wait.
+        """Spend tokens of clients by their shares; if one has too few, return how long to wait.
 
         A request that is refused costs nothing.
         """
@@ -73,7 +73,7 @@ class RateLimiter:
 
 
 def price(tokens: int) -> Any:
-    """Return a dependency of a route, by which its requests cost tokens: of the browser, or else of the address."""
+    """Return a dependency of a route: its requests cost tokens of the browser or the address."""
 
     async def spend_tokens(request: Request) -> None:
         charge(request, tokens)
@@ -96,7 +96,7 @@ def charge_wrong_code(request: HTTPConnection) -> None:
 
 
 def _spend(request: HTTPConnection, tokens: int, shares: Mapping[str, int], problem: str) -> None:
-    limiter: RateLimiter | None = getattr(request.app.state, "limiter", None)
+    limiter: RateLimiter | None = request.app.state.parts.limiter
     if limiter is not None and (wait := limiter.spend(tokens, shares)):
         raise make_refusal(problem, wait)
 

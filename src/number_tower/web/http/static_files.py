@@ -1,8 +1,8 @@
 """Static files with a hash in their address, so that browsers may cache them for a year.
 
-The hash is that of all files together and stands before the path: addresses in a style sheet or in the manifest are
-relative, and have it too. A file is also found without the hash, or with that of another version; then browsers have to
-ask each time whether it has changed.
+All files have one common hash, before the path, so relative addresses in a style sheet or in the
+manifest have it too. A file is also found without the hash, or with that of another version; then
+browsers have to ask each time whether it has changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-STATIC_DIRECTORY = Path(__file__).parent / "static"
+STATIC_DIRECTORY = Path(__file__).parent.parent / "static"
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 
@@ -25,6 +25,9 @@ _HASH = re.compile(r"[0-9a-f]{12}")
 
 class HashedStaticFiles(StaticFiles):
     """Serves static files, with or without the hash before their path."""
+
+    is_quiet = True
+    """Only failures are logged."""
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC_DIRECTORY)

@@ -1,4 +1,4 @@
-"""The database as the event loop uses it: queries run in threads, changes in the writer's transactions."""
+"""The database for the event loop: queries run in threads, changes in the writer's transactions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from number_tower.errors import NumberTowerError
 from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
+from number_tower.support.errors import NumberTowerError
 
 T = TypeVar("T")
 
@@ -35,8 +35,8 @@ class Database:
     async def write(self, change: Callable[[Connection], T]) -> T:
         """Make a change, and return what it returns once that is committed.
 
-        A change decides before it writes anything. So one that is refused does not fail: that would undo the changes
-        that are committed together with it.
+        A change decides before it writes anything. So one that is refused does not fail: that would
+        undo the changes that are committed together with it.
         """
 
         def run(connection: Connection) -> T | NumberTowerError:

@@ -1,4 +1,4 @@
-"""Live updates: who follows which room or class, changes that other processes make, and rooms as server-sent events."""
+"""Live updates: followers of rooms and classes, changes by other processes, server-sent events."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from fastapi.responses import StreamingResponse
+from fastapi import Request
 from sqlalchemy import select
-from starlette.types import Send
 
+from number_tower.rooms.presence import mark_presence
 from number_tower.store import StoreError
 from number_tower.store.classrooms import ClassroomNotFoundError
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
 from number_tower.store.rooms import Credentials, RoomNotFoundError, StoredRoom
 from number_tower.store.schema import classrooms, rooms
-from number_tower.web.state import encode_event
-from number_tower.web.view import mark_presence
+from number_tower.web.http.streams import EventStream
+from number_tower.web.live.state import encode_event
+from number_tower.web.parts import get_parts
 
 if TYPE_CHECKING:
-    from number_tower.web.lobby import Lobby
+    from number_tower.web.live.lobby import Lobby
 
 HEARTBEAT = 20.0
 """Seconds of silence after which a comment is sent, so that no proxy closes the connection."""
@@ -36,14 +37,12 @@ RECONNECT_HINT = b"retry: 1000\n\n"
 KEEPALIVE = b": nothing new\n\n"
 
 _POLL_INTERVAL = 0.25
-"""Seconds between two looks at a database file, and between two looks whether a listener is closed."""
+"""Seconds between two checks of a database file, or for a closed listener."""
 
 _MIN_RETRY, _MAX_RETRY = 0.1, 5.0
-"""Seconds until a database that was lost is tried again; twice as long every time that fails."""
+"""Seconds before a lost database is tried again: doubled after each failure, up to the maximum."""
 
-REVISION_PATTERN = r"[0-9]{1,12}"
-"""A revision as text."""
-
+_REVISION = re.compile(r"[0-9]{1,12}", re.ASCII)
 _NOTICE = re.compile(r"(room|class) ([0-9]{1,18})(?: ([0-9]{1,18}))?", re.ASCII)
 
 _log = logging.getLogger(__name__)
@@ -51,8 +50,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Wakeup = Literal["stored", "read", "heartbeat"]
-"""Why a follower gets a room: this server has stored it; it was read, also to see where its players are; or nothing
-has happened for some time, and it was read all the same."""
+"""Why a follower gets a room: this server stored it, it was read (also for the presence of its
+players), or it was read after some time without news."""
 
 
 class Topic(NamedTuple):
@@ -65,9 +64,9 @@ class Topic(NamedTuple):
 class Hub:
     """The followers of every room and class.
 
-    A follower is told that something happened and never what: it reads the room itself. However much happens while it
-    is busy, it is woken once and sees the newest state, so a slow one costs nothing. A hub belongs to one event loop;
-    other threads use `call_soon_threadsafe`.
+    A follower is told that something happened and never what: it reads the room itself. However
+    much happens while it is busy, it is woken once and sees the newest state, so a slow one costs
+    nothing. A hub belongs to one event loop; other threads use `call_soon_threadsafe`.
     """
 
     def __init__(self) -> None:
@@ -81,7 +80,7 @@ class Hub:
         return subscription
 
     def publish(self, topic: Topic, revision: int | None = None) -> None:
-        """Wake the followers of a room or class, unless they were woken for this revision or a later one.
+        """Wake the followers of a topic, unless they were woken for this revision or a later one.
 
         Without a revision they have to read anew, such as when players have come or gone.
         """
@@ -116,10 +115,12 @@ class Subscription:
     def __init__(
         self, followers: dict[Topic, set[asyncio.Event]], revisions: dict[Topic, int]
     ) -> None:
+        # The hub's own, which all subscriptions change.
         self._followers = followers
         self._revisions = revisions
-        self._mine: frozenset[Topic] = frozenset()
+        self._topics: frozenset[Topic] = frozenset()
         self._news = asyncio.Event()
+        # The first wait ends at once, since something may have happened before.
         self._news.set()
         self.has_news = True
         """Whether there were news when `read` last woke up."""
@@ -127,14 +128,15 @@ class Subscription:
     def follow(self, topics: Collection[Topic]) -> None:
         """Follow these topics from now on, and no others."""
         wanted = frozenset(topics)
-        for topic in wanted - self._mine:
+        for topic in wanted - self._topics:
             self._followers.setdefault(topic, set()).add(self._news)
-        for topic in self._mine - wanted:
+        for topic in self._topics - wanted:
             self._followers[topic].discard(self._news)
+            # Topics that nobody follows are forgotten, so that the hub does not grow.
             if not self._followers[topic]:
                 del self._followers[topic]
                 self._revisions.pop(topic, None)
-        self._mine = wanted
+        self._topics = wanted
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait for news, but not longer than some seconds; return whether there are any."""
@@ -165,7 +167,7 @@ class Subscription:
         self.follow(())
 
 
-# Changes by other processes -------------------------------------------------------------------------------------------
+# Changes by other processes -----------------------------------------------------------------------
 
 
 class Notice(NamedTuple):
@@ -178,8 +180,9 @@ class Notice(NamedTuple):
 class ChangeListener:
     """A thread that tells a hub of every change that another process makes, until it is closed.
 
-    A PostgreSQL server sends notices (`LISTEN`); a database file is polled. All followers are woken first of all, since
-    nothing was heard before, and after every time in which the database could not be reached.
+    A PostgreSQL server sends notices (`LISTEN`); a database file is polled. All followers are woken
+    first of all, since nothing was heard before, and after every time in which the database could
+    not be reached.
     """
 
     def __init__(self, store: Store, hub: Hub) -> None:
@@ -198,9 +201,10 @@ class ChangeListener:
     def _listen(self) -> None:
         pause = _MIN_RETRY
         is_server = self._store.engine.dialect.name == "postgresql"
+        listen = self._listen_to_postgres if is_server else self._poll_file
         while not self._closed.is_set():
             try:
-                for notice in self._listen_to_postgres() if is_server else self._poll_file():
+                for notice in listen():
                     self.is_connected, pause = True, _MIN_RETRY
                     self._loop.call_soon_threadsafe(self._deliver, notice)
             except Exception as error:  # noqa: BLE001 - whatever it is, the listener has to go on
@@ -233,7 +237,7 @@ class ChangeListener:
                     yield parse_notice(notice.payload)
 
     def _poll_file(self) -> Iterator[Notice | None]:
-        """Look a few times a second whether anything was committed, and then which revisions have changed."""
+        """Look a few times a second whether anything was committed, and what has changed then."""
         yield None
         last = None
         # SQLite counts the commits of all other connections, so this one is used for nothing else.
@@ -252,51 +256,38 @@ class ChangeListener:
             for kind, table in (("room", rooms), ("class", classrooms)):
                 followed = [topic.id for topic in topics if topic.kind == kind]
                 query = select(table.c.id, table.c.revision).where(table.c.id.in_(followed))
-                found = connection.execute(query).all() if followed else ()
-                yield from (Notice(Topic(kind, row.id), row.revision) for row in found)
+                for row in connection.execute(query):
+                    yield Notice(Topic(kind, row.id), row.revision)
 
 
 def parse_notice(payload: str) -> Notice | None:
-    """Return what a notice names; every client of the database can send one, so a malformed one means anything."""
-    found = _NOTICE.fullmatch(payload)
-    if found is None:
+    """Return what a notice names; None if it is malformed: any client can send one."""
+    match = _NOTICE.fullmatch(payload)
+    if match is None:
         return None
-    return Notice(Topic(found[1], int(found[2])), None if found[3] is None else int(found[3]))
+    kind, identifier, revision = match.groups()
+    return Notice(Topic(kind, int(identifier)), None if revision is None else int(revision))
 
 
-# Server-sent events ---------------------------------------------------------------------------------------------------
-
-
-class EventStream(StreamingResponse):
-    """Events that are encoded once for all followers: FastAPI's own class would encode them for each of them."""
-
-    media_type = "text/event-stream"
-
-    async def stream_response(self, send: Send) -> None:
-        """Send every event, and keep none in memory while waiting for the next, as Starlette's own method would."""
-        await send(
-            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        )
-        async for event in self.body_iterator:
-            await send({"type": "http.response.body", "body": event, "more_body": True})
-            del event
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+# Server-sent events -------------------------------------------------------------------------------
 
 
 async def follow_room(
-    lobby: Lobby,
+    request: Request,
     address: str,
     credentials: Credentials,
     seen: int,
     limit: float = inf,
 ) -> EventStream:
-    """Answer with a room's states, and an event whenever its players come or go, until `limit` states were sent.
+    """Answer with up to `limit` states of a room, and an event whenever its players come or go.
 
     No state is older than `seen`. A player who follows the room counts as here.
     """
-    stored = await lobby.find_room(address, seen)  # refused before the stream begins
-    events = _encode_events(lobby, stored, credentials, seen, limit)
-    return EventStream(events, headers={"X-Accel-Buffering": "no"})
+    parts = get_parts(request)
+    # An unknown address is refused before the stream begins.
+    stored = await parts.lobby.find_room(address, seen)
+    events = _encode_events(parts.lobby, stored, credentials, seen, limit)
+    return EventStream(events, parts.streams)
 
 
 async def _encode_events(
@@ -306,28 +297,27 @@ async def _encode_events(
     sent, players = 0, ""
     states = lobby.follow(stored, HEARTBEAT, seen)
     async with lobby.attend(stored, credentials), aclosing(states):
-        async for room, wakeup in states:
+        async for stored_room, wakeup in states:
             events = []
-            if room.revision != sent:
-                sent = room.revision
-                events.append(encode_event(room, credentials))
+            if stored_room.revision != sent:
+                sent = stored_room.revision
+                events.append(encode_event(stored_room, credentials))
                 limit -= 1
-            mark = mark_presence(room.room, lobby.describe_presence(room))
+            mark = mark_presence(stored_room.room, lobby.describe_presence(stored_room))
+            # Only a room that was read says where its players are now.
             if wakeup != "stored" and mark != players:
                 players = mark
                 events.append(b"event: presence\ndata: %s\n\n" % mark.encode())
-            del room
+            # A stream that waits keeps no room in memory.
+            del stored_room
             yield b"".join(events) or KEEPALIVE
             if limit == 0:
                 return
 
 
 def find_newest_revision(*seen: str | None) -> int:
-    """Return the newest revision that a client has seen, as it says itself or by the id of its last event; 0: none.
+    """Return the newest revision that a client has seen, as it says or by its last event; 0: none.
 
-    A browser that loses a stream asks for it again at the same address, with the last event in a header.
+    A browser that loses a stream asks for it again, with the last event in a header.
     """
-    return max((int(text) for text in seen if text and _is_revision(text)), default=0)
-
-
-_is_revision: Callable[[str], object] = re.compile(REVISION_PATTERN).fullmatch
+    return max((int(text) for text in seen if text and _REVISION.fullmatch(text)), default=0)

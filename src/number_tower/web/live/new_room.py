@@ -1,19 +1,19 @@
-"""A game that is to be played in a room of its own, and with whom."""
+"""A game for a new room, and its opponent."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from number_tower.engine.table import Table, check_player_names
 from number_tower.players import LEVELS
-from number_tower.room import Room, Seat
+from number_tower.rooms.room import Room, Seat
 from number_tower.store.rows import Seats
-from number_tower.table import Table, check_player_names
-from number_tower.voice import get_voice
+from number_tower.words.voice import get_voice
 
 
 class NewRoom(NamedTuple):
-    """A game to be played, and with whom: a person at the same table, the first who has the link, or a computer."""
+    """A game to be played, and with whom: at one table, over a link, or against a computer."""
 
     table: Table
     opponent: str = "table"

@@ -1,4 +1,4 @@
-"""The state of a room as programs get it: what one reader may see, in the API and in events."""
+"""The state of a room for programs, in the API and in events: what one reader may see."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from number_tower import record
 from number_tower.coach.hints import HintText
-from number_tower.position import Ending, Refusal
-from number_tower.room import Offer, OfferKind
+from number_tower.engine import record
+from number_tower.engine.position import Ending
+from number_tower.engine.refusals import Refusal
+from number_tower.engine.table import Table
+from number_tower.rooms.room import OfferKind
 from number_tower.store.rooms import Credentials, StoredRoom
-from number_tower.table import Table
-from number_tower.voice import Reader, get_voice, narrate
+from number_tower.web.http.schema import Described
+from number_tower.words.voice import Reader, get_voice, narrate
 
-MOST_LISTED_BLOCKS = 200
-"""Blocks of a game up to which the state lists them."""
+MAX_LISTED_BLOCKS = 200
+"""The state lists the blocks of a game that has at most this many."""
 
 SeatNumber = Annotated[int, Field(ge=1, le=2)]
-
-
-class Described:
-    """Lets the docstrings of an object's fields describe them in openapi.json."""
-
-    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class PlayerState(Described):
 
 
 @dataclass(frozen=True)
-class Result:
+class ResultState:
     """How a game ended: the winner's seat (null for a draw), and why it was over."""
 
     winner: SeatNumber | None
@@ -61,8 +57,11 @@ class OfferState:
 
 
 @dataclass(frozen=True)
-class HintState:
-    """A hint that a player took against another: at which version of the game, and how much it showed."""
+class TakenHint:
+    """A hint that a player took against another.
+
+    It says at which version of the game, and how much the hint showed.
+    """
 
     version: int
     seat: SeatNumber
@@ -92,7 +91,7 @@ class GivenHint(Described):
 
 
 @dataclass(frozen=True)
-class State(Described):
+class RoomState(Described):
     """What its reader may see of a game: the holder of the token that was sent, or a spectator."""
 
     game: int
@@ -119,7 +118,7 @@ class State(Described):
     """The blocks that can be placed now; null if they are hidden or too many to list."""
     refused: dict[int, Refusal] | None
     """Why each of the other blocks cannot be placed."""
-    result: Result | None
+    result: ResultState | None
     said: list[str]
     """What was said of the last change and of the turn or the end, in words for the reader."""
     remark: str
@@ -131,22 +130,20 @@ class State(Described):
     """Whether a seat is still free."""
     hints: bool
     """Whether players may ask for hints."""
-    hints_taken: list[HintState]
+    hints_taken: list[TakenHint]
     """The hints of this game; none at one table or against a computer."""
     series: SeriesState
     hint: GivenHint | None = None
     """The hint, if the request asked for one."""
 
 
-_STATE = TypeAdapter(State)
+_STATE = TypeAdapter(RoomState)
 
 
 def encode_event(stored: StoredRoom, credentials: Credentials | str | None = None) -> bytes:
     """Return the state of a room as a server-sent event."""
-    return b"event: state\nid: %d\ndata: %s\n\n" % (
-        stored.revision,
-        encode_state(stored, credentials),
-    )
+    state = encode_state(stored, credentials)
+    return b"event: state\nid: %d\ndata: %s\n\n" % (stored.revision, state)
 
 
 def encode_state(stored: StoredRoom, credentials: Credentials | str | None = None) -> bytes:
@@ -154,7 +151,7 @@ def encode_state(stored: StoredRoom, credentials: Credentials | str | None = Non
     reader, encoded = Reader.of_seats(stored.find_seats(credentials)), stored.encoded
     if None not in encoded:
         # What all readers share is encoded only once; the rest is what is said.
-        encoded[None] = _STATE.dump_json(describe_room(stored), exclude={"said"})
+        encoded[None] = _STATE.dump_json(_describe_room(stored, []), exclude={"said"})
     if reader not in encoded:
         said = json.dumps(_tell_last_change(stored.room.table, reader)).encode()
         encoded[reader] = b'%s,"said":%s}' % (encoded[None][:-1], said)
@@ -165,38 +162,55 @@ def describe_room(
     stored: StoredRoom,
     credentials: Credentials | str | None = None,
     hint: HintText | None = None,
-) -> State:
-    """Return what the holder of these credentials may see of a room; without them, what spectators may."""
+) -> RoomState:
+    """Return what the holder of these credentials, or else a spectator, may see of a room."""
     reader = Reader.of_seats(stored.find_seats(credentials))
+    return _describe_room(stored, _tell_last_change(stored.room.table, reader), hint)
+
+
+def _describe_room(stored: StoredRoom, said: list[str], hint: HintText | None = None) -> RoomState:
     room, table = stored.room, stored.room.table
     game, outcome, voice = table.game, table.outcome, get_voice(table.book)
-    lists_blocks = not table.hidden and len(game.rules.blocks) <= MOST_LISTED_BLOCKS
-    return State(
+    lists_blocks = not table.hidden and len(game.rules.blocks) <= MAX_LISTED_BLOCKS
+    winner = None if outcome is None or outcome.winner is None else outcome.winner + 1
+    players = [
+        PlayerState(
+            seat=place + 1,
+            name=seat.name,
+            kind=seat.kind,
+            level=stored.game.seats.players[place],
+            height=game.heights[place],
+            top=game.position.tops[place] or None,
+            tower=game.towers[place],
+            left=table.left(place) if lists_blocks else None,
+        )
+        for place, seat in enumerate(room.seats)
+    ]
+    return RoomState(
         game=room.number,
         version=table.version,
         revision=stored.revision,
         rulebook=table.rulebook,
         title=voice.title,
         noun=voice.noun,
-        rules=game.rules.written(),
+        rules=game.rules.to_dict(),
         record=record.to_line(table),
         hidden=table.hidden,
         first=game.first + 1,
-        players=[_describe_player(stored, place, lists_blocks=lists_blocks) for place in (0, 1)],
+        players=players,
         moves=game.moves,
         to_move=None if outcome is not None else game.to_move + 1,
         legal=table.legal if lists_blocks else None,
         refused=_list_refusals(table) if lists_blocks else None,
-        result=outcome
-        and Result(None if outcome.winner is None else outcome.winner + 1, outcome.reason),
-        said=_tell_last_change(table, reader),
+        result=outcome and ResultState(winner, outcome.reason),
+        said=said,
         remark=room.remark,
-        offer=_describe_offer(room.offer),
-        declined=_describe_offer(room.declined),
+        offer=room.offer and OfferState(room.offer.kind, room.offer.seat + 1),
+        declined=room.declined and OfferState(room.declined.kind, room.declined.seat + 1),
         waiting=room.waiting,
         hints=room.hints_allowed,
         hints_taken=[
-            HintState(taken.version, taken.seat + 1, taken.step) for taken in room.hints_taken
+            TakenHint(taken.version, taken.seat + 1, taken.step) for taken in room.hints_taken
         ],
         series=SeriesState(len(room.winners) + 1, room.best_of, room.score, room.series_over),
         hint=hint and GivenHint(hint.texts, hint.more, hint.block),
@@ -204,28 +218,11 @@ def describe_room(
 
 
 def _tell_last_change(table: Table, reader: Reader) -> list[str]:
-    told = get_voice(table.book, reader).tell(table)
     if table.log and table.log[-1].kind == "undo":
-        told = narrate(table, table.version, reader=reader)
-    return [message.text.strip("\n") for message in told]
-
-
-def _describe_offer(offer: Offer | None) -> OfferState | None:
-    return offer and OfferState(offer.kind, offer.seat + 1)
-
-
-def _describe_player(stored: StoredRoom, place: int, *, lists_blocks: bool) -> PlayerState:
-    table, seat = stored.room.table, stored.room.seats[place]
-    return PlayerState(
-        seat=place + 1,
-        name=seat.name,
-        kind=seat.kind,
-        level=stored.game.seats.players[place],
-        height=table.game.heights[place],
-        top=table.game.position.tops[place] or None,
-        tower=table.game.towers[place],
-        left=table.left(place) if lists_blocks else None,
-    )
+        messages = narrate(table, table.version, reader=reader)
+    else:
+        messages = get_voice(table.book, reader).tell(table)
+    return [message.text.strip("\n") for message in messages]
 
 
 def _list_refusals(table: Table) -> dict[int, Refusal]:
@@ -233,8 +230,5 @@ def _list_refusals(table: Table) -> dict[int, Refusal]:
     rules = table.game.rules
     if table.outcome is not None:
         return dict.fromkeys(rules.blocks, "over")
-    return {
-        block: reason
-        for reason, mask in table.game.position.refusals()
-        for block in rules.numbers(mask)
-    }
+    refusals = table.game.position.refusals()
+    return {block: reason for reason, mask in refusals for block in rules.numbers(mask)}

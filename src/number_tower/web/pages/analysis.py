@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 
-from number_tower import record
-from number_tower.blocks import parse_number
 from number_tower.coach.review import JudgedMove, ReviewText
 from number_tower.coach.sentences import Idea, introduce_idea
+from number_tower.engine import record
+from number_tower.engine.blocks import parse_number
+from number_tower.engine.record import RecordError
+from number_tower.engine.record.line import EXAMPLE
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS
-from number_tower.record import RecordError
-from number_tower.record.line import EXAMPLE
-from number_tower.table import Table
+from number_tower.web.http.rates import NEW_GAME, THINKING, price
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
-from number_tower.web.new_room import NewRoom
+from number_tower.web.live.new_room import NewRoom
+from number_tower.web.live.quota import admit_room
 from number_tower.web.pages import await_answer, is_watch_address, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.pages.share import build_share_url
-from number_tower.web.questions import ask_analysis, ask_review, read_record
-from number_tower.web.quota import admit_room
-from number_tower.web.rates import NEW_GAME, THINKING, price
+from number_tower.web.thinking.questions import ask_analysis, ask_review, read_record
 
 router = APIRouter(include_in_schema=False)
 
-MOST_SHOWN, FEWEST_SHOWN = 160, 10
-"""Moves of a position that are shown one by one, and those that are shown whatever their links take."""
+MAX_SHOWN, MIN_SHOWN = 160, 10
+"""Moves of a position that are shown one by one: at most, and at least."""
 
-MOST_ADDRESSES = 100_000
+MAX_ADDRESSES = 100_000
 """Characters of all links to the moves of a position."""
 
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
@@ -49,12 +48,14 @@ async def show_analysis(
     `room` is the watch address of the room that the game comes from: there is a way back to it.
     """
     room = room if is_watch_address(room) else ""
-    if not game.strip():
-        return _render_form(request)
     try:
-        table = await read_record(request, game)
+        table = await read_record(request, game) if game.strip() else None
+        wrong = ""
     except RecordError as error:
-        return _render_form(request, game, str(error), 400)
+        table, wrong = None, str(error)
+    if table is None:  # ask for a game
+        form = {"line": game[: 2 * MAX_RECORD_LENGTH], "wrong": wrong, "example": _EXAMPLE}
+        return render_page(request, "analysis.html", status=400 if wrong else 200, **form)
     moves, words, line = table.game.moves, ReviewText.for_table(table), record.to_line(table)
     number = parse_number(ply)
     at = len(moves) if number is None else min(number, len(moves))
@@ -86,8 +87,15 @@ async def show_analysis(
     before = build_analysis_url(context["here_line"] + ("," if at else ""))
     after = f"&ply={at + 1}" + (f"&room={room}" if room else "")
     played = moves[at] if at < len(moves) else None
-    introduced = {idea.name for idea in analysis.ideas} if analysis else set()
     links = {played: build_analysis_url(line, at + 1, room)}
+    introduced = {idea.name for idea in analysis.ideas} if analysis else set()
+
+    def list_new_ideas(move: JudgedMove) -> list[Idea]:
+        """Return the ideas behind the remarks on a move that the page has not introduced yet."""
+        reasons = words.list_reasons(move)
+        ideas = [introduce_idea(reason, words.noun, introduced) for reason in reasons]
+        return [idea for idea in ideas if idea]
+
     context |= {
         "analysis": analysis,
         "missing": missing,
@@ -95,67 +103,55 @@ async def show_analysis(
         "unreviewed": unreviewed,
         "played": played,
         "address": lambda block: links.get(block) or f"{before}{block}{after}",
-        "most": min(MOST_SHOWN, max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))),
+        "most": min(MAX_SHOWN, max(MIN_SHOWN, MAX_ADDRESSES // len(before))),
         "leaders": review and [_format_leader(value, words.names) for value in review.values],
-        "description": review and " ".join(_describe_line(review.values, words.names)),
+        "description": review and _describe_line(review.values, words.names),
         "words": words,
-        "introduce": partial(_introduce_ideas, words=words, introduced=introduced),
+        "introduce": list_new_ideas,
     }
     return render_page(request, "analysis.html", status=status, **context)
 
 
 @router.post("/analysis/play", dependencies=[price(NEW_GAME), Depends(admit_room)])
 async def play_on(request: Request) -> Response:
-    """Open a room against the computer that goes on from a position; the visitor plays the chosen seat."""
+    """Open a room against the computer that continues from a position."""
     form = await read_form(request)
     game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
-    try:
-        table = await read_record(request, game)
-    except RecordError as error:
-        return _render_form(request, game, str(error), 400)
+    table = await read_record(request, game)
     if table.game.outcome is not None:
-        over = "That game is over. Choose an earlier move to continue from."
-        return _render_form(request, game, over, 400)
+        raise HTTPException(400, "That game is over. Choose an earlier move to continue from.")
     if level not in LEVELS:
-        return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
-    return await open_room(request, NewRoom(arrange_seats(table, second=seat == "2"), level))
+        raise HTTPException(400, f"Choose one of the levels: {', '.join(LEVELS)}.")
+    # The visitor has the first seat: to play the second player, the players change places.
+    first = 1 - table.game.first if seat == "2" else table.game.first
+    changed = replace(table.game, first=first)
+    arranged = Table(changed, hidden=table.hidden, book=table.book)
+    return await open_room(request, NewRoom(arranged, level))
 
 
 def build_analysis_url(line: str, ply: int | None = None, room: str = "") -> str:
-    """Return where a game can be analysed, from some move on, with a way back to the room with this watch address."""
-    fields = {"game": line, "ply": ply, "room": room}
-    return f"/analysis?{urlencode({key: value for key, value in fields.items() if value not in {'', None}})}"
+    """Return the address of an analysis; `room` is the watch address that it leads back to."""
+    fields: dict[str, object] = {"game": line} if line else {}
+    if ply is not None:
+        fields["ply"] = ply
+    if room:
+        fields["room"] = room
+    return f"/analysis?{urlencode(fields)}"
 
 
-def arrange_seats(table: Table, *, second: bool) -> Table:
-    """Return a table for a visitor in the first seat of a room; to play the second player, swap the players."""
-    game = replace(table.game, first=1 - table.game.first) if second else table.game
-    return Table(game, hidden=table.hidden, book=table.book)
-
-
-def _introduce_ideas(move: JudgedMove, words: ReviewText, introduced: set[str]) -> list[Idea]:
-    """Return the ideas behind the remarks on a move that the page has not introduced yet."""
-    reasons = words.list_reasons(move)
-    return [idea for reason in reasons if (idea := introduce_idea(reason, words.noun, introduced))]
-
-
-def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:
-    """Ask for a game."""
-    given = {"line": line[: 2 * MAX_RECORD_LENGTH], "wrong": wrong, "example": _EXAMPLE}
-    return render_page(request, "analysis.html", status=status, **given)
-
-
-def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iterator[str]:
+def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> str:
     """Put the line into words: who is ahead, from when to when."""
+    sentences = []
     ply = 0
     for value, run in groupby(values):
         last = ply + len(list(run)) - 1
-        began, ended = (f"move {each}" if each else "the start" for each in (ply, last))
-        when = f"from {began} to {ended}"
+        began = f"move {ply}" if ply else "the start"
+        when = f"From {began} to move {last}"
         if ply == last:
-            when = f"after {began}" if ply else f"at {began}"
-        yield f"{when[0].upper()}{when[1:]}: {_format_leader(value, names)}."
+            when = f"After {began}" if ply else f"At {began}"
+        sentences.append(f"{when}: {_format_leader(value, names)}.")
         ply = last + 1
+    return " ".join(sentences)
 
 
 def _format_leader(value: int | None, names: tuple[str, str]) -> str:

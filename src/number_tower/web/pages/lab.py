@@ -10,16 +10,17 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from number_tower import catalogue, record
-from number_tower.catalogue import GameChoice
-from number_tower.lab.maps import SHADES, LabMap, render_map
-from number_tower.lab.measures import MAPPED, MEASURES, Measure
-from number_tower.lab.rows import LabRow
-from number_tower.lab.stories import MISSING, tell_value
-from number_tower.table import Table
-from number_tower.text import format_text
-from number_tower.voice import get_voice
-from number_tower.web.lab import (
+from number_tower.engine import catalogue, record
+from number_tower.engine.catalogue import GameChoice
+from number_tower.engine.table import Table
+from number_tower.studies.lab.maps import SHADES, LabMap, render_map
+from number_tower.studies.lab.measures import MAPPED, MEASURES, Measure
+from number_tower.studies.lab.rows import LabRow
+from number_tower.studies.lab.stories import MISSING, tell_value
+from number_tower.support.text import format_text
+from number_tower.web.pages import render_page
+from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.pages.lab_maps import (
     LABELS,
     build_setting_url,
     describe_row,
@@ -29,9 +30,8 @@ from number_tower.web.lab import (
     load_map,
     summarize_map,
 )
-from number_tower.web.pages import render_page
-from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.new_game import build_new_game_url
+from number_tower.words.voice import get_voice
 
 router = APIRouter(include_in_schema=False)
 
@@ -49,30 +49,39 @@ async def show_lab(request: Request) -> Response:
 
 
 @router.get("/lab/{name}")
-async def show_map(request: Request, name: str, measure: str = "") -> Response:
+async def show_map(request: Request, name: str, measure: str = MAPPED[0]) -> Response:
     """Show the map of a game's settings, coloured by a measure."""
-    lab_map = await _find_map(name)
-    if measure and not _has_measure(lab_map, measure):
-        unknown = format_text(measure, 40)
-        wrong = f"There is nothing called “{unknown}” on this map. Choose what to see."
-        return await _render_map(request, name, lab_map, wrong=wrong, status=400)
-    return await _render_map(request, name, lab_map, measure)
+    lab_map, book = await _find_map(name), catalogue.load_named(name)
+    chosen = _find_measure(lab_map, measure)
+    settings = {}
+    for preset in book.presets.values():
+        if row := find_by_rules(lab_map, book.apply_options(preset.options)):
+            settings[preset.name] = build_setting_url(row)
+    context: dict[str, Any] = {
+        "book": book,
+        "measures": lab_map.list_measures(),
+        "chosen": chosen,
+        "shades": SHADES,
+        "summary": summarize_map(lab_map),
+        "settings": settings,
+        "edges": {note.edge for note in list_notes(book, lab_map).values()},
+        "has_gaps": any(row.status in MISSING for row in lab_map.rows.values()),
+        "drawing": await asyncio.to_thread(render_drawing, lab_map, name, chosen),
+    }
+    return render_page(request, "lab_game.html", **context)
 
 
 @router.get("/lab/{name}/setting")
-async def show_setting(request: Request, name: str, measure: str = "") -> Response:
+async def show_setting(request: Request, name: str, measure: str = MAPPED[0]) -> Response:
     """Show one setting of a game: its rules, its figures, and ways to play and to analyse it."""
-    lab_map = await _find_map(name)
-    book = catalogue.load_named(name)
-    row = find_row(lab_map, request.query_params, book.rules.written())
+    lab_map, book = await _find_map(name), catalogue.load_named(name)
+    row = find_row(lab_map, request.query_params, book.rules.to_dict())
     if row is None:
-        wrong = "These rules are not on this map. Choose one of its cells."
-        return await _render_map(request, name, lab_map, wrong=wrong, status=404)
+        raise HTTPException(404, f"These rules are not on the map. Choose a cell at /lab/{name}.")
     rules = row.make_rules()
     label = describe_row(row)
     title = f"{book.short_title}: {label[:1].lower()}{label[1:]}"
-    measures = lab_map.list_measures()
-    query = f"?measure={measure}" if _has_measure(lab_map, measure) else ""
+    measures = [one for one in lab_map.list_measures() if getattr(row, one.name) is not None]
     context: dict[str, Any] = {
         "book": book,
         "noun": get_voice(book).noun,
@@ -81,9 +90,9 @@ async def show_setting(request: Request, name: str, measure: str = "") -> Respon
         "name": label,
         "missing": MISSING.get(row.status, ""),
         "winner": tell_value(row),
-        "measures": [each for each in measures if getattr(row, each.name) is not None],
+        "measures": measures,
         "note": list_notes(book, lab_map).get(row.index),
-        "map_url": f"/lab/{name}{query}",
+        "map_url": f"/lab/{name}?measure={_find_measure(lab_map, measure).name}",
         "play_url": build_new_game_url(book, rules, title),
         "analysis_url": build_analysis_url(record.to_line(Table.start(GameChoice(book, rules)))),
     }
@@ -98,40 +107,13 @@ async def _find_map(name: str) -> LabMap:
     return lab_map
 
 
-def _has_measure(lab_map: LabMap, name: str) -> bool:
-    return any(measure.name == name for measure in lab_map.list_measures())
-
-
-async def _render_map(
-    request: Request,
-    name: str,
-    lab_map: LabMap,
-    measure: str = "",
-    *,
-    wrong: str = "",
-    status: int = 200,
-) -> Response:
-    """Show a map with a measure, by default the first that it has."""
-    book = catalogue.load_named(name)
-    measures = {each.name: each for each in lab_map.list_measures()}
-    chosen = measures.get(measure, MEASURES[MAPPED[0]])
-    presets = {
-        preset.name: find_by_rules(lab_map, book.apply_options(preset.options))
-        for preset in book.presets.values()
-    }
-    context: dict[str, Any] = {
-        "book": book,
-        "wrong": wrong,
-        "measures": measures.values(),
-        "chosen": chosen,
-        "shades": SHADES,
-        "summary": summarize_map(lab_map),
-        "settings": {name: build_setting_url(row) for name, row in presets.items() if row},
-        "edges": {note.edge for note in list_notes(book, lab_map).values()},
-        "has_gaps": any(row.status in MISSING for row in lab_map.rows.values()),
-        "drawing": await asyncio.to_thread(render_drawing, lab_map, name, chosen),
-    }
-    return render_page(request, "lab_game.html", status=status, **context)
+def _find_measure(lab_map: LabMap, name: str) -> Measure:
+    for measure in lab_map.list_measures():
+        if measure.name == name:
+            return measure
+    names = ", ".join(measure.name for measure in lab_map.list_measures())
+    wrong = f"There is nothing called “{format_text(name, 40)}” on this map."
+    raise HTTPException(404, f"{wrong} Choose {names}.")
 
 
 @lru_cache(MAX_DRAWINGS)

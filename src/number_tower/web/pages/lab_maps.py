@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from number_tower.catalogue import Rulebook
-from number_tower.lab.maps import LabMap, RuleLabels, list_places
-from number_tower.lab.measures import NUMBERS
-from number_tower.lab.rows import LabRow, RuleValue, Status
-from number_tower.rules import Rules
+from number_tower.engine.catalogue import Rulebook
+from number_tower.engine.rules import Rules
 from number_tower.solve.worth import Value
-from number_tower.text import format_count, format_list
-from number_tower.web.rule_form import FIELDS
+from number_tower.studies.lab.maps import LabMap, RuleLabels, list_places
+from number_tower.studies.lab.measures import NUMBERS
+from number_tower.studies.lab.rows import LabRow, RuleValue, Status
+from number_tower.support.text import format_count, format_list
+from number_tower.web.pages.rule_form import FIELDS
 
-MAP_DIRECTORY = Path(__file__).parent / "lab_maps"
+MAP_DIRECTORY = Path(__file__).parent.parent / "lab_maps"
 
 VALUES: tuple[Value, ...] = ("loss", "draw", "win")
 """The values of a start for the first player; a file has their places in this list."""
@@ -44,28 +44,24 @@ def read_map(table: Mapping[str, Any]) -> LabMap:
     rows = {}
     for index, place in enumerate(list_places(values)):
         cell = table["cells"][index]
-        if cell is not None:
-            options = dict(zip(keys, place, strict=True))
-            given = {key: value for key, value in options.items() if value is not None}
-            rules = Rules.read({**table["rules"], **given}).written()
-            rows[place] = LabRow(index, table["game"], options, rules, **_read_cell(cell))
+        if cell is None:
+            continue
+        options = dict(zip(keys, place, strict=True))
+        chosen = {key: value for key, value in options.items() if value is not None}
+        rules = Rules.from_dict({**table["rules"], **chosen}).to_dict()
+        figures: dict[str, Any] = {"status": cell}
+        if isinstance(cell, list):  # the rules were measured
+            value, *numbers = cell
+            figures = {"status": "measured", "value": VALUES[value or 0]}
+            for measure, number in zip(NUMBERS, numbers, strict=True):
+                is_whole = number is None or not measure.digits
+                figures[measure.name] = number if is_whole else number / 10**measure.digits
+        rows[place] = LabRow(index, table["game"], options, rules, **figures)
     return LabMap(keys, values, rows)
 
 
-def _read_cell(cell: Status | list[int | None]) -> dict[str, Any]:
-    """Return the figures of a cell, or the status of rules that were not measured."""
-    if not isinstance(cell, list):
-        return {"status": cell}
-    value, *numbers = cell
-    figures: dict[str, Any] = {"status": "measured", "value": VALUES[value or 0]}
-    for measure, number in zip(NUMBERS, numbers, strict=True):
-        is_whole = number is None or not measure.digits
-        figures[measure.name] = number if is_whole else (number or 0) / 10**measure.digits
-    return figures
-
-
 def write_cell(row: LabRow) -> list[int | None] | Status:
-    """Return the cell of a file for a row of `tower lab`: the value and the figures as whole numbers, or the status."""
+    """Return the cell for a row of `tower lab`: its figures as whole numbers, or its status."""
     if row.value is None:
         return row.status
     figures = [(getattr(row, measure.name), 10**measure.digits) for measure in NUMBERS]
@@ -74,26 +70,24 @@ def write_cell(row: LabRow) -> list[int | None] | Status:
 
 
 def find_row(
-    lab_map: LabMap, given: Mapping[str, str], usual: Mapping[str, RuleValue]
+    lab_map: LabMap, values: Mapping[str, str], usual: Mapping[str, RuleValue]
 ) -> LabRow | None:
-    """Return the setting with the values given as text; keys that are left out have their usual value."""
-    words = [given.get(key, format_plain(usual.get(key))) for key in lab_map.keys]
-    for place, row in lab_map.rows.items():
-        if [format_plain(value) for value in place] == words:
-            return row
-    return None
+    """Return the setting with these values as text; keys left out have their usual value."""
+    words = [values.get(key, format_plain(usual.get(key))) for key in lab_map.keys]
+    rows = {tuple(map(format_plain, place)): row for place, row in lab_map.rows.items()}
+    return rows.get(tuple(words))
 
 
 def find_by_rules(lab_map: LabMap, rules: Rules) -> LabRow | None:
     """Return the setting with exactly these rules."""
-    written = rules.written()
+    written = rules.to_dict()
     return next((row for row in lab_map.rows.values() if row.rules == written), None)
 
 
 def build_setting_url(row: LabRow) -> str:
     """Return the address of a setting's page, which `find_row` reads."""
-    given = {key: format_plain(value) for key, value in row.options.items()}
-    return f"/lab/{row.game}/setting?{urlencode(given, safe=',')}"
+    values = {key: format_plain(value) for key, value in row.options.items()}
+    return f"/lab/{row.game}/setting?{urlencode(values, safe=',')}"
 
 
 def format_plain(value: RuleValue) -> str:
@@ -101,7 +95,7 @@ def format_plain(value: RuleValue) -> str:
     return "" if value is None else str(value)
 
 
-# Words ----------------------------------------------------------------------------------------------------------------
+# Words ------------------------------------------------------------------------------------------
 
 _FIELDS = {field.key: field for field in FIELDS}
 
@@ -134,11 +128,10 @@ def summarize_map(lab_map: LabMap) -> str:
         (values["draw"], "{} end in a draw"),
         (values[None], "{} could not be solved"),
     )
-    shares = [
-        words.format("all of them" if number == total else f"{number:,}")
-        for number, words in parts
-        if number
-    ]
+    shares = []
+    for number, words in parts:
+        if number:
+            shares.append(words.format("all of them" if number == total else f"{number:,}"))
     return f"{format_count(total, 'setting')}: {format_list(shares)}."
 
 
@@ -150,7 +143,7 @@ class Note(NamedTuple):
 
 
 def list_notes(book: Rulebook, lab_map: LabMap) -> dict[int, Note]:
-    """Return the settings on a map that are special, by their index: the recommended ones, and the rulebook's."""
+    """Return notes on the recommended settings and the rulebook's, by their index."""
     notes = [
         (book.apply_options(preset.options), Note(f"recommended: {preset.name}", "preset"))
         for preset in book.presets.values()

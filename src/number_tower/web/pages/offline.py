@@ -1,4 +1,4 @@
-"""The page that a device shows where it cannot reach the server, and the script by which it keeps that page."""
+"""The page that a device shows without a connection, and the script that keeps it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import __version__
-from number_tower.web.pages import render_page, templates
-from number_tower.web.static_files import build_static_url, hash_files
+from number_tower.web.board.templates import render
+from number_tower.web.http.static_files import build_static_url, hash_files
+from number_tower.web.pages import render_page
 
 router = APIRouter(include_in_schema=False)
 
@@ -30,10 +31,8 @@ async def show_offline(request: Request) -> Response:
 
 @router.get("/service-worker.js")
 async def send_service_worker() -> Response:
-    """Send the script that shows the page; it changes with every version, and browsers look for a new one."""
+    """Send the script that shows the page; browsers fetch it again with every version."""
     files = [OFFLINE, *map(build_static_url, _FILES)]
     version = f"{__version__}-{hash_files()}"
-    script = templates.get_template("service_worker.js").render(
-        version=version, files=files, offline=OFFLINE
-    )
+    script = render("service_worker.js", version=version, files=files, offline=OFFLINE)
     return Response(script, media_type="text/javascript", headers={"Cache-Control": "no-cache"})

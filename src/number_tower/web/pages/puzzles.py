@@ -1,52 +1,56 @@
 """Puzzle pages: one puzzle a day for everyone, and endless ones.
 
-The address of a page says which puzzle it is, and never its answer: what was tried is remembered on the device, in a
-cookie. No answer is in a page before the visitor has found it or asked for it.
+The address of a page says which puzzle it is, and never its answer: a cookie remembers what was
+tried. No answer is in a page before the visitor has found it or asked for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from hashlib import sha256
 from math import inf
 from secrets import randbelow
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower import catalogue
-from number_tower.blocks import parse_number
 from number_tower.coach.daily import DailyRecord, format_share_text
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
-from number_tower.text import make_sentence
-from number_tower.voice import get_voice
-from number_tower.web import tasks
-from number_tower.web.drawing import format_remaining
-from number_tower.web.middleware.browser_cookie import set_cookie
+from number_tower.engine import catalogue
+from number_tower.engine.blocks import parse_number
+from number_tower.support.text import make_sentence
+from number_tower.web.board.blocks import format_remaining
+from number_tower.web.http.middleware.browser_cookie import set_cookie
+from number_tower.web.http.rates import THINKING, price
+from number_tower.web.live.quota import DAY
 from number_tower.web.pages import await_answer, describe_origin, read_form, render_page
-from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
-from number_tower.web.quota import DAY
-from number_tower.web.rates import THINKING, price
+from number_tower.web.thinking import tasks
+from number_tower.web.thinking.questions import (
+    FIRST_DAY,
+    ask_daily_puzzle,
+    ask_numbered_puzzle,
+    get_today,
+)
+from number_tower.words.voice import get_voice
 
 router = APIRouter(include_in_schema=False)
 
-FIRST_DAY = date(2020, 1, 1)
 SHOW = "show"
 """The answer of a visitor who wants to see the solution."""
 
 _SEEDS = 1_000_000
-_MOST_NUMBER = 1_000_000
-_MOST_TRIES = 100
+_MAX_NUMBER = 1_000_000
+_MAX_TRIES = 100
 _ANSWER = re.compile(rf"\d{{1,9}}|{SHOW}", re.ASCII)
 
 _DAILY_COOKIE, _PUZZLE_COOKIE = "daily", "puzzle"
-"""The cookies with the results of the puzzles of the day, and with the answers to the puzzle that was last tried."""
+"""The cookies with the results of the daily puzzles, and with the answers to the last puzzle."""
 
 ABOUT_GRADES = {
     1: "wins at once",
@@ -56,24 +60,22 @@ ABOUT_GRADES = {
     5: "look very far ahead",
 }
 
-Answers = Annotated[list[str] | None, Query(alias="answer")]
-
 
 def build_question(
-    puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf
+    puzzle: PuzzleQuestion, answers: Sequence[str], max_tries: float = inf
 ) -> dict[str, Any]:
-    """Make a question of a puzzle and the answers so far; answers that are no legal move are ignored."""
+    """Make a question of a puzzle and the answers so far; illegal moves are ignored."""
     table = tasks.parse_record(puzzle.line)
     voice, seat = get_voice(table.book), table.game.to_move
     players = voice.get_name(table, 0), voice.get_name(table, 1)
     choices = {f"{choice.block}": choice for choice in puzzle.choices}
-    given = [choices[answer] for answer in answers[-_MOST_TRIES:] if answer in choices]
-    is_right = bool(given) and given[-1].is_right
+    attempts = [choices[answer] for answer in answers[-_MAX_TRIES:] if answer in choices]
+    is_right = bool(attempts) and attempts[-1].is_right
     gave_up = not is_right and answers[-1:] == [SHOW]
-    tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
-    is_shown = gave_up or (not is_right and len(tried) >= most_tries)
-    shown_choice = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
-    answer = given[-1].block if is_right else puzzle.answer
+    tried = tuple(dict.fromkeys(choice.block for choice in attempts if not choice.is_right))
+    is_shown = gave_up or (not is_right and len(tried) >= max_tries)
+    shown_choice = choices[f"{puzzle.answer}"] if is_shown else attempts[-1] if attempts else None
+    answer = attempts[-1].block if is_right else puzzle.answer
     shown_table = table.play(answer) if is_right or is_shown else table
     return {
         "puzzle": puzzle,
@@ -85,7 +87,7 @@ def build_question(
         "names": ("You", players[1]) if seat == 0 else (players[0], "You"),
         "remaining": format_remaining(shown_table, 1 - seat),
         "tried": tried,
-        "feedback": "" if gave_up or not given else given[-1].feedback,
+        "feedback": "" if gave_up or not attempts else attempts[-1].feedback,
         "shown_choice": shown_choice,
         "answer": answer,
         "is_right": is_right,
@@ -105,13 +107,13 @@ class PuzzlePage(NamedTuple):
     """Whether it is the puzzle of this day, of which the device remembers the results."""
 
 
-# The puzzle of the day ------------------------------------------------------------------------------------------------
+# The puzzle of the day --------------------------------------------------------------------------
 
 
 @router.get("/puzzle", dependencies=[price(THINKING)])
-async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = None) -> Response:
+async def show_daily_puzzle(request: Request, day: str = "") -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
-    return await _show_puzzle(request, _find_daily_page(request, day), answers)
+    return await _show_puzzle(request, _find_daily_page(request, day))
 
 
 @router.post("/puzzle")
@@ -119,11 +121,6 @@ async def answer_daily_puzzle(request: Request) -> Response:
     """Accept an answer to the puzzle of a day."""
     fields, answers = await read_answer(request)
     return await _store_answer(request, _find_daily_page(request, fields.get("day", "")), answers)
-
-
-def get_today() -> date:
-    """Return the day whose puzzle is today's."""
-    return datetime.now(UTC).date()
 
 
 def read_daily_record(request: Request) -> DailyRecord:
@@ -157,24 +154,18 @@ def _find_daily_page(request: Request, day: str) -> PuzzlePage:
     return PuzzlePage(address, asking, context, is_today=when == today)
 
 
-# Endless puzzles ------------------------------------------------------------------------------------------------------
+# Endless puzzles --------------------------------------------------------------------------------
 
 
 @router.get("/puzzles", dependencies=[price(THINKING)])
 async def show_puzzle(
-    request: Request,
-    grade: str = "",
-    game: str = "",
-    seed: str = "",
-    number: str = "1",
-    answers: Answers = None,
+    request: Request, grade: str = "", game: str = "", seed: str = "", number: str = "1"
 ) -> Response:
     """Show a puzzle of an endless row, or the form that chooses one."""
     chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
     _check_address(grade, game, number)
     if seed:
-        page = _find_numbered_page(request, chosen, seed, number)
-        return await _show_puzzle(request, page, answers)
+        return await _show_puzzle(request, _find_numbered_page(request, chosen, seed, number))
     if chosen:
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
     return render_page(request, "puzzles.html", grades=ABOUT_GRADES)
@@ -197,56 +188,49 @@ def _find_numbered_page(
     request: Request, chosen: dict[str, str], seed: str, number: str
 ) -> PuzzlePage:
     grade, game = chosen.get("grade", ""), chosen.get("game", "")
-    seed, place = seed[:40], int(number)
+    seed, position = seed[:40], int(number)
     context: dict[str, Any] = {
-        "heading": f"Puzzle {place}",
+        "heading": f"Puzzle {position}",
         "kicker": f"Puzzles: {catalogue.load_named(game).title}" if game else "Puzzles",
-        "fields": {**chosen, "seed": seed, "number": str(place)},
+        "fields": {**chosen, "seed": seed, "number": str(position)},
         "action": "/puzzles",
-        "before": None if place == 1 else _build_puzzle_url(chosen, seed, place - 1),
-        "onward": _build_puzzle_url(chosen, seed, min(place + 1, _MOST_NUMBER)),
+        "before": None if position == 1 else _build_puzzle_url(chosen, seed, position - 1),
+        "onward": _build_puzzle_url(chosen, seed, min(position + 1, _MAX_NUMBER)),
     }
     asking = partial(
-        ask_numbered_puzzle, request, seed, place, int(grade) if grade else None, game or None
+        ask_numbered_puzzle, request, seed, position, int(grade) if grade else None, game or None
     )
-    return PuzzlePage(_build_puzzle_url(chosen, seed, place), asking, context)
+    return PuzzlePage(_build_puzzle_url(chosen, seed, position), asking, context)
 
 
-# Answers --------------------------------------------------------------------------------------------------------------
+# Answers ----------------------------------------------------------------------------------------
 
 
-async def _show_puzzle(
-    request: Request, page: PuzzlePage, answers: Sequence[str] | None
-) -> Response:
-    """Show a puzzle with the answers in the address, or else those that the device remembers."""
+async def _show_puzzle(request: Request, page: PuzzlePage) -> Response:
+    """Show a puzzle with the answers that the device remembers."""
     puzzle, wrong, status = await _await_puzzle(page)
-    record = read_daily_record(request)
-    if answers is None and page.is_today:
+    context = page.context | {"grades": ABOUT_GRADES, "wrong": wrong}
+    answers = read_answers(request, page.address)
+    if page.is_today:
+        record = read_daily_record(request)
+        context["record"] = record
         answers = [*map(str, record.tries)]
         if record.result == "shown":
             answers.append(SHOW)
-    elif answers is None:
-        answers = read_answers(request, page.address)
-    context = page.context | {
-        "grades": ABOUT_GRADES,
-        "question": None if puzzle is None else build_question(puzzle, answers),
-        "wrong": wrong,
-    }
-    if page.is_today:
-        context["record"] = record
         if record.result == "solved":
             link = f"{describe_origin(request)['origin']}/puzzle?day={record.day}"
             context["share_text"] = format_share_text(record, link)
+    context["question"] = puzzle and build_question(puzzle, answers)
     return render_page(request, "puzzle.html", status=status, **context)
 
 
 async def _store_answer(request: Request, page: PuzzlePage, answers: list[str]) -> Response:
-    """Let the device remember an answer, and redirect to the puzzle: its address never has the answer."""
+    """Let the device remember an answer, and redirect to the puzzle."""
     if not page.is_today:
         return redirect_with_answers(request, page.address, answers)
     puzzle, _, _ = await _await_puzzle(page)
     if puzzle is None:
-        return await _show_puzzle(request, page, [])
+        return await _show_puzzle(request, page)
     record = read_daily_record(request)
     choices = {f"{choice.block}": choice for choice in puzzle.choices}
     for answer in answers:
@@ -268,17 +252,16 @@ async def _await_puzzle(page: PuzzlePage) -> tuple[PuzzleQuestion | None, str, i
 
 
 async def read_answer(request: Request) -> tuple[dict[str, str], list[str]]:
-    """Return the fields of a posted form or its address, and the answers in it: all so far."""
+    """Return the fields of a posted form, and the answers in it: all so far."""
     form = await read_form(request)
-    given = [*request.query_params.multi_items(), *form.multi_items()]
-    texts = [(key, value) for key, value in given if isinstance(value, str)]
-    return dict(texts), [value for key, value in texts if key == "answer"]
+    fields = {key: value for key, value in form.items() if isinstance(value, str)}
+    return fields, [value for value in form.getlist("answer") if isinstance(value, str)]
 
 
 def redirect_with_answers(request: Request, address: str, answers: Sequence[str]) -> Response:
-    """Redirect to a puzzle, and let the device remember the answers to it; those to the last one are forgotten."""
+    """Redirect to a puzzle; the device remembers its answers instead of the last puzzle's."""
     response = RedirectResponse(address, 303)
-    kept = "-".join(answer for answer in answers[-_MOST_TRIES:] if _ANSWER.fullmatch(answer))
+    kept = "-".join(answer for answer in answers[-_MAX_TRIES:] if _ANSWER.fullmatch(answer))
     value = f"{_digest_address(address)}.{kept}"
     set_cookie(request, response, _PUZZLE_COOKIE, value, max_age=DAY)
     return response
@@ -294,17 +277,14 @@ def _digest_address(address: str) -> str:
     return sha256(address.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-# Addresses ------------------------------------------------------------------------------------------------------------
-
-
 def _build_puzzle_url(chosen: dict[str, str], seed: str, number: int) -> str:
     return f"/puzzles?{urlencode({**chosen, 'seed': seed, 'number': number})}"
 
 
 def _check_address(grade: str, game: str, number: str) -> None:
-    if grade and grade not in {str(each) for each in GRADES}:
+    if grade and grade not in set(map(str, GRADES)):
         raise HTTPException(404, f"The grades are {', '.join(map(str, GRADES))}.")
     if game:
         catalogue.load_named(game)
-    if not 1 <= (parse_number(number) or 0) <= _MOST_NUMBER:
-        raise HTTPException(404, f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}.")
+    if not 1 <= (parse_number(number) or 0) <= _MAX_NUMBER:
+        raise HTTPException(404, f"Puzzles have numbers from 1 to {_MAX_NUMBER:,}.")

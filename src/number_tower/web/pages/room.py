@@ -1,4 +1,4 @@
-"""The pages of a room: to see it, to join it, to act in it, to watch it, and to move a seat to another device."""
+"""The pages of a room: to see, join and watch it, to act, and to move a seat elsewhere."""
 
 from __future__ import annotations
 
@@ -10,32 +10,38 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower import record
-from number_tower.blocks import parse_number
 from number_tower.coach.analysis import AnalysedMove
-from number_tower.position import MoveError
-from number_tower.room import Room, RoomError
+from number_tower.engine import record
+from number_tower.engine.blocks import parse_number
+from number_tower.engine.position import MoveError
+from number_tower.engine.table import StaleError, TableError
+from number_tower.rooms.room import Room, RoomError
 from number_tower.store import rooms
 from number_tower.store.rooms import RoomNotFoundError, StoredRoom
-from number_tower.table import StaleError, TableError
-from number_tower.web.actions import InvalidAnswerError, parse_form, perform
-from number_tower.web.choices import read_choices, remember_choices
 from number_tower.web.errors import describe_error
-from number_tower.web.live import find_newest_revision, follow_room
-from number_tower.web.lobby import Lobby
-from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.http.middleware.browser_cookie import get_browser_session
+from number_tower.web.live.events import find_newest_revision, follow_room
+from number_tower.web.live.lobby import Lobby
+from number_tower.web.live.room_actions import (
+    InvalidAnswerError,
+    get_credentials,
+    parse_form,
+    perform,
+)
 from number_tower.web.pages import (
     await_answer,
     describe_origin,
-    get_credentials,
     is_fragment,
     read_form,
     render_page,
 )
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.questions import ask_analysis
-from number_tower.web.view import RoomView
-from number_tower.web.workers import BusyError, GaveUpError
+from number_tower.web.pages.choices import read_choices, remember_choices
+from number_tower.web.pages.room_view import view_room
+from number_tower.web.pages.share import build_share_url
+from number_tower.web.parts import get_parts
+from number_tower.web.thinking.questions import ask_analysis
+from number_tower.web.thinking.workers import BusyError, GaveUpError
 
 VALUES_TIMEOUT = 4.0
 """Seconds that a page waits for the values of its moves."""
@@ -46,7 +52,7 @@ _REFUSALS = (RoomError, MoveError, StaleError, InvalidAnswerError, BusyError, Ga
 router = APIRouter(include_in_schema=False)
 
 
-# Seeing a room --------------------------------------------------------------------------------------------------------
+# Seeing a room ----------------------------------------------------------------------------------
 
 
 @router.get("/g/{address}")
@@ -76,8 +82,7 @@ async def watch_room(request: Request, watch: str) -> Response:
 @router.get("/w/{address}/events")
 async def stream_events(request: Request, address: str) -> Response:
     """Send the page an event whenever something happens in the room."""
-    lobby, credentials = _get_lobby(request), get_credentials(request)
-    return await follow_room(lobby, address, credentials, _parse_seen(request))
+    return await follow_room(request, address, get_credentials(request), _parse_seen(request))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -85,7 +90,7 @@ async def stream_events(request: Request, address: str) -> Response:
 async def show_earlier_game(request: Request, address: str, number: str) -> Response:
     """Redirect to the analysis of a game that was played in the room before."""
     stored = await _find_room(request, address)
-    load = partial(rooms.load_earlier_game, known=stored, number=parse_number(number) or 0)
+    load = partial(rooms.load_earlier_game, stored=stored, number=parse_number(number) or 0)
     game = await _get_lobby(request).database.read(load)
     return RedirectResponse(build_analysis_url(record.to_line(game.table), room=stored.watch), 303)
 
@@ -113,7 +118,7 @@ async def export_record(request: Request, address: str, form: str) -> Response:
     return Response(f"{text}\n", media_type=media_type, headers=headers)
 
 
-# Acting in a room -----------------------------------------------------------------------------------------------------
+# Acting in a room -------------------------------------------------------------------------------
 
 
 @router.post("/g/{address}/sit")
@@ -147,9 +152,7 @@ async def hand_over_seat(request: Request, address: str) -> Response:
 async def confirm_take_over(request: Request, address: str, code: str) -> Response:
     """Ask before a seat moves to this device: opening the link alone moves nothing."""
     stored = await _find_room(request, address)
-    return render_page(
-        request, "take.html", view=RoomView(stored, frozenset()), address=address, code=code
-    )
+    return render_page(request, "take.html", view=view_room(stored), address=address, code=code)
 
 
 @router.post("/g/{address}/take/{code}")
@@ -161,7 +164,7 @@ async def take_over_seat(request: Request, address: str, code: str) -> Response:
 
 
 @router.get("/g/{address}/{action}")
-async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG001 - any form's address
+async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG001 - any action
     """Redirect to the room if the address of one of its forms is opened again."""
     return RedirectResponse(f"/g/{quote(address, safe='')}", 303)
 
@@ -169,11 +172,10 @@ async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG0
 @router.post("/g/{address}/{action}")
 async def perform_action(request: Request, address: str, action: str) -> Response:
     """Perform an action; if it is refused, say why above the room as it is now."""
-    stored, _ = await _find_room_and_seats(request, address)
-    credentials = get_credentials(request)
+    credentials, form = get_credentials(request), await read_form(request)
     try:
-        parsed = parse_form(action, await read_form(request), stored)
-        after, hint = await perform(request, address, credentials, parsed)
+        read_action = partial(parse_form, action, form)
+        after, hint = await perform(request, address, credentials, action, read_action)
     except _REFUSALS as error:
         return await _render_refused(request, address, error)
     if hint is not None or is_fragment(request):
@@ -183,28 +185,26 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
     return RedirectResponse(f"/g/{address}", 303)
 
 
-# Finding and rendering a room -----------------------------------------------------------------------------------------
+# Finding and rendering a room -------------------------------------------------------------------
 
 
 def _get_lobby(request: Request) -> Lobby:
-    lobby: Lobby = request.app.state.lobby
-    return lobby
+    return get_parts(request).lobby
 
 
 def _parse_seen(request: Request) -> int:
     """Return the newest revision that the page has seen, as its script says."""
-    return find_newest_revision(
-        request.query_params.get("seen"), request.headers.get("last-event-id")
-    )
+    headers, query = request.headers, request.query_params
+    return find_newest_revision(query.get("seen"), headers.get("last-event-id"))
 
 
 async def _find_room(request: Request, address: str) -> StoredRoom:
-    """Return a room by its play or watch address."""
+    """Return a room by its play or watch address, as new as its page has seen it at least."""
     return await _get_lobby(request).find_room(address, _parse_seen(request))
 
 
 async def _find_room_and_seats(request: Request, address: str) -> tuple[StoredRoom, frozenset[int]]:
-    """Return a room, and the seats that this browser holds there; a watch address is not enough to act."""
+    """Return a room and the seats of this browser; a watch address is not enough to act."""
     credentials = get_credentials(request)
     stored = await _find_room(request, address)
     if request.method == "POST" and stored.address != address:
@@ -235,12 +235,13 @@ async def _render_room(
 ) -> Response:
     """Show a room; who holds no seat may join it, unless at its watch address."""
     joins = not held and stored.room.waiting and request.url.path.startswith("/g/")
-    view = RoomView(stored, held, _get_lobby(request).describe_presence(stored))
-    # The tour belongs to the first game of a browser, whose watch address the page's script remembers.
+    view = view_room(stored, held, _get_lobby(request).describe_presence(stored))
+    # The tour belongs to a browser's first game, whose address the page's script remembers.
     is_first = request.cookies.get("tour", stored.watch) == stored.watch
     shows_tour = bool(held) and is_first and not (stored.room.waiting or stored.room.over)
     context |= {
         "view": view,
+        "share_url": build_share_url(view.line),
         "analysis_url": build_analysis_url(view.line, room=stored.watch),
         "notice": notice,
         "remembered_name": read_choices(request).get("name_1", "") if joins else "",
@@ -254,7 +255,7 @@ async def _render_room(
 async def _find_values(
     request: Request, room: Room, held: frozenset[int]
 ) -> dict[int, AnalysedMove] | None:
-    """Return the values of the moves, if this visitor wants and may see them; none of them if they are not known."""
+    """Return the values of the moves, if this visitor wants and may see them."""
     if request.cookies.get("values") != "on" or not room.may_see_values(held):
         return None
     if not room.may_move(held):

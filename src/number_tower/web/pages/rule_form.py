@@ -1,7 +1,7 @@
-"""The form that builds a rule file: its fields, what they show of a file, and how a change is written into the file.
+"""The form that builds a rule file: its fields, and how a change is written into the file.
 
-The text of the file is the only state. A changed field is written into it: all values stay, comments do not. Then the
-fields show what the text says.
+The text of the file is the only state. A changed field is written into it: all values stay,
+comments do not. Then the fields show what the text says.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from number_tower import catalogue
-from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.catalogue import Rulebook, RuleFileError
-from number_tower.rules import Rules
-from number_tower.text import format_text, format_value, make_sentence
-from number_tower.voice import add_voice_mistakes
+from number_tower.engine import catalogue
+from number_tower.engine.blocks import MAX_NUMBER, parse_number
+from number_tower.engine.catalogue import Rulebook, RuleFileError
+from number_tower.engine.rules import Rules
+from number_tower.support.text import format_text, format_value, make_sentence
 from number_tower.web import limits
+from number_tower.words.voice import add_voice_mistakes
 
 NAME = "my rules"
 """The name of a game with a visitor's own rules, and of its file in messages."""
@@ -26,13 +26,8 @@ TEXT = "rules_text"
 """The field with the rule file itself."""
 
 SAVED = "saved_"
-"""Stands before the name of a field that says what the text says, so that a change can be told from it."""
+"""Prefix of hidden fields with what the text says, which show whether a field was changed."""
 
-NUMBER_EXPECTED = {
-    "target": "A target is a whole number of 1 or more, such as 21.",
-    "step": "The largest step is a whole number of 1 or more, such as 5.",
-}
-_NO_STEP = "Only the fit “Larger” has a largest step. Choose that fit, or leave this empty."
 _NEVER_ENDS = (
     "With endless blocks, no target and this fit, the game could never end. "
     "Choose a target, blocks that run out, or the fit “Larger”."
@@ -49,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of the form: its key in the rule file, its words, and what it is for; with choices, or else as text."""
+    """A field of the form: its key in the rule file, its words, and its choices if any."""
 
     key: str
     label: str
@@ -128,12 +123,12 @@ FIELDS = (
 )
 """The fields of the form, in their order."""
 
-EXAMPLE = Rules.read({"blocks": "1-12", "target": 30})
-"""The rules that a new file begins with: one of the first blocks wins, and it is not easy to find."""
+EXAMPLE = Rules.from_dict({"blocks": "1-12", "target": 30})
+"""The rules of a new file: one of the first blocks wins, and it is not easy to find."""
 
 
 class RuleSheet(NamedTuple):
-    """A rule file in the making: its text, what the fields show, and its rulebook, or else the mistakes by field."""
+    """A rule file in the making, with its rulebook, or else its mistakes by field."""
 
     text: str
     fields: Mapping[str, str]
@@ -145,21 +140,21 @@ class RuleSheet(NamedTuple):
 
 def make_text(title: str = "My game", rules: Rules = EXAMPLE) -> str:
     """Write a rule file with every rule."""
-    return format_rule_file({"title": title, "rules": rules.written()})
+    return format_rule_file({"title": title, "rules": rules.to_dict()})
 
 
-def find_changes(given: Mapping[str, str]) -> dict[str, str]:
+def find_changes(form: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of a submitted form that do not say what the text said."""
-    values = {field.key: given[field.key].strip() for field in FIELDS if field.key in given}
-    return {
-        key: value
-        for key, value in values.items()
-        if value != given.get(f"{SAVED}{key}", "").strip()
-    }
+    changes = {}
+    for key in (field.key for field in FIELDS if field.key in form):
+        value = form[key].strip()
+        if value != form.get(f"{SAVED}{key}", "").strip():
+            changes[key] = value
+    return changes
 
 
 def write_fields(text: str, changes: Mapping[str, str]) -> str:
-    """Write changed fields into a rule file, which is written anew without its comments; an empty field is removed."""
+    """Write a rule file with changed fields and without comments; empty fields are removed."""
     table = catalogue.parse_toml(text.encode(), NAME)
     rules = table.setdefault("rules", {})
     if not isinstance(rules, dict):
@@ -168,18 +163,21 @@ def write_fields(text: str, changes: Mapping[str, str]) -> str:
         changes = {**changes, "step": ""}  # only ascending blocks have one; its field is hidden
     for key, value in changes.items():
         section = table if key == "title" else rules
-        if value:
-            section[key] = _parse_field(key, value)
-        else:
+        number = parse_number(value) if key in {"target", "step"} else None
+        if not value:
             section.pop(key, None)
+        elif number is None or number > MAX_NUMBER:
+            section[key] = value  # what should be a number, and is none, stays text
+        else:
+            section[key] = number
     try:
         return format_rule_file(table)
     except (RecursionError, ValueError):  # tables in tables in tables, or a number of 5,000 digits
         raise RuleFileError(NAME, "", UNCHANGEABLE) from None
 
 
-def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleSheet:
-    """Read a rule file: what the fields show of it, and either its rulebook or every mistake at its field.
+def check_text(text: str, form: Mapping[str, str] | None = None) -> RuleSheet:
+    """Read a rule file: its fields, and its rulebook or every mistake at its field.
 
     Of a file that cannot be read the fields show what they did in the submitted form.
     """
@@ -187,25 +185,46 @@ def check_text(text: str, given: Mapping[str, str] | None = None) -> RuleSheet:
     try:
         table = limits.parse_rule_file(content, NAME)
     except (RuleFileError, limits.TooLargeError) as error:
-        return refuse_text(text, given or {}, error)
-    fields = read_fields(table)
+        return refuse_text(text, form or {}, error)
+    # Of rules that the file leaves out, the fields show the usual choice.
+    rules, usual = table.get("rules"), Rules().to_dict()
+    shown: dict[str, object] = {
+        field.key: usual[field.key] if field.choices else "" for field in FIELDS
+    }
+    shown |= rules if isinstance(rules, Mapping) else {}
+    shown["title"] = table.get("title", "")
+    fields = {field.key: _format_field(shown[field.key]) for field in FIELDS}
     try:
         return RuleSheet(text, fields, fields, limits.make_rulebook(table, content, NAME, NAME), {})
     except RuleFileError as error:
-        return RuleSheet(
-            text, fields, fields, None, _sort_mistakes(add_voice_mistakes(error), table)
-        )
+        return RuleSheet(text, fields, fields, None, _sort_mistakes(error))
     except limits.TooLargeError as error:
-        place = error.key if error.key in fields else TEXT
-        return RuleSheet(text, fields, fields, None, {place: (make_sentence(f"{error}"),)})
+        key = error.key if error.key in fields else TEXT
+        return RuleSheet(text, fields, fields, None, {key: (make_sentence(f"{error}"),)})
+
+
+def _sort_mistakes(error: RuleFileError) -> dict[str, tuple[str, ...]]:
+    """Return the mistakes of a rule file in sentences, by field; those of no field at the text."""
+    sorted_mistakes: dict[str, tuple[str, ...]] = {}
+    keys = {field.key for field in FIELDS}
+    for key, problem in add_voice_mistakes(error).mistakes:
+        field = key.removeprefix("rules.")
+        if field not in keys:
+            field, words = TEXT, format_mistake(key, problem)
+        elif "could never end" in problem:
+            words = _NEVER_ENDS  # in the words of the form
+        else:
+            words = make_sentence(problem)
+        sorted_mistakes[field] = (*sorted_mistakes.get(field, ()), words)
+    return sorted_mistakes
 
 
 def refuse_text(
-    text: str, given: Mapping[str, str], error: RuleFileError | limits.TooLargeError | None = None
+    text: str, form: Mapping[str, str], error: RuleFileError | limits.TooLargeError | None = None
 ) -> RuleSheet:
-    """Return a file that cannot be read; the fields stay as they are given, and count once it can be read."""
-    fields = {field.key: given.get(field.key, "") for field in FIELDS}
-    saved = {field.key: given.get(f"{SAVED}{field.key}", "") for field in FIELDS}
+    """Return a file that cannot be read; its fields stay and count once it can be read."""
+    fields = {field.key: form.get(field.key, "") for field in FIELDS}
+    saved = {field.key: form.get(f"{SAVED}{field.key}", "") for field in FIELDS}
     mistakes: tuple[tuple[str, str], ...] = ()
     if error is not None:
         mistakes = error.mistakes if isinstance(error, RuleFileError) else (("", f"{error}"),)
@@ -213,19 +232,7 @@ def refuse_text(
     return RuleSheet(text, fields, saved, None, {TEXT: words} if words else {})
 
 
-def read_fields(table: Mapping[str, object]) -> dict[str, str]:
-    """Return what the fields show of a parsed rule file: of rules that it leaves out, the usual choice."""
-    rules = table.get("rules")
-    usual = Rules().written()
-    shown = {}
-    for field in FIELDS:
-        place = table if field.key == "title" else rules if isinstance(rules, Mapping) else {}
-        otherwise = usual[field.key] if field.choices else ""
-        shown[field.key] = _format_field(place.get(field.key, otherwise))
-    return shown
-
-
-# Reading and writing --------------------------------------------------------------------------------------------------
+# Reading and writing ----------------------------------------------------------------------------
 
 
 def _format_field(value: object) -> str:
@@ -234,12 +241,6 @@ def _format_field(value: object) -> str:
         return ",".join(map(format_value, value))
     text = value if isinstance(value, str) else format_value(value, limits.MAX_RULE_FILE)
     return format_text(" ".join(text.split()), limits.MAX_RULE_FILE)
-
-
-def _parse_field(key: str, text: str) -> str | int:
-    """Return a value as it is written into a rule file; what should be a number, and is none, stays text."""
-    number = parse_number(text) if key in NUMBER_EXPECTED else None
-    return text if number is None or number > LARGEST_NUMBER else number
 
 
 def format_rule_file(table: Mapping[str, object], name: str = "") -> str:
@@ -276,33 +277,6 @@ def _format_value(value: object) -> str:
             return str(value)  # numbers, dates and times
 
 
-# Mistakes -------------------------------------------------------------------------------------------------------------
-
-
-def _sort_mistakes(error: RuleFileError, table: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the mistakes of a rule file in sentences, each at its field; those of no field at the text."""
-    sorted_mistakes: dict[str, tuple[str, ...]] = {}
-    for key, problem in error.mistakes:
-        place = next(
-            (field.key for field in FIELDS if key in {field.key, f"rules.{field.key}"}), TEXT
-        )
-        words = format_mistake(key, problem) if place == TEXT else _explain(place, problem, table)
-        sorted_mistakes[place] = (*sorted_mistakes.get(place, ()), words)
-    return sorted_mistakes
-
-
 def format_mistake(key: str, problem: str) -> str:
     """Write a mistake of a rule file as a sentence, after its key if it has one."""
     return f"{key}: {problem.rstrip('.')}." if key else make_sentence(problem)
-
-
-def _explain(key: str, problem: str, table: Mapping[str, object]) -> str:
-    """Say what is wrong with a field in the form's own words, where it has some."""
-    rules = table.get("rules")
-    value = rules.get(key) if isinstance(rules, Mapping) else None
-    if key in NUMBER_EXPECTED:
-        is_number = type(value) is int and 1 <= value <= LARGEST_NUMBER
-        return _NO_STEP if is_number and key == "step" else NUMBER_EXPECTED[key]
-    if key == "supply" and value == "endless":
-        return _NEVER_ENDS
-    return make_sentence(problem)

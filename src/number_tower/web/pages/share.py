@@ -1,4 +1,4 @@
-"""The page of a finished game that players send to others, and its picture for previews of the link."""
+"""The page of a finished game to send to others, and its picture for link previews."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
-from number_tower import record
 from number_tower.drawing.picture import HEIGHT, WIDTH, draw_scenes, make_scene
 from number_tower.drawing.renderer import render_png
-from number_tower.endings import tell_ending
-from number_tower.table import Table
-from number_tower.voice import SPECTATOR, get_voice
+from number_tower.engine import record
+from number_tower.engine.table import Table
+from number_tower.web.http.middleware.security_headers import ANY_SITE
+from number_tower.web.http.rates import THINKING, price
 from number_tower.web.limits import PICTURE_TIMEOUT
-from number_tower.web.middleware.security_headers import ANY_SITE
-from number_tower.web.pages import describe_origin, render_page, templates
-from number_tower.web.questions import ask_cached, read_record
-from number_tower.web.rates import THINKING, price
+from number_tower.web.pages import describe_origin, render_page
+from number_tower.web.thinking.questions import ask_cached, read_record
+from number_tower.words.endings import tell_ending
+from number_tower.words.voice import SPECTATOR, get_voice
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,7 +64,7 @@ async def show_picture(request: Request, form: str, game: str = "") -> Response:
 
 
 def _draw_picture(table: Table, form: PictureForm) -> bytes:
-    """Draw the picture; in a PNG, players whose names its font cannot write have the names of the rulebook."""
+    """Draw the picture; where a PNG's font lacks letters of a name, by the rulebook's names."""
     if form == "svg":
         return draw_scenes([make_scene(table)]).encode()
     letters = "".join(table.names or ())
@@ -85,6 +85,3 @@ async def _read_finished(request: Request, game: str) -> Table:
         text = "This game is not over. Once it is, it has a page that you can send to others."
         raise HTTPException(404, text)
     return table
-
-
-templates.env.globals["build_share_url"] = build_share_url

@@ -9,9 +9,15 @@ const COPIED = "Copied.";
 const getMain = () => document.getElementById("main");
 const getRoom = () => getMain().dataset.room;
 const closest = (event, selector) => event.target.closest?.(selector);
+const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 
 root.classList.add("js");
 if (navigator.share && matchMedia("(pointer: coarse)").matches) root.classList.add("can-share");
+
+function setCookie(name, value) {
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
+}
 
 function setMessage(text) {
   if (connection.textContent !== text) connection.textContent = text;
@@ -67,7 +73,7 @@ function hideIntroductions() {
 
 function show(html, status) {
   const before = getMain().dataset.version;
-  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
+  const fresh = parse(html).getElementById("main");
   if (!fresh) return false;
   // A server in trouble answers with a page that says so: no reason to take the board away.
   if (getRoom() && !fresh.dataset.room && status !== 404) return false;
@@ -112,7 +118,7 @@ function goOn() {
 
 // A board on the wall of a class: the event has it as HTML.
 function showBoard(html) {
-  const fresh = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+  const fresh = parse(html).body.firstElementChild;
   const shown = fresh && document.getElementById(fresh.id);
   if (shown) Idiomorph.morph(shown, fresh, { morphStyle: "outerHTML" });
 }
@@ -137,7 +143,7 @@ document.addEventListener("pointerdown", (event) => {
 
 // Players who come or go change no state: only what is said of them is shown anew.
 function showPresence(html) {
-  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
+  const fresh = parse(html).getElementById("main");
   getMain().dataset.presence = fresh.dataset.presence;
   for (const part of getMain().querySelectorAll(".presence, #claim")) {
     const other = fresh.querySelector(`#${part.id}`);
@@ -274,8 +280,9 @@ function drawPiece(tower, block) {
   const middle = (left + width) / 2;
   const top = Math.max(bottom - height, 0);
   const piece = createDrawing("g", { id: tower.dataset.piece, class: "piece pending", "data-settled": "" });
-  piece.append(createDrawing("rect", { class: `block-${seat}`, x: middle - across / 2, y: top, width: across, height, rx: Math.min(4, height / 3) }));
-  if (seat === "2") piece.append(createDrawing("rect", { fill: "url(#weave)", x: middle - across / 2, y: top, width: across, height, rx: Math.min(4, height / 3) }));
+  const shape = { x: middle - across / 2, y: top, width: across, height, rx: Math.min(4, height / 3) };
+  piece.append(createDrawing("rect", { class: `block-${seat}`, ...shape }));
+  if (seat === "2") piece.append(createDrawing("rect", { fill: "url(#weave)", ...shape }));
   if (height >= 10) {
     const label = createDrawing("text", { class: `number on-${seat}`, x: middle, y: top + height / 2, "font-size": Math.min(15, height * 0.8) });
     label.textContent = number;
@@ -336,7 +343,7 @@ function showTour() {
     return;
   }
   // It belongs to this game: in the next one it is not shown again. The server's own cookie is not overwritten.
-  document.cookie = `tour=${tour.dataset.game}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+  setCookie("tour", tour.dataset.game);
   tour.dataset.at = tourStep;
   tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
 }
@@ -548,8 +555,7 @@ function changeTheme(button) {
   root.dataset.theme = theme;
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
-  const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax${secure}`;
+  setCookie("theme", theme);
 }
 
 const soundButton = document.getElementById("sound");

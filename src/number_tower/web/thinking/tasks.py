@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from number_tower.coach.analysis import MEMORY, SECONDS
 from number_tower.coach.review import GameReview, review
-from number_tower.game import Game
+from number_tower.engine.game import Game
+from number_tower.engine.record import RecordError
+from number_tower.engine.record.json import parse_document, read_document
+from number_tower.engine.record.line import EXAMPLE, from_line
+from number_tower.engine.rules import Rules, RulesError
+from number_tower.engine.table import Table
 from number_tower.players import LEVELS, Computer
-from number_tower.record import RecordError
-from number_tower.record.json import parse_document, read_document
-from number_tower.record.line import EXAMPLE, from_line
-from number_tower.rules import Rules, RulesError
-from number_tower.table import Table
-from number_tower.text import make_sentence
+from number_tower.support.text import make_sentence
 from number_tower.web import limits
 
 FALLBACK_LEVEL = next(iter(LEVELS))
@@ -27,39 +27,33 @@ def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:
     return computer.choose(game), computer.remark
 
 
-# Records --------------------------------------------------------------------------------------------------------------
+# Records ------------------------------------------------------------------------------------------
 
 
-def parse_record(line: str) -> Table:
+def parse_record(text: str) -> Table:
     """Return the table that a record describes, or say why it is none that can be shown here.
 
     No move is made in a game that is too large.
     """
-    line = line.strip()
-    if len(line) > limits.MAX_RECORD_LENGTH:
-        most = f"{limits.MAX_RECORD_LENGTH:,}"
-        raise RecordError(
-            "", f"A line may have at most {most} characters; this one has {len(line):,}."
-        )
-    head, colon, _ = line.rpartition(":")
-    if not colon and not line.startswith("{"):
+    text = text.strip()
+    if len(text) > limits.MAX_RECORD_LENGTH:
+        limit = f"A line may have at most {limits.MAX_RECORD_LENGTH:,} characters"
+        raise RecordError("", f"{limit}; this one has {len(text):,}.")
+    head, colon, _ = text.rpartition(":")
+    if not colon and not text.startswith("{"):
         raise RecordError("", f"That is not the line of a game, {EXAMPLE}.")
     try:
-        if line.startswith("{"):
-            return _parse_document(line)
-        limits.check_rules(from_line(f"{limits.check_text(head)}:").game.rules)
-        return from_line(line)
+        if not text.startswith("{"):
+            limits.check_rules(from_line(f"{limits.check_text(head)}:").game.rules)
+            return from_line(text)
+        document = parse_document(text)
+        rules = document.get("rules")
+        limits.check_rule_table(rules)
+        if isinstance(rules, dict):
+            limits.check_rules(Rules.from_dict(rules))
+        return read_document(document)
     except (RecordError, RulesError, limits.TooLargeError) as error:
         raise RecordError("", make_sentence(str(error))) from None
-
-
-def _parse_document(text: str) -> Table:
-    """Read a record in JSON, as a room exports it, if its rules are small enough."""
-    document = parse_document(text)
-    limits.check_rule_table(document.get("rules"))
-    if isinstance(document.get("rules"), dict):
-        limits.check_rules(Rules.read(document["rules"]))
-    return read_document(document)
 
 
 def review_table(

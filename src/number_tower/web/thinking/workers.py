@@ -1,8 +1,8 @@
 """Questions that take computing time, answered by worker processes.
 
-There are two lanes, so that no move waits for an analysis: cheap questions (computer moves, hints) may use every
-process, expensive ones (analyses, reviews, puzzles) all but one. A question stops by limits of its own; one that does
-not costs its process, which is killed and replaced.
+There are two lanes, so that no move waits for an analysis: cheap questions (computer moves, hints)
+may use every process, expensive ones (analyses, reviews, puzzles) all but one. A question stops by
+limits of its own; one that does not costs its process, which is killed and replaced.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from number_tower.batch.processes import WorkerProcess
-from number_tower.errors import NumberTowerError
 from number_tower.solve import jit
+from number_tower.studies.batch.processes import WorkerProcess
+from number_tower.support.errors import NumberTowerError
 
 if sys.platform != "win32":
     import resource
@@ -36,7 +36,7 @@ _START_SECONDS = 60.0
 """Seconds that a process has to become ready."""
 
 _NICE = 5
-"""How much lower the priority of a process is than that of the server, which has to answer all clients."""
+"""How much lower the priority of a process is than that of the server."""
 
 _MIB = 1 << 20
 
@@ -49,7 +49,7 @@ class BusyError(NumberTowerError):
 
 
 class GaveUpError(NumberTowerError):
-    """The question took more time or memory than it may, or its process has ended; nothing is known."""
+    """The question took too much time or memory, or its process has ended; nothing is known."""
 
 
 class Lane(StrEnum):
@@ -60,13 +60,13 @@ class Lane(StrEnum):
 
 
 MAX_WAIT = {Lane.CHEAP: 10.0, Lane.EXPENSIVE: 20.0}
-"""Seconds that a question waits for a process at most; what is asked for longer was often abandoned."""
+"""Seconds that a question waits for a process; what has waited for longer was often abandoned."""
 
 
 class Workers:
     """Worker processes that answer questions; they start with the first ones, or by `warm`.
 
-    A question may take `memory` MiB more than a process has when it begins, where the system can limit that.
+    A question may take `memory` MiB more than a new process, where the system can limit that.
     """
 
     def __init__(self, processes: int = 1, memory: int = 1024) -> None:
@@ -93,10 +93,10 @@ class Workers:
         lane: Lane = Lane.CHEAP,
         key: Hashable = None,
     ) -> T:
-        """Return what a module-level function returns in a worker process; after `seconds` the process is killed.
+        """Return what a function of a module returns in a worker, which is killed after `seconds`.
 
-        A question with a key is worked on once while it is open, and its answer is cached, unless more time might
-        complete it.
+        A question with a key is worked on once while it is open, and its answer is cached, unless
+        more time might complete it.
         """
         if self._closed:
             raise BusyError
@@ -108,7 +108,7 @@ class Workers:
             self._answers[key] = work  # as the newest one
             if len(self._answers) > MAX_ANSWERS:
                 del self._answers[next(iter(self._answers))]
-        # The work goes on when its asker leaves: others may ask the same, and its process is not free before.
+        # The work goes on when its asker leaves: others may ask the same.
         answer: T = await asyncio.shield(work)
         return answer
 
@@ -153,7 +153,7 @@ class Workers:
 async def _run(
     process: WorkerProcess, task: Callable[..., Any], args: tuple[object, ...], seconds: float
 ) -> Any:
-    """Call a function in a process, which may have to be started, and kill it if that takes too long."""
+    """Call a function in a process, started if need be, and kill it if that takes too long."""
     try:
         call = process.submit(task, *args)
     except BrokenExecutor:
@@ -175,7 +175,7 @@ async def _run(
 
 
 def _prepare(memory: int) -> None:
-    """Prepare a new process, and allow it this many MiB more than it has, where the system tells how many it has."""
+    """Prepare a new process, and limit its memory where the system says how much it has now."""
     jit.disable_jit()
     if hasattr(os, "nice"):
         os.nice(_NICE)
@@ -184,5 +184,5 @@ def _prepare(memory: int) -> None:
     with suppress(OSError, ValueError):
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))
+        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory * _MIB, *limits]), hard))

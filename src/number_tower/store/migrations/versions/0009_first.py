@@ -1,4 +1,4 @@
-"""The first tables: `schema.metadata` makes them, and what comes later changes them by a revision of its own."""
+"""The first tables, made by `schema.metadata`; later changes have revisions of their own."""
 
 revision = "0009"
 down_revision = None

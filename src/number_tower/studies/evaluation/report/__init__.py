@@ -1,11 +1,11 @@
-"""The report of an evaluation: as Markdown with charts in files, and as one HTML page (extra `lab`)."""
+"""The report of an evaluation: Markdown with charts in files, and one HTML page (extra `lab`)."""
 
 from __future__ import annotations
 
-from number_tower.document import render_page
-from number_tower.evaluation.report.charts import label_players, make_charts
-from number_tower.evaluation.report.content import build_parts
-from number_tower.evaluation.scores import Scores
+from number_tower.drawing.document import render_page
+from number_tower.studies.evaluation.report.charts import label_players, make_charts
+from number_tower.studies.evaluation.report.content import build_parts
+from number_tower.studies.evaluation.scores import Scores
 
 __all__ = ["build_report"]
 
@@ -14,10 +14,10 @@ _TITLE = "Number Tower evaluation"
 
 
 def build_report(scores: Scores, command: str | None = None) -> dict[str, str]:
-    """Return the files of a report by name; `command` is the command that reproduces the evaluation.
+    """Return the files of a report by name; `command` reproduces the evaluation.
 
     Examples:
-        >>> from number_tower.evaluation import evaluate
+        >>> from number_tower.studies.evaluation import evaluate
         >>> scores = evaluate("easy", nt.Rules(target=15), number=2, positions=4, jobs=1).scores
         >>> sorted(build_report(scores))[-2:]
         ['report.md', 'results.svg']

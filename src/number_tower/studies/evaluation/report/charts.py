@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from number_tower.charts import (
+from number_tower.drawing.charts import (
     IntervalRow,
     LinePoint,
-    ShareRow,
     draw_intervals,
     draw_panels,
     draw_shares,
 )
-from number_tower.evaluation.intervals import format_points
-from number_tower.evaluation.scores import PlayerScore, Scores
-from number_tower.text import format_text
+from number_tower.studies.evaluation.intervals import format_points
+from number_tower.studies.evaluation.scores import PlayerScore, Scores
+from number_tower.support.text import format_text
 
 Named = Sequence[tuple[str, PlayerScore]]
 """The players' labels and scores."""
@@ -31,21 +30,21 @@ _MIN_DECISIONS = 10
 """The least number of decisions for a point of the chart."""
 
 
-# Names ----------------------------------------------------------------------------------------------------------------
+# Names --------------------------------------------------------------------------------------------
 
 
 def label_players(scores: Scores) -> Named:
     """Return the players with different labels: their names, cut if they are long."""
-    found: list[tuple[str, PlayerScore]] = []
-    for place, score in enumerate(scores.players, 1):
+    named: dict[str, PlayerScore] = {}
+    for number, score in enumerate(scores.players, 1):
         name = format_text(score.player, MAX_SPEC)
         if len(name) > MAX_NAME:
             name = f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
-        found.append((name if name not in dict(found) else f"{name} ({place})", score))
-    return found
+        named[name if name not in named else f"{name} ({number})"] = score
+    return list(named.items())
 
 
-# Charts ---------------------------------------------------------------------------------------------------------------
+# Charts -------------------------------------------------------------------------------------------
 
 
 class Chart(NamedTuple):
@@ -66,10 +65,17 @@ def make_charts(scores: Scores, named: Named) -> dict[str, Chart]:
         charts["regret"] = _chart_regret(named)
     if any(figures.games for _, figures in overall):
         charts["results"] = _chart_results(named, format_text(scores.suite.against, 40))
-    lines = [(name, _list_points(score)) for name, score in named]
-    lines = [(name, points) for name, points in lines if len(points) > 1][:_MAX_PANELS]
+    lines = []
+    for name, score in named:
+        points = [
+            LinePoint(plies, loss.mean or 0.0, loss.low, loss.high)
+            for plies, loss in sorted(score.by_plies.items())
+            if loss.number >= _MIN_DECISIONS
+        ]
+        if len(points) > 1:
+            lines.append((name, points))
     if lines:
-        charts["plies"] = _chart_plies(lines)
+        charts["plies"] = _chart_plies(lines[:_MAX_PANELS])
     return charts
 
 
@@ -85,8 +91,9 @@ def _chart_regret(named: Named) -> Chart:
         "regret.svg",
         title,
         f"{'; '.join(texts)}.",
-        "Points lost per decision that counts; less is better. The dot is the mean, the line its 95% interval. The "
-        "tick is what a blind guess among the legal blocks would lose at the very same decisions.",
+        "Points lost per decision that counts; less is better. The dot is the mean, the line its "
+        "95% interval. The tick is what a blind guess among the legal blocks would lose at the "
+        "very same decisions.",
         draw_intervals(title, rows, label, guess="a blind guess at the same decisions"),
     )
 
@@ -94,8 +101,11 @@ def _chart_regret(named: Named) -> Chart:
 def _chart_results(named: Named, against: str) -> Chart:
     title = "Games won, drawn and lost"
     overall = [(name, score.overall) for name, score in named]
-    rows = [ShareRow(name, (figures.won, figures.drawn, figures.lost)) for name, figures in overall]
-    texts = ["{}: {} won, {} drawn, {} lost".format(row.name, *row.counts) for row in rows]
+    rows = {name: (figures.won, figures.drawn, figures.lost) for name, figures in overall}
+    texts = [
+        f"{name}: {won} won, {drawn} drawn, {lost} lost"
+        for name, (won, drawn, lost) in rows.items()
+    ]
     return Chart(
         "results.svg",
         title,
@@ -106,7 +116,7 @@ def _chart_results(named: Named, against: str) -> Chart:
 
 
 def _chart_plies(lines: Sequence[tuple[str, Sequence[LinePoint]]]) -> Chart:
-    """Chart the loss of every player by the number of blocks placed, where there are enough decisions."""
+    """Chart the loss of every player by the number of blocks placed."""
     title = "Points lost, by how many blocks had been placed"
     texts = [
         f"{name}: " + ", ".join(f"{point.y:.3f} after {point.x}" for point in points)
@@ -116,16 +126,8 @@ def _chart_plies(lines: Sequence[tuple[str, Sequence[LinePoint]]]) -> Chart:
         "plies.svg",
         title,
         f"{'; '.join(texts)}.",
-        "Points lost per decision that counts, by how many blocks had been placed before it, with 95% intervals; the "
-        f"other players are faint behind each. Only where there are {_MIN_DECISIONS} decisions or more.",
+        "Points lost per decision that counts, by how many blocks had been placed before it, with "
+        "95% intervals; the other players are faint behind each. Only where there are "
+        f"{_MIN_DECISIONS} decisions or more.",
         draw_panels(title, lines, "blocks placed before the decision"),
     )
-
-
-def _list_points(score: PlayerScore) -> list[LinePoint]:
-    """Return the points with enough decisions, by plies."""
-    return [
-        LinePoint(plies, loss.mean or 0.0, loss.low, loss.high)
-        for plies, loss in sorted(score.by_plies.items())
-        if loss.number >= _MIN_DECISIONS
-    ]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
 from contextlib import closing
 
-from number_tower.arena import play_games
-from number_tower.arena.playout import ArenaJournal
-from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
-from number_tower.arena.schedule import arrange
-from number_tower.cli import study
-from number_tower.cli.console import format_ranking, format_table, show_progress
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
-from number_tower.text import format_count
+from number_tower.studies.arena import play_games
+from number_tower.studies.arena.playout import ArenaJournal
+from number_tower.studies.arena.results import ArenaResults, Score, compute_results
+from number_tower.studies.arena.schedule import arrange
+from number_tower.support.text import format_count
+from number_tower.terminal.cli import CommandParser, Terminal, study
+from number_tower.terminal.cli.console import format_ranking, format_table, show_progress
 
 FILE = "arena.jsonl"
 """Where games are written, unless the call names another file."""
@@ -24,19 +21,15 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_example("tower arena draft --players gentle,easy,fair", "each plays each 100 times")
     parser.add_example("tower arena race --players fair,./my-bot --games 20", "test your program")
-    parser.add_value(
-        "games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+"
-    )
-    parser.add_value(
-        "--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True
-    )
-    parser.add_count(
-        "--games", "how many times each pair plays each game (100)", default=100, dest="number"
-    )
+    meaning = 'a game, a rule file, or one with options: "draft(target=21)"'
+    parser.add_value("games", "GAME", meaning, nargs="+")
+    meaning = "levels, random, or commands such as ./my-bot"
+    parser.add_value("--players", "A,B,C", meaning, required=True)
+    meaning = "how many times each pair plays each game (100)"
+    parser.add_count("--games", meaning, default=100, dest="number")
     parser.add_seed("games", default=1)
-    parser.add_study_options(
-        "games", "save every game in FILE, one line of JSON each (a new arena.jsonl)"
-    )
+    meaning = "save every game in FILE, one line of JSON each (a new arena.jsonl)"
+    parser.add_study_options("games", meaning)
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
 
@@ -47,12 +40,12 @@ def run(args: Namespace, terminal: Terminal) -> None:
     contest = arrange(
         args.games, players, number=args.number, seed=args.seed, patience=args.patience
     )
-    args.out = study.choose_journal_file(args, FILE)
+    out = study.choose_journal_file(args, FILE)
     with (
         study.connect_cluster(args) as executor,
         study.report_journal_error(ArenaJournal.run_noun, resume=args.resume),
-        ArenaJournal(args.out, contest, resume=args.resume) as journal,
-        study.report_interruption(journal, len(contest), study.format_resume_call(args)),
+        ArenaJournal(out, contest, resume=args.resume) as journal,
+        study.report_interruption(journal, len(contest), study.format_resume_call(args, out)),
         show_progress("games", study.INTERRUPT_HINT) as update,
         closing(
             play_games(contest, log=journal, jobs=args.jobs, executor=executor, progress=update)
@@ -67,18 +60,28 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"\nEvery game is saved in {journal.name}, one per line.\n")
 
 
-# Report ---------------------------------------------------------------------------------------------------------------
+# Report -------------------------------------------------------------------------------------------
 
 
 def format_report(results: ArenaResults, width: int) -> str:
-    """Return the standings, the score of each pair and that of each game, for a terminal of this width."""
+    """Return the standings, and the scores of each pair and each game, as tables."""
     contest, standings = results.contest, results.standings
     share = standings[0].score.games
     played = format_count(len(contest), "game")
     text = f"{played}, {share:,} for each player; random seed {contest.seed}.\n\n"
-    text += _format_standings(standings, width)
-    text += "\nA win counts 1, a draw 1/2; brackets and ± are 95% intervals; the mean Elo is 0.\n"
+    rows = []
+    forfeits = any(standing.forfeits for standing in standings)
+    for _, score, given_up, rating in standings:
+        low, high = (f"{100 * bound:.1f}" for bound in score.interval)
+        row = [*map(str, score), f"{_format_percent(score)}% ({low}-{high})"]
+        row.append(f"{round(rating.elo):+} ±{rating.margin:.0f}")
+        rows.append([*row, str(given_up)] if forfeits else row)
+    heads = ["won", "drawn", "lost", "score (95%)", "Elo"]
+    if forfeits:
+        heads.append("forfeit")
     players = [standing.player for standing in standings]
+    text += format_ranking(players, heads, rows, width)
+    text += "\nA win counts 1, a draw 1/2; brackets and ± are 95% intervals; the mean Elo is 0.\n"
     places = [str(place) for place in range(1, len(players) + 1)]
     if len(players) > 2:
         rows = []
@@ -94,26 +97,12 @@ def format_report(results: ArenaResults, width: int) -> str:
         starter = f"The player who starts scored {_format_percent(only.starter)}%"
         return f"{text}\n{starter}; a game took {only.mean_plies:.1f} plies.\n"
     rows = []
-    for each in results.by_game:
-        row = [f"  {each.game}", _format_percent(each.starter), f"{each.mean_plies:.1f}"]
-        rows.append([*row, *(_format_percent(each.scores[player]) for player in players)])
+    for entry in results.by_game:
+        row = [f"  {entry.game}", _format_percent(entry.starter), f"{entry.mean_plies:.1f}"]
+        rows.append([*row, *(_format_percent(entry.scores[player]) for player in players)])
     heads = ["", "first", "plies", *places]
     text += "\nEach game: score of the starting player, plies, score of each player:\n\n"
     return text + format_table(heads, "<" + ">" * (len(heads) - 1), rows, width=width)
-
-
-def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
-    forfeits = any(standing.forfeits for standing in standings)
-    rows = []
-    for _, score, given_up, rating in standings:
-        low, high = (f"{100 * share:.1f}" for share in score.interval)
-        row = [*map(str, score), f"{_format_percent(score)}% ({low}-{high})"]
-        row.append(f"{round(rating.elo):+} ±{rating.margin:.0f}")
-        rows.append([*row, str(given_up)] if forfeits else row)
-    heads = ["won", "drawn", "lost", "score (95%)", "Elo"]
-    if forfeits:
-        heads.append("forfeit")
-    return format_ranking([standing.player for standing in standings], heads, rows, width)
 
 
 def _format_percent(score: Score | None) -> str:

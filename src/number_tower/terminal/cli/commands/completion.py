@@ -12,11 +12,9 @@ import argcomplete
 from argcomplete.completers import FilesCompleter, SuppressCompleter
 from argcomplete.shell_integration import shellcode
 
-from number_tower import catalogue
-from number_tower.cli.config import LEVEL_NAMES, SETTINGS
-from number_tower.cli.errors import CommandError
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
+from number_tower.engine import catalogue
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.settings import LEVEL_NAMES, SETTINGS
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
@@ -51,7 +49,8 @@ def _attach_completers(parser: ArgumentParser) -> None:
     """Give each argument of a parser and its commands the completer for what its help calls it."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no public way
         if isinstance(action.metavar, str) and action.metavar in _COMPLETERS and not action.choices:
-            setattr(action, "completer", _COMPLETERS[action.metavar])  # noqa: B010 - argcomplete's own attribute
+            # The attribute is argcomplete's own.
+            setattr(action, "completer", _COMPLETERS[action.metavar])  # noqa: B010
         if action.dest == "command" and isinstance(action.choices, Mapping):
             for command in action.choices.values():
                 _attach_completers(command)
@@ -62,8 +61,7 @@ def _complete_games(prefix: str, **_: object) -> Iterable[str]:
     return [*_extend_list(prefix, catalogue.list_names()), *FilesCompleter(["toml"])(prefix)]
 
 
-def _complete_games_and_rows(prefix: str, **_: object) -> Iterable[str]:
-    return [*_complete_games(prefix), *FilesCompleter(["jsonl"])(prefix)]
+_complete_rows = FilesCompleter(["jsonl"])
 
 
 def _complete_presets(parsed_args: Namespace, **_: object) -> Iterable[str]:
@@ -77,7 +75,7 @@ def _complete_presets(parsed_args: Namespace, **_: object) -> Iterable[str]:
 
 
 def _complete_players(prefix: str, **_: object) -> Iterable[str]:
-    """List the levels, each after the list that has been typed already; and files, which may be programs."""
+    """List the levels, each after what has been typed already, and files that may be programs."""
     programs = FilesCompleter()(prefix) if "/" in prefix else []
     return [*_extend_list(prefix, LEVEL_NAMES), *programs]
 
@@ -98,7 +96,7 @@ def _complete_value(parsed_args: Namespace, **_: object) -> Iterable[str]:
 _COMPLETERS: dict[str, Callable[..., Iterable[str]]] = {
     "GAME": _complete_games,
     "GAME|REF": _complete_games,
-    "GAME|FILE": _complete_games_and_rows,
+    "GAME|FILE": lambda prefix, **_: [*_complete_games(prefix), *_complete_rows(prefix)],
     "PRESET": _complete_presets,
     "LEVEL": _complete_players,
     "PLAYER": _complete_players,

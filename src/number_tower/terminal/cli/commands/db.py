@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
-from number_tower.cli.console import show_progress
-from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FAILED, CommandError
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
-from number_tower.session.database import NOT_SAVED
 from number_tower.store import is_disabled, locate_file
 from number_tower.store.backup import create_backup, restore_backup
-from number_tower.store.database import DatabaseCounts, Store, count_contents
-from number_tower.store.engine import use_once
+from number_tower.store.connection import use_once
+from number_tower.store.database import DatabaseCounts, count_contents
 from number_tower.store.maintenance import DatabaseReport, check_database
 from number_tower.store.schema import NEWEST
 from number_tower.store.upgrade import upgrade
-from number_tower.text import format_count, format_path
+from number_tower.support.text import format_count, format_path
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.console import show_progress
+from number_tower.terminal.cli.database import LazyStore
+from number_tower.terminal.cli.errors import FAILED
+from number_tower.terminal.session.database import NOT_SAVED
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower db`."""
     parser.add_example("tower db", "say where your games are saved, and how many")
     parser.add_example("tower db backup games-backup.db", "copy all of them to a file")
-    parser.add_value(
-        "action",
-        "ACTION",
-        "backup FILE or restore FILE (a PostgreSQL server has pg_dump and pg_restore), check [FILE], "
-        "or upgrade (make or upgrade the tables of a server)",
-        nargs="?",
-        choices=("backup", "check", "restore", "upgrade"),
-    )
+    actions = ("backup", "check", "restore", "upgrade")
+    files = "backup FILE or restore FILE (a PostgreSQL server has pg_dump and pg_restore)"
+    meaning = f"{files}, check [FILE], or upgrade (make or upgrade the tables of a server)"
+    parser.add_value("action", "ACTION", meaning, nargs="?", choices=actions)
     parser.add_value("file", "FILE", "the backup to write, check or restore", nargs="?")
     parser.add_flag("--force", "backup: replace FILE; restore: also a backup with damaged games")
     parser.add_db_option()
@@ -41,35 +36,36 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
-    _check_options(args)
-    if args.action is None and is_disabled(args.db):
-        terminal.show(f"Games are not saved ({NOT_SAVED}).\n")
-        return
-    _ACTIONS[args.action](args, terminal)
-
-
-def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action in {None, "upgrade"}:
-        raise CommandError(
-            "a file name needs backup, check or restore before it (see: tower db --help)"
-        )
+        problem = "a file name needs backup, check or restore before it (see: tower db --help)"
+        raise CommandError(problem)
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
+    match args.action:
+        case "upgrade":
+            _upgrade(args, terminal)
+        case "backup":
+            _back_up(args, terminal)
+        case "check":
+            _check(args, terminal)
+        case "restore":
+            _restore(args, terminal)
+        case _:
+            _describe(args, terminal)
 
 
 def _describe(args: Namespace, terminal: Terminal) -> None:
+    if is_disabled(args.db):
+        terminal.show(f"Games are not saved ({NOT_SAVED}).\n")
+        return
     store = LazyStore(args.db)
     if store.missing:
         terminal.show(f"Games will be saved in {store.name}, from the first move on.\n")
         return
-    counts = store.query(_count_contents, "game")
+    with closing(store), store.open().read() as connection:
+        counts = count_contents(connection)
     contents = _format_contents(counts, f" ({counts.unfinished:,} unfinished)")
     terminal.show(f"Games are saved in {store.name} (version {NEWEST}).\n{contents}.\n")
-
-
-def _count_contents(store: Store) -> DatabaseCounts:
-    with store.read() as connection:
-        return count_contents(connection)
 
 
 def _upgrade(args: Namespace, terminal: Terminal) -> None:
@@ -78,6 +74,7 @@ def _upgrade(args: Namespace, terminal: Terminal) -> None:
         before = upgrade(engine, store.location)
     news = ""
     if before != NEWEST:
+        # A new database had no version.
         made = "now has its tables" if before is None else f"was upgraded from version {before}"
         news = f"{made}, and "
     terminal.show(f"{store.name} {news}is up to date (version {NEWEST}).\n")
@@ -111,8 +108,8 @@ def _run_check(args: Namespace) -> tuple[str, DatabaseReport]:
     elif Path(args.file).is_file():
         location = locate_file(args.file)
     else:
-        problem = f"there is no file {format_path(args.file)}; expected a backup that tower db backup saved"
-        raise CommandError(problem)
+        problem = f"there is no file {format_path(args.file)}"
+        raise CommandError(f"{problem}; expected a backup that tower db backup saved")
     with show_progress("games", "stops") as update:
         return location.name, check_database(location, update)
 
@@ -142,12 +139,3 @@ def _format_contents(counts: DatabaseCounts, unfinished: str = "") -> str:
     matches = "1 match" if counts.matches == 1 else f"{counts.matches:,} matches"
     puzzles = f"{format_count(counts.puzzles, 'puzzle')} tried"
     return f"{format_count(counts.games, 'game')}{unfinished}, {matches}, {puzzles}"
-
-
-_ACTIONS: dict[str | None, Callable[[Namespace, Terminal], None]] = {
-    None: _describe,
-    "upgrade": _upgrade,
-    "backup": _back_up,
-    "check": _check,
-    "restore": _restore,
-}

@@ -1,24 +1,17 @@
-"""`tower games`: list the games and the levels of the computer, or print the rules of a game in brief."""
+"""`tower games`: list the games and the computer's levels, or print the rules of a game."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from textwrap import fill
 
-from number_tower import catalogue
-from number_tower.brief import describe_rules
-from number_tower.cli.errors import CommandError
-from number_tower.cli.menu import show_games
-from number_tower.cli.options import CommandParser
-from number_tower.cli.play import (
-    choose_game,
-    format_rule_options,
-    list_rule_options,
-)
-from number_tower.cli.terminal import Terminal
+from number_tower.engine import catalogue
 from number_tower.players import LEVELS, RANDOM
-from number_tower.text import format_argument, format_list
-from number_tower.voice import get_voice
+from number_tower.support.text import format_argument, format_list
+from number_tower.terminal.cli import CommandParser, Terminal, play_arguments
+from number_tower.terminal.cli.games_menu import show_games
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import get_voice
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -31,10 +24,9 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """List the games and levels, or print the rules of a game."""
     if args.game is not None:
-        _show_rules(choose_game(args, args.game), terminal)
+        _show_rules(play_arguments.choose_game(args, args.game), terminal)
         return
-    for option in list_rule_options(args):
-        raise CommandError(f"--{option} needs a game: tower games GAME --{option} ...")
+    play_arguments.refuse_rule_options(args, "{0} needs a game: tower games GAME {0} ...")
     show_games(terminal)
     books = [book for book in catalogue.load_all() if book.presets]
     if books:
@@ -52,12 +44,13 @@ def run(args: Namespace, terminal: Terminal) -> None:
     terminal.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
     terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
     terminal.show(
-        "\nIf a game is too large to work out, strong and perfect say so, and play as well as they can.\n"
-        "There is also:\n\n"
+        "\nIf a game is too large to work out, strong and perfect say so, and play as well as they "
+        "can.\nThere is also:\n\n"
     )
     terminal.show_list({RANDOM.name: f"{RANDOM.about}."})
     terminal.show(
-        "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own with --vs ./my-bot.\n"
+        "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own "
+        "with --vs ./my-bot.\n"
     )
 
 
@@ -75,5 +68,5 @@ def _show_rules(choice: catalogue.GameChoice, terminal: Terminal) -> None:
         terminal.show("Presets, which are settings worth trying:\n")
         presets = {f"--preset {name}": preset.describe() for name, preset in book.presets.items()}
         terminal.show_list(presets)
-    call = f"tower play {format_argument(book.source)}{format_rule_options(book, choice.rules)}"
-    terminal.show(f"Play it with: {call}\n")
+    options = play_arguments.format_rule_options(book, choice.rules)
+    terminal.show(f"Play it with: tower play {format_argument(book.source)}{options}\n")

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from number_tower import catalogue, record
-from number_tower.cli.console import format_table
-from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import CommandError
-from number_tower.cli.options import CommandParser, parse_day
-from number_tower.cli.terminal import Terminal
-from number_tower.record import json
-from number_tower.session.saved_games import (
-    format_local_time,
-    format_result,
-    get_player_names,
-    label_game,
-)
+from number_tower.engine import record
+from number_tower.engine.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time
-from number_tower.voice import format_points, get_voice
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.console import format_table
+from number_tower.terminal.cli.database import LazyStore, normalize_game_name
+from number_tower.terminal.cli.options import parse_day
+from number_tower.terminal.session.saved_games import (
+    format_local_time,
+    format_result,
+    get_player_names,
+    label_game,
+)
+from number_tower.words.voice import format_points, get_voice
+
+Entry = ListedMatch | StoredGame | DamagedEntry
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -58,31 +58,28 @@ def run(args: Namespace, terminal: Terminal) -> None:
             "--matches lists all matches; leave out the filters, which are for games"
         )
     store, what = LazyStore(args.db), "matches" if args.matches else "games"
-    found, total = (
-        ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
-    )
+    entries: Sequence[Entry] = ()
+    total = 0
+    if not store.missing:
+        entries, total = store.query(lambda opened: _load_page(opened, args), "game")
     pages = -(-total // args.count)
     if args.json:
-        entries = [
-            _match_to_json(each) if isinstance(each, ListedMatch) else _game_to_json(each)
-            for each in found
-        ]
-        document = {"total": total, "page": args.page, "count": args.count, what: entries}
+        listed = list(map(_to_dict, entries))
+        document = {"total": total, "page": args.page, "count": args.count, what: listed}
         print(json.format_document(document), end="")
     elif not total and any(filters):
         terminal.show("No games match. To list all games: tower history\n")
     elif not total:
         call = f"tower {'match' if args.matches else 'play'} GAME"
         terminal.show(f"No {what} are saved in {store.name} yet. To play one: {call}\n")
-    elif not found:
-        raise CommandError(
-            f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}"
-        )
+    elif not entries:
+        only = "is only 1 page" if pages == 1 else f"are only {pages} pages"
+        raise CommandError(f"--page {args.page}: there {only}")
     else:
         heads = ["id", "last move", "game", "players", "result"]
         if args.matches:
             heads.insert(-1, "score")
-        rows = map(_format_row, found)
+        rows = map(_format_row, entries)
         colour, width = terminal.colour, terminal.columns
         alignment = ">" + "<" * (len(heads) - 1)
         terminal.write(format_table(heads, alignment, rows, colour=colour, width=width))
@@ -91,13 +88,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
 
 
-def _load_page(
-    store: Store, args: Namespace
-) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
+def _load_page(store: Store, args: Namespace) -> tuple[Sequence[Entry], int]:
     name, player = normalize_game_name(args.game), args.player and args.player.strip()
-    wanted = GameFilter(
-        name, player, args.result, _format_day(args.since), _format_day(args.until, 1)
-    )
+    since, until = _format_day(args.since), _format_day(args.until, 1)
+    wanted = GameFilter(name, player, args.result, since, until)
     skip = (args.page - 1) * args.count
     with store.read() as connection:
         if args.matches:
@@ -105,7 +99,7 @@ def _load_page(
         return list_games(connection, wanted, args.count, skip)
 
 
-def _format_row(entry: ListedMatch | StoredGame | DamagedEntry) -> tuple[str, ...]:
+def _format_row(entry: Entry) -> tuple[str, ...]:
     if isinstance(entry, DamagedEntry):
         return str(entry.id), "", "(damaged)", "", entry.problem
     if isinstance(entry, StoredGame):
@@ -128,15 +122,29 @@ def _get_match_names(saved: StoredMatch) -> tuple[str, str]:
     return saved.series.names or get_voice(saved.series.games[0].book).players
 
 
-def _match_to_json(listed: ListedMatch) -> dict[str, object]:
-    saved = listed.match
+def _to_dict(entry: Entry) -> dict[str, object]:
+    if isinstance(entry, DamagedEntry):
+        return {"id": entry.id, "damaged": entry.problem}
+    if isinstance(entry, StoredGame):
+        return {
+            "id": entry.id,
+            "started": entry.started,
+            "changed": entry.changed,
+            "players": entry.seats.players,
+            "match": entry.slot and {"id": entry.slot.match, "number": entry.slot.number},
+            "version": entry.table.version,
+            "with_values": entry.with_values,
+            "line": record.to_line(entry.table, files=True),
+            **json.make_document(entry.table),
+        }
+    saved = entry.match
     if isinstance(saved, DamagedEntry):
         return {"id": f"m{saved.id}", "damaged": saved.problem}
     match = saved.series.match
     return {
         "id": f"m{saved.id}",
         "started": saved.started,
-        "changed": listed.changed,
+        "changed": entry.changed,
         "games": [game.book.name for game in saved.series.games],
         "best_of": match.best_of,
         "names": _get_match_names(saved),
@@ -145,13 +153,6 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
         "over": match.over,
         "winner": match.leader + 1 if match.over and match.leader is not None else None,
     }
-
-
-def normalize_game_name(game: str | None) -> str | None:
-    """Return the name in the database of a game that is given by its name or rule file."""
-    if game is None or game.lower() in catalogue.list_names():
-        return game and game.lower()
-    return os.path.basename(game).removesuffix(".toml")
 
 
 def _format_day(text: str | None, later: int = 0) -> str | None:
@@ -164,19 +165,3 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
     except (OverflowError, ValueError, OSError):
         return None
     return format_time(start)
-
-
-def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
-    if isinstance(game, DamagedEntry):
-        return {"id": game.id, "damaged": game.problem}
-    return {
-        "id": game.id,
-        "started": game.started,
-        "changed": game.changed,
-        "players": game.seats.players,
-        "match": game.slot and {"id": game.slot.match, "number": game.slot.number},
-        "version": game.table.version,
-        "with_values": game.with_values,
-        "line": record.to_line(game.table, files=True),
-        **json.make_document(game.table),
-    }

@@ -8,19 +8,17 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from number_tower.blocks import parse_number
-from number_tower.cli import lab_ranking, study
-from number_tower.cli.console import show_progress
-from number_tower.cli.errors import CommandError
-from number_tower.cli.options import CommandParser, make_number_parser
-from number_tower.cli.savefile import report_writing
-from number_tower.cli.terminal import Terminal
-from number_tower.lab import LabJournal, Space, SpaceError, StudyLimits, make_space, sweep
-from number_tower.lab.results import read_results
-from number_tower.lab.rows import Status
-from number_tower.lab.runner import write_csv
-from number_tower.lab.space import KEYS
-from number_tower.text import format_count, format_path
+from number_tower.engine.blocks import parse_number
+from number_tower.studies.lab import LabJournal, Space, SpaceError, StudyLimits, make_space, sweep
+from number_tower.studies.lab.results import read_results
+from number_tower.studies.lab.rows import Status
+from number_tower.studies.lab.runner import write_csv
+from number_tower.studies.lab.space import KEYS
+from number_tower.support.text import format_count, format_path
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal, lab_ranking, study
+from number_tower.terminal.cli.console import show_progress
+from number_tower.terminal.cli.options import make_number_parser
+from number_tower.terminal.cli.savefile import report_writing
 
 FILE = "lab.jsonl"
 """Where rows are written, unless the call names another file."""
@@ -41,12 +39,10 @@ _EXAMPLES = {
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower lab`."""
     parser.add_example("tower lab draft", "measure the usual settings of a game")
-    parser.add_example(
-        "tower lab lab.jsonl --report report", "the best of them, and a page with maps"
-    )
-    parse_large = make_number_parser(
-        parse_number, "a whole number from 1 to 1,000,000,000", 1, 1_000_000_000
-    )
+    call = "tower lab lab.jsonl --report report"
+    parser.add_example(call, "the best of them, and a page with maps")
+    expected = "a whole number from 1 to 1,000,000,000"
+    parse_large = make_number_parser(parse_number, expected, 1, 1_000_000_000)
     limits = StudyLimits()
     meaning = "a game or rule file to measure; or a file of rows, to list the best settings in it"
     parser.add_game_argument("GAME|FILE", meaning)
@@ -55,22 +51,13 @@ def add_arguments(parser: CommandParser) -> None:
         parser.add_value(f"--{key}", example, meaning, action="append")
     parser.add_count("--sample", "draw N settings at random, instead of all of them")
     parser.add_seed("settings", default=1)
-    parser.add_value(
-        "--positions",
-        "N",
-        f"the most positions of a setting; larger ones are not measured ({limits.positions:,})",
-        type=parse_large,
-        default=limits.positions,
-    )
-    parser.add_count(
-        "--memory",
-        f"the most memory for one setting, in MiB ({limits.memory:,})",
-        default=limits.memory,
-    )
-    parser.add_study_options(
-        "settings",
-        "save the rows in FILE (a new lab.jsonl); one that ends in .csv gets a table, beside the .jsonl file",
-    )
+    meaning = "the most positions of a setting; larger ones are not measured"
+    meaning = f"{meaning} ({limits.positions:,})"
+    parser.add_value("--positions", "N", meaning, type=parse_large, default=limits.positions)
+    meaning = f"the most memory for one setting, in MiB ({limits.memory:,})"
+    parser.add_count("--memory", meaning, default=limits.memory)
+    csv = "one that ends in .csv gets a table, beside the .jsonl file"
+    parser.add_study_options("settings", f"save the rows in FILE (a new lab.jsonl); {csv}")
     lab_ranking.add_options(parser)
 
 
@@ -86,19 +73,19 @@ def run(args: Namespace, terminal: Terminal) -> None:
         lab_ranking.run(args, terminal)
         return
     try:
-        space = make_space(args.game, _get_axes(args), sample=args.sample, seed=args.seed)
+        axes = {key: getattr(args, key) for key in KEYS if getattr(args, key) is not None}
+        space = make_space(args.game, axes or None, sample=args.sample, seed=args.seed)
     except SpaceError as error:
         raise CommandError(f"--{error}" if error.key else str(error)) from None
     out = study.choose_journal_file(args, FILE)
     table = Path(out) if out.endswith(".csv") else None
     rows_file = out if table is None else str(table.with_suffix(".jsonl"))
-    args.out = out
     limits = StudyLimits(args.positions, args.memory)
     with (
         study.connect_cluster(args) as executor,
         study.report_journal_error(LabJournal.run_noun, resume=args.resume),
         LabJournal(rows_file, space, limits, resume=args.resume) as journal,
-        study.report_interruption(journal, len(space), study.format_resume_call(args)),
+        study.report_interruption(journal, len(space), study.format_resume_call(args, out)),
         show_progress("settings", study.INTERRUPT_HINT) as update,
         closing(
             sweep(space, executor, limits=limits, log=journal, jobs=args.jobs, progress=update)
@@ -111,11 +98,6 @@ def run(args: Namespace, terminal: Terminal) -> None:
     terminal.show(_describe_rows(space, counts, rows_file, table))
 
 
-def _get_axes(args: Namespace) -> dict[str, list[str]] | None:
-    """Return the rules that the call varies; None where it names none."""
-    return {key: getattr(args, key) for key in KEYS if getattr(args, key) is not None} or None
-
-
 def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path | None) -> str:
     """Say how many settings were measured, how many were not and why, and where the rows are."""
     lines = [f"{format_count(counts['measured'], 'setting')} measured."]
@@ -123,20 +105,15 @@ def _describe_rows(space: Space, counts: Counter[Status], out: str, table: Path 
         large = format_count(counts["too large"], "setting")
         lines.append(f"{large} too large, not measured; --positions and --memory allow more.")
     if counts["crashed"]:
-        lines.append(
-            f"{format_count(counts['crashed'], 'setting')} left out: measuring them crashed a worker twice."
-        )
+        crashed = format_count(counts["crashed"], "setting")
+        lines.append(f"{crashed} left out: measuring them crashed a worker twice.")
     if space.sample is not None and len(space) < space.sample:
-        lines.append(
-            f"Only {len(space):,} of {space.sample:,} settings could be drawn: few combinations are valid rules."
-        )
+        drawn = f"Only {len(space):,} of {space.sample:,} settings could be drawn"
+        lines.append(f"{drawn}: few combinations are valid rules.")
     missing = space.combinations - len(space)
     if space.sample is None and missing:
         lines.append(f"{format_count(missing, 'combination')} left out: not valid rules.")
-    kept = (
-        format_path(out) if table is None else f"{format_path(str(table))} and {format_path(out)}"
-    )
-    return (
-        "\n".join(lines)
-        + f"\n\nThe rows are in {kept}. The best settings: tower lab {format_path(out)}\n"
-    )
+    file = format_path(out)
+    kept = file if table is None else f"{format_path(str(table))} and {file}"
+    lines += ["", f"The rows are in {kept}. The best settings: tower lab {file}\n"]
+    return "\n".join(lines)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 
-from number_tower.brief import describe_rules
-from number_tower.cli.app import load_screens, open_app, opens_app
-from number_tower.cli.errors import report_stop
-from number_tower.cli.input import format_commands
-from number_tower.cli.menu import ask_for_game
-from number_tower.cli.options import CommandParser
-from number_tower.cli.play import choose_game, create_dialogue, follow_up, format_rule_options
-from number_tower.cli.question import QUESTION_COMMANDS, QuestionDialogue
-from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import find_exercises
 from number_tower.coach.quiz import make_question
-from number_tower.players import DEFAULT_PATIENCE, LEVELS
-from number_tower.table import Table
-from number_tower.text import format_argument
-from number_tower.voice import get_voice
+from number_tower.engine.table import Table
+from number_tower.players import LEVELS
+from number_tower.support.text import format_argument
+from number_tower.terminal.cli import CommandParser, Terminal, play_arguments
+from number_tower.terminal.cli.app import load_screens, open_app, opens_app
+from number_tower.terminal.cli.database import choose_store
+from number_tower.terminal.cli.dialogue import Dialogue
+from number_tower.terminal.cli.errors import report_stop
+from number_tower.terminal.cli.games_menu import ask_for_game
+from number_tower.terminal.cli.input import format_commands
+from number_tower.terminal.cli.question import QUESTION_COMMANDS, QuestionDialogue
+from number_tower.terminal.cli.rematch import offer_rematch
+from number_tower.terminal.cli.settings import load_config
+from number_tower.terminal.session.request import PlayRequest
+from number_tower.words.brief import describe_rules
+from number_tower.words.voice import get_voice
 
 TRIES = 3
 """Wrong moves after which the right one is shown."""
@@ -38,11 +42,12 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Give the lesson."""
-    if not ask_for_game(args, terminal):
+    answer = ask_for_game(args, terminal)
+    if answer is None:
         return
-    choice = choose_game(args, args.game)
+    choice = play_arguments.choose_game(args, answer.game)
     if opens_app(args):
-        open_app(args, load_screens().create_lesson(choice, args.seed))
+        open_app(args, load_screens().LessonScreen(choice, args.seed or 0))
         return
     terminal.show_heading(f"A first lesson. {choice.book.title}\n")
     voice = get_voice(choice.book)
@@ -64,20 +69,22 @@ def run(args: Namespace, terminal: Terminal) -> None:
             if dialogue.ask(table, question, voice.format_prompt(table)) is None:
                 terminal.show("The lesson ends here.\n")
                 return
-    _play_game(Table.start(choice), args, terminal)
-
-
-def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
-    """Play a game against the weakest level; the learner starts."""
-    opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
-    call = Namespace(**{**vars(args), **opponent})
-    dialogue = create_dialogue(table, terminal, call)
-    name = dialogue.voice.get_name(dialogue.table, 1)
+    # The game is against the weakest level; the learner starts.
+    request = PlayRequest(
+        (None, next(iter(LEVELS))),
+        args.seed,
+        person=load_config().name,
+        database=choose_store(args),
+        create_display=partial(play_arguments.create_display, args),
+    )
+    game = Dialogue(request.open_session(Table.start(choice)), terminal)
+    name = game.voice.get_name(game.table, 1)
     terminal.show_heading(f"\nA game against {name}. You start.\n")
     terminal.show("\n")
-    dialogue.play()
-    if dialogue.table.outcome is not None:
-        game = f"{format_argument(args.game)}{format_rule_options(table.book, table.game.rules)}"
-        puzzle, play = (dialogue.format_command(command, game) for command in ("puzzle", "play"))
+    game.play()
+    if game.table.outcome is not None:
+        source = format_argument(choice.book.source)
+        ref = f"{source}{play_arguments.format_rule_options(choice.book, choice.rules)}"
+        puzzle, play = (game.format_command(command, ref) for command in ("puzzle", "play"))
         terminal.show(f"\nThat was the first lesson. Next, try: {puzzle}, or {play} --vs easy\n")
-    follow_up(dialogue, call, terminal)
+    offer_rematch(game, request, terminal)

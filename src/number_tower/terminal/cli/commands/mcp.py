@@ -1,4 +1,4 @@
-"""`tower mcp`: let a language model play by tools. Only this module of the command imports the MCP server."""
+"""`tower mcp`: let a language model play by tools. Only this module imports the MCP server."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import sys
 from argparse import Namespace
 from typing import NoReturn
 
-from number_tower.cli.errors import INTERRUPTED, print_error, require_extra
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
+from number_tower.terminal.cli import CommandParser, Terminal
+from number_tower.terminal.cli.errors import INTERRUPTED, print_error, require_extra
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -27,7 +26,8 @@ def run(args: Namespace, _: Terminal) -> None:
         from number_tower.mcp import server  # noqa: PLC0415 - the extra may not be installed
     if sys.stdin.isatty():
         print_error(
-            "waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it"
+            "waiting for an MCP client on standard input; "
+            "a client starts this command itself. Ctrl-C ends it"
         )
     signal.signal(signal.SIGINT, _exit_at_once)
     server.run(lists=not args.no_legal, helps=not args.no_help)

@@ -7,9 +7,12 @@ from argparse import Namespace
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from number_tower import record, store
-from number_tower.cli.app import load_screens, open_app, opens_app
-from number_tower.cli.database import (
+from number_tower import store
+from number_tower.engine import record
+from number_tower.support.text import format_text
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.app import load_screens, open_app, opens_app
+from number_tower.terminal.cli.database import (
     FoundGame,
     LazyStore,
     choose_store,
@@ -17,16 +20,14 @@ from number_tower.cli.database import (
     is_game_id,
     is_match_id,
 )
-from number_tower.cli.errors import CommandError
-from number_tower.cli.match import resume_match
-from number_tower.cli.options import CommandParser
-from number_tower.cli.play import create_dialogue, follow_up, open_savefile
-from number_tower.cli.savefile import SaveFile
-from number_tower.cli.terminal import Terminal
-from number_tower.players import is_command
-from number_tower.session.opponents import Opponents
-from number_tower.text import format_text
-from number_tower.voice import get_voice
+from number_tower.terminal.cli.dialogue import Dialogue
+from number_tower.terminal.cli.match_dialogue import play_match
+from number_tower.terminal.cli.play_arguments import make_request, open_savefile
+from number_tower.terminal.cli.rematch import offer_rematch
+from number_tower.terminal.cli.savefile import SaveFile
+from number_tower.terminal.session.match import MatchCourse, update_names
+from number_tower.terminal.session.opponents import TWO_PEOPLE, restore_specs
+from number_tower.terminal.session.request import PlayRequest
 
 if TYPE_CHECKING:
     from number_tower.store.matches import StoredMatch
@@ -46,100 +47,94 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Resume a game or a match; a game from a file is saved there as well."""
-    found = _find_resumable(args)
-    if not isinstance(found, FoundGame):
-        over = found.series.match.over
-        resume_match(
-            args if over else _restore_opponents(args, found.seats, terminal), found, terminal
-        )
-        if over:
-            terminal.show("\nThis match is over, so there is nothing to resume.\n")
+    resumed = _find_resumable(args)
+    if not isinstance(resumed, FoundGame):
+        _resume_match(args, resumed, terminal)
         return
-    table, saved = found
-    call = (
-        args
-        if saved is None or table.outcome is not None
-        else _restore_opponents(args, saved.seats, terminal)
-    )
-    if saved is not None and call.vs is not None:
-        table = Opponents.clear_default_names(
-            table, saved.seats.players, get_voice(table.book).players
-        )
-    dialogue = create_dialogue(table, terminal, call, saved=saved)
+    table, saved = resumed
+    over = table.outcome is not None
+    request = _read_request(args, None if saved is None or over else saved.seats, terminal)
+    dialogue = Dialogue(request.open_session(table, saved), terminal)
     source = None if args.ref is None or is_game_id(args.ref) else SaveFile.from_record(args.ref)
+    # --record may name the file that is resumed, which then needs no --force.
     same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
     dialogue.session.recorder = source if same else open_savefile(args, dialogue.table) or source
-    if table.outcome is None and opens_app(args):
-        open_app(args, load_screens().create_board(dialogue.session))
+    if not over and opens_app(args):
+        open_app(args, load_screens().BoardScreen(dialogue.session))
         return
     dialogue.play()
-    if table.outcome is not None:
+    if over:
         terminal.show("\nThis game is over, so there is nothing to resume.\n")
     else:
-        follow_up(dialogue, call, terminal)
+        offer_rematch(dialogue, request, terminal)
 
 
-def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
-    """Return the call with the opponents of a saved game, unless it names others; programs are never started."""
+def _resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
+    over = saved.series.match.over
+    request = _read_request(args, None if over else saved.seats, terminal)
+    if args.record is not None:
+        problem = "--record is for one game, and this is a match"
+        raise CommandError(f"{problem}; to save the current game, type: save FILE")
+    series = update_names(saved, request.create_opponents())
+    course = MatchCourse(series, request, saved)
+    if not over and opens_app(args):
+        open_app(args, load_screens().BoardScreen(course.open_session()))
+        return
+    play_match(course, terminal, automatic=saved.seats.automatic)
+    if over:
+        terminal.show("\nThis match is over, so there is nothing to resume.\n")
+
+
+def _read_request(args: Namespace, seats: Seats | None, terminal: Terminal) -> PlayRequest:
+    """Return what a call asks for; if it names no opponents, those of the saved game play on."""
+    if args.vs is not None or seats is None or seats.players == TWO_PEOPLE:
+        return make_request(args, args.vs or (), args.seat, args.seed)
     opponents = [spec for spec in seats.players if spec is not None]
-    if args.vs is not None or not opponents:
-        return args
-    if any(map(is_command, opponents)):
+    # A program is started only if this call names it.
+    if restore_specs(seats.players) == TWO_PEOPLE:
         programs = " ".join(f"--vs {quote(format_text(opponent))}" for opponent in opponents)
         terminal.show(f"(To continue against the program, add: {programs})\n\n")
-        return args
-    seat = "2" if seats.players[1] is None else None
-    seed = args.seed if args.seed is not None else seats.seed
-    return Namespace(**{**vars(args), "vs": opponents, "seat": args.seat or seat, "seed": seed})
+        return make_request(args, (), args.seat, args.seed)
+    seat = args.seat or ("2" if seats.players[1] is None else None)
+    seed = seats.seed if args.seed is None else args.seed
+    return make_request(args, opponents, seat, seed)
 
 
 def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:
-    """Find the game or match of a REF, or the last unfinished one. A match is found by its current game, too."""
+    """Find the game or match of a REF, or the last unfinished one.
+
+    A match is found by its current game, too.
+    """
     if args.ref is not None and is_match_id(args.ref):
         return _load_match(args, int(args.ref[1:]))
-    found = (
-        _find_last_unfinished(args)
-        if args.ref is None
-        else _find_saved_copy(args, find_game(args, args.ref))
-    )
-    if (
-        not isinstance(found, FoundGame)
-        or found.saved is None
-        or found.saved.slot is None
-        or found.table.outcome
-    ):
-        return found
-    match = _load_match(args, found.saved.slot.match)
-    return match if match.current is not None and match.current.id == found.saved.id else found
+    if args.ref is None:
+        unfinished = "unfinished game"
+        query = LazyStore(args.db).query
+        game = query(lambda opened: opened.find_last(unfinished=True), unfinished)
+        left = query(store.matches.find_unfinished_match, unfinished)
+        # A match may have been left between two games.
+        if left is not None and (game is None or left.changed > game.changed):
+            return _load_match(args, left.id)
+        if game is None:
+            advice = "to start one: tower play GAME"
+            raise CommandError(f"there is no unfinished game to resume; {advice}")
+        resumed = FoundGame(game.table, game)
+    else:
+        resumed = find_game(args, args.ref)
+        key = None if resumed.saved is not None else record.read_key(args.ref)
+        database = choose_store(args)
+        if key is not None and database is not None:
+            # The game of a file goes on in the database, if it stands there as in the file.
+            saved = database.find(lambda opened: opened.find_by_key(key))
+            if saved is not None and saved.table == resumed.table:
+                resumed = FoundGame(saved.table, saved)
+    if resumed.saved is None or resumed.saved.slot is None or resumed.table.outcome:
+        return resumed
+    # Only its current game stands for a match.
+    match = _load_match(args, resumed.saved.slot.match)
+    return match if match.current is not None and match.current.id == resumed.saved.id else resumed
 
 
-def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
-    """Return the game of a file as it is in the database, if it stands there as in the file."""
-    database = choose_store(args)
-    key = None if found.saved is not None else record.read_key(args.ref)
-    if key is None or database is None:
-        return found
-    saved = database.find(lambda opened: opened.find_by_key(key))
-    return found if saved is None or saved.table != found.table else FoundGame(saved.table, saved)
-
-
-def _load_match(args: Namespace, identity: int) -> StoredMatch:
-    return LazyStore(args.db).query(
-        lambda opened: store.matches.get_match(opened, identity), f"match m{identity}"
-    )
-
-
-def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
-    """Return the game that was left last before its end, or the match that was left between two games."""
-    game, match = LazyStore(args.db).query(
-        lambda opened: (
-            opened.find_last(unfinished=True),
-            store.matches.find_unfinished_match(opened),
-        ),
-        "unfinished game",
-    )
-    if match is not None and (game is None or match.changed > game.changed):
-        return _load_match(args, match.id)
-    if game is None:
-        raise CommandError("there is no unfinished game to resume; to start one: tower play GAME")
-    return FoundGame(game.table, game)
+def _load_match(args: Namespace, id_: int) -> StoredMatch:
+    database = LazyStore(args.db)
+    return database.query(lambda opened: store.matches.get_match(opened, id_), f"match m{id_}")

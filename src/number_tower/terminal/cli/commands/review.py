@@ -8,21 +8,19 @@ from textwrap import fill
 
 from rich.cells import set_cell_size
 
-from number_tower.cli.console import format_table
-from number_tower.cli.database import find_game
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import CommandError
-from number_tower.cli.options import CommandParser, parse_seconds
-from number_tower.cli.savefile import find_output_file, report_writing
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.drawing.review import draw_review
-from number_tower.files import open_replacing
-from number_tower.session.game import GameSession
-from number_tower.solve.worth import Worth
-from number_tower.table import Table
-from number_tower.text import format_path
-from number_tower.voice import BOTH, SPECTATOR
+from number_tower.engine.table import Table
+from number_tower.support.files import open_replacing
+from number_tower.support.text import format_path
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.console import format_table
+from number_tower.terminal.cli.database import find_game
+from number_tower.terminal.cli.dialogue import narrate_game
+from number_tower.terminal.cli.options import parse_seconds
+from number_tower.terminal.cli.savefile import find_output_file, report_writing
+from number_tower.terminal.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress
+from number_tower.words.voice import BOTH, SPECTATOR
 
 _MISTAKE_COLOUR = "1;31"
 _NARROW = 60
@@ -32,22 +30,16 @@ _NARROW = 60
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
     parser.add_example("tower review", "review your last game")
-    parser.add_example(
-        "tower review 12 --html game.html", "review game 12, and write it as a page to print"
-    )
+    meaning = "review game 12, and write it as a page to print"
+    parser.add_example("tower review 12 --html game.html", meaning)
     parser.add_ref_argument("your last game")
     parser.add_db_option()
     parser.add_flag("--replay", "print the game again in its own words, without a review")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--html", "FILE", "also write the review as a page to print")
     parser.add_force_option()
-    parser.add_value(
-        "--seconds",
-        "S",
-        "seconds to think about each position at most (20)",
-        type=parse_seconds,
-        default=20.0,
-    )
+    meaning = "seconds to think about each position at most (20)"
+    parser.add_value("--seconds", "S", meaning, type=parse_seconds, default=20.0)
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -56,13 +48,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.replay:
         if args.json or args.html:
             raise CommandError("--replay prints the game alone; leave out --json and --html")
-        _replay(table, terminal)
+        narrate_game(table, terminal, SPECTATOR if any(table.automatic) else BOTH)
+        if table.outcome is None:
+            terminal.show("\nThe record ends here. The game is unfinished.\n")
         return
     printed = args.html == "-"
     if printed and args.json:
-        raise CommandError(
-            "--json and --html - cannot both be printed; give --html a file name, or leave one out"
-        )
+        problem = "--json and --html - cannot both be printed"
+        raise CommandError(f"{problem}; give --html a file name, or leave one out")
     file = None
     if args.html is not None and not printed:
         file = find_output_file(args.html, "page", " (--html - prints it)", force=args.force)
@@ -85,15 +78,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"\nPage saved to {format_path(args.html)}.\n")
 
 
-def _replay(table: Table, terminal: Terminal) -> None:
-    """Print a game again, in its voice."""
-    reader = SPECTATOR if any(table.automatic) else BOTH
-    Dialogue(GameSession(table), terminal, reader=reader).narrate()
-    if table.outcome is None:
-        terminal.show("\nThe record ends here. The game is unfinished.\n")
-
-
-# Text ------------------------------------------------------------------------------------------------------------
+# Text ---------------------------------------------------------------------------------------------
 
 
 def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
@@ -106,9 +91,9 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
     if turning_point := words.format_turning_point(reviewed):
         terminal.show(f"\n{turning_point}\n")
     if reviewed.moves:
-        terminal.show(
-            "\n" + "".join(f"{words.format_accuracy(reviewed, seat)}\n" for seat in (0, 1))
-        )
+        terminal.show("\n")
+        for seat in (0, 1):
+            terminal.show(f"{words.format_accuracy(reviewed, seat)}\n")
         if important := words.explain_accuracy(reviewed):
             terminal.show(f"({important})\n")
     if unsolved := words.format_unsolved(reviewed):
@@ -119,27 +104,25 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     """Print a row for each move, and beneath each mistake what would have been better."""
     narrow = terminal.columns < _NARROW
     unknown = "-" if narrow else "unknown"
-    width = max(
-        len(_format_value(worth, unknown))
-        for move in reviewed.moves
-        for worth in (move.before, move.after)
-    )
-    rows = []
+    values = []
     for move in reviewed.moves:
-        before, after = (_format_value(worth, unknown) for worth in (move.before, move.after))
+        before = unknown if move.before is None else move.before.value
+        after = unknown if move.after is None else move.after.value
+        values.append((before, after))
+    width = max(len(value) for pair in values for value in pair)
+    rows = []
+    for move, (before, after) in zip(reviewed.moves, values, strict=True):
         name = words.names[move.player]
         if narrow:
             name = set_cell_size(name, terminal.columns - width * 2 - 23).rstrip()
         name = terminal.paint(name, SEAT_COLOURS[move.player])
-        note = (
-            terminal.paint(move.mark, _MISTAKE_COLOUR)
-            if move.mark
-            else "forced" * (move.forced and not narrow)
-        )
-        values = (
-            f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
-        )
-        rows.append((str(move.ply), name, str(move.block), values.rstrip()))
+        note = ""
+        if move.mark:
+            note = terminal.paint(move.mark, _MISTAKE_COLOUR)
+        elif move.forced and not narrow:
+            note = "forced"
+        change = " -> ".join(_pad_value(value, width, terminal) for value in (before, after))
+        rows.append((str(move.ply), name, str(move.block), f"{change}  {note}".rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
     if narrow:
         heads = ("move", "player", "block", "value")
@@ -149,19 +132,12 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     indent, introduced = " " * (6 if narrow else 8), set[str]()
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in (
-            *["forced"] * (move.forced and narrow),
-            *words.list_remarks(move, introduced),
-        ):
-            terminal.write(
-                f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n"
-            )
+        sentences = ["forced"] if move.forced and narrow else []
+        for sentence in (*sentences, *words.list_remarks(move, introduced)):
+            text = fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)
+            terminal.write(f"{text}\n")
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
-
-
-def _format_value(worth: Worth | None, unknown: str) -> str:
-    return unknown if worth is None else worth.value
 
 
 def _pad_value(value: str, width: int, terminal: Terminal) -> str:
@@ -169,7 +145,7 @@ def _pad_value(value: str, width: int, terminal: Terminal) -> str:
     return painted + " " * (width - len(value))
 
 
-# JSON ------------------------------------------------------------------------------------------------------------
+# JSON ---------------------------------------------------------------------------------------------
 
 
 def _print_json(reviewed: GameReview, words: ReviewText, table: Table) -> None:

@@ -1,37 +1,38 @@
-"""`tower solve`: the value of a position and of every move, as a table, as JSON, or as a line of play."""
+"""`tower solve`: the value of a position and of every move, and a best line of play."""
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.cli.database import find_game, is_ref
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import NOT_SOLVED, CommandError
-from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
-from number_tower.cli.play import choose_game, list_rule_options
-from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
-from number_tower.position import MoveError
-from number_tower.session.game import GameSession
+from number_tower.engine.blocks import MAX_NUMBER, parse_number
+from number_tower.engine.position import MoveError
+from number_tower.engine.table import Table
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS, Worth
-from number_tower.table import Table
-from number_tower.text import (
-    LONGEST_LIST,
+from number_tower.support.text import (
+    MAX_LIST_ENTRIES,
     format_text,
     format_value,
     make_sentence,
     summarize_numbers,
 )
-from number_tower.voice import BOTH, get_voice
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.database import find_game, is_ref
+from number_tower.terminal.cli.dialogue import narrate_game
+from number_tower.terminal.cli.errors import NOT_SOLVED
+from number_tower.terminal.cli.options import make_number_parser, parse_seconds
+from number_tower.terminal.cli.play_arguments import choose_game, refuse_rule_options
+from number_tower.terminal.cli.terminal import VALUE_COLOURS, SearchProgress
+from number_tower.words.voice import BOTH, get_voice
 
 if TYPE_CHECKING:
     from number_tower.solve.solution import Solution
 
-LONGEST_LINE = 10_000
+MAX_LINE = 10_000
 """Plies of the longest line of play that is printed."""
 
 
@@ -39,30 +40,30 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
     parser.add_example("tower solve draft", "the value of every opening in draft")
     parser.add_example("tower solve draft --moves 9,8 --line", "a position, and a best line")
-    parser.add_game_options(
-        "GAME|REF",
-        'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
-    )
+    ref = 'a game\'s id, one line such as "draft:9,8,6", or a file with its record'
+    parser.add_game_options("GAME|REF", f"a game or rule file; or {ref}")
     parser.add_db_option()
     parser.add_value("--moves", "9,8", "the moves made so far, or after those of the record")
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_flag("--line", "also print one best line of play to the end")
     parser.add_flag("--all", "list every move, even thousands of them")
-    parser.add_flag(
-        "--values", "only win, draw or loss, without the number of plies: often much faster"
-    )
+    meaning = "only win, draw or loss, without the number of plies: often much faster"
+    parser.add_flag("--values", meaning)
     parser.add_value("--seconds", "S", "stop after S seconds (exit code 3)", type=parse_seconds)
-    parse_memory = make_number_parser(
-        parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1
-    )
-    parser.add_value(
-        "--memory", "M", "use at most M MiB of memory for tables (512)", type=parse_memory
-    )
+    expected = "a whole number of MiB, 1 or more"
+    parse_memory = make_number_parser(parse_number, expected, 1, MAX_NUMBER + 1)
+    meaning = "use at most M MiB of memory for tables (512)"
+    parser.add_value("--memory", "M", meaning, type=parse_memory)
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Solve a position, and print its value and its moves."""
-    table = _find_table(args)
+    source: str | None = args.game
+    if source is None or source.endswith(".toml") or not is_ref(source):
+        table = Table.start(choose_game(args, source))
+    else:
+        table, _ = find_game(args, source)
+        refuse_rule_options(args, "{0} is only for a game; a record has its own rules")
     if table.declared is not None and not args.json:
         terminal.show(f"(This game was {table.declared.reason}; this is its last position.)\n")
     table = _play_moves(table, args.moves)
@@ -77,7 +78,12 @@ def run(args: Namespace, terminal: Terminal) -> None:
         if not args.json:
             progress.clear()
             terminal.show_heading(f"{_format_verdict(solution, table)}\n")
-        ranked = _rank_moves(solution)
+        best = frozenset(solution.best)
+        # The best first; of equals, the smaller block.
+        ranked = sorted(
+            solution.moves.items(),
+            key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
+        )
         line, missing = _find_line(solution) if args.line else ([], "")
     if args.json:
         if missing:
@@ -91,18 +97,12 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if missing:
         terminal.show(f"\n{make_sentence(missing)}\n")
     if line:
-        _show_line(line, table, terminal, best=solution.plies is not None)
-
-
-def _find_table(args: Namespace) -> Table:
-    """Return the table to solve: a game with its options from its start, or a recorded one as it stands."""
-    source: str | None = args.game
-    if source is None or source.endswith(".toml") or not is_ref(source):
-        return Table.start(choose_game(args, source))
-    table, _ = find_game(args, source)
-    for option in list_rule_options(args):
-        raise CommandError(f"--{option} is only for a game; a record has its own rules")
-    return table
+        what = "best line" if solution.plies is not None else "line that keeps the value"
+        terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
+        since = len(table.game.moves)
+        for block in line:
+            table = table.play(block)
+        narrate_game(table, terminal, BOTH, since)
 
 
 def _play_moves(table: Table, moves: str | None) -> Table:
@@ -111,48 +111,24 @@ def _play_moves(table: Table, moves: str | None) -> Table:
     for text in [] if moves is None else moves.split(","):
         block = parse_number(text)
         if block is None:
-            raise CommandError(
-                f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
-            )
+            expected = "expected blocks with commas between, such as 9,8"
+            raise CommandError(f"--moves: {expected}; got {format_value(moves)}")
         try:
             game = game.play(block)
         except MoveError as error:
-            legal = (
-                f"these can: {summarize_numbers(game.legal)}"
-                if game.legal
-                else "the game is over there"
-            )
-            problem = (
-                f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
-            )
+            legal = "the game is over there"
+            if game.legal:
+                legal = f"these can: {summarize_numbers(game.legal)}"
+            move = f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)}"
             reason = error.reason.replace("_", " ")
-            raise CommandError(f"--moves: {problem} ({reason}); {legal}") from None
+            problem = f"{move} cannot be placed ({reason}); {legal}"
+            raise CommandError(f"--moves: {problem}") from None
     return replace(table, game=game, declared=None, log=())
-
-
-def _show_line(line: list[int], table: Table, terminal: Terminal, *, best: bool) -> None:
-    """Tell a line of play to the end."""
-    what = "best line" if best else "line that keeps the value"
-    terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
-    for block in line:
-        table = table.play(block)
-    Dialogue(GameSession(table), terminal, reader=BOTH).narrate(
-        since=len(table.game.moves) - len(line)
-    )
-
-
-def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
-    """Return every move with its value, the best first; of equals, the smaller block."""
-    best = frozenset(solution.best)
-    return sorted(
-        solution.moves.items(),
-        key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
-    )
 
 
 def _find_line(solution: Solution) -> tuple[list[int], str]:
     """Return a best line, or why there is none."""
-    if solution.plies is not None and solution.plies > LONGEST_LINE:
+    if solution.plies is not None and solution.plies > MAX_LINE:
         return [], f"a best line has {_format_plies(solution.plies)}: too many to print"
     try:
         return list(solution.line()), ""
@@ -164,12 +140,9 @@ def _format_verdict(solution: Solution, table: Table) -> str:
     """Return the value of the position as a sentence."""
     outcome, voice = table.game.outcome, get_voice(table.book)
     if outcome is not None:
-        result = (
-            "drawn"
-            if outcome.winner is None
-            else f"{voice.get_name(table, outcome.winner)} has won"
-        )
-        return f"The game is over: {result}."
+        if outcome.winner is None:
+            return "The game is over: drawn."
+        return f"The game is over: {voice.get_name(table, outcome.winner)} has won."
     mover = f"{voice.get_name(table, table.game.to_move)}, to move, {VALUE_VERBS[solution.value]}"
     if solution.plies is None:
         return f"{mover}."
@@ -182,46 +155,44 @@ def _format_plies(count: int) -> str:
 
 def _describe_method(solution: Solution, args: Namespace) -> str:
     """Say by which method the value was found, and what was not found."""
-    found = f"Found by {solution.method}."
-    if args.values or all(
-        worth.plies is not None for worth in (solution.worth, *solution.moves.values())
-    ):
-        return found
+    method = f"Found by {solution.method}."
+    worths = (solution.worth, *solution.moves.values())
+    if args.values or all(worth.plies is not None for worth in worths):
+        return method
     if args.seconds is None:
-        return f"{found} How many plies it takes is not known; --seconds 60 searches up to a minute for them."
-    return f"{found} How many plies it takes was not found within these limits."
+        advice = "--seconds 60 searches up to a minute for them"
+        return f"{method} How many plies it takes is not known; {advice}."
+    return f"{method} How many plies it takes was not found within these limits."
 
 
 def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everything: bool) -> None:
-    if everything or len(ranked) <= LONGEST_LIST:
+    if everything or len(ranked) <= MAX_LIST_ENTRIES:
         counted = any(worth.plies is not None for _, worth in ranked)
         width = max(5, *(len(str(block)) for block, _ in ranked))
         terminal.write(f"  {'block':>{width}}  value{'  plies' if counted else ''}\n")
         for block, worth in ranked:
-            plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
-            padding = " " * (5 - len(worth.value)) if counted else ""
-            value = terminal.paint(worth.value, VALUE_COLOURS[worth.value])
-            terminal.write(f"  {block:>{width}}  {value}{padding}{plies}\n")
+            line = f"  {block:>{width}}  "
+            line += terminal.paint(worth.value, VALUE_COLOURS[worth.value])
+            if counted:
+                plies = "?" if worth.plies is None else worth.plies
+                line += f"{' ' * (5 - len(worth.value))}  {plies:>5}"
+            terminal.write(f"{line}\n")
         return
     for kind, code in VALUE_COLOURS.items():
         blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
             label = terminal.paint(kind, code) + " " * (4 - len(kind))
-            terminal.show(
-                f"  {label}  {len(blocks):,} of {len(ranked):,} moves: {summarize_numbers(blocks)}\n"
-            )
+            count = f"{len(blocks):,} of {len(ranked):,} moves"
+            terminal.show(f"  {label}  {count}: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
-    known = (
-        ""
-        if worth.plies is None
-        else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
-    )
-    terminal.show(f"\n{known}`--all` lists every move.\n")
+    example = ""
+    if worth.plies is not None:
+        plies = _format_plies(worth.plies)
+        example = f"The best of them is {best}: {worth.value}, {plies}. "
+    terminal.show(f"\n{example}`--all` lists every move.\n")
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:
-    import json  # noqa: PLC0415 - not for the first answer
-
     document = {
         "game": table.rulebook,
         "moves": list(table.game.moves),

@@ -7,28 +7,34 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from time import monotonic
 
-from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
-from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
-from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal
 from number_tower.coach.review import IMPORTANT, Accuracy
-from number_tower.match import Tally
+from number_tower.engine.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
 from number_tower.store.statistics import Statistics
-from number_tower.text import format_count, format_text, format_value, pluralize, suggest_nearest
+from number_tower.support.text import (
+    format_count,
+    format_text,
+    format_value,
+    pluralize,
+    suggest_nearest,
+)
+from number_tower.terminal.cli import CommandError, CommandParser, Terminal
+from number_tower.terminal.cli.console import MAX_WIDTH, format_table, show_progress
+from number_tower.terminal.cli.database import LazyStore
+from number_tower.terminal.cli.errors import print_error, rearm_interrupt
+from number_tower.terminal.cli.terminal import SEAT_COLOURS, VALUE_COLOURS
 
 PATIENCE = 60.0
-"""Seconds that games are judged for before the tables are shown; another call continues with the rest."""
+"""Seconds to judge games before the tables are shown; another call judges the rest."""
 
-MOST_PLAYERS = 20
+MAX_PLAYERS = 20
 """Players in the table; the JSON has them all."""
 
 BAR_WIDTH = 20
 """Characters of a bar, where the terminal is wide enough for it."""
 
-_MOST_NAMES = 10
+_MAX_NAMES = 10
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -44,42 +50,27 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
     store = LazyStore(args.db)
     name = None if args.name is None else args.name.strip()
-    found, stopped = Statistics(name), False
+    stats, stopped = Statistics(name), False
     if not store.missing:
-        found, stopped = store.query(lambda database: _load_statistics(database, name), "game")
+        stats, stopped = store.query(lambda database: _load_statistics(database, name), "game")
     if args.json:
-        print(json.dumps(_to_dict(found), ensure_ascii=False))
+        print(json.dumps(_to_dict(stats), ensure_ascii=False))
         return
-    if found.empty:
+    if stats.empty:
         terminal.show("No games are saved yet. To play one: tower play GAME\n")
         return
-    _print_text(found, terminal)
-    if found.unjudged:
-        missing = format_count(found.unjudged, "finished game")
-        verb = "is" if found.unjudged == 1 else "are"
+    _print_text(stats, terminal)
+    if stats.unjudged:
+        missing = format_count(stats.unjudged, "finished game")
+        verb = "is" if stats.unjudged == 1 else "are"
         start = "Stopped: " if stopped else ""
         terminal.show(f"\n{start}{missing} {verb} not included in the accuracy yet.\n")
         terminal.show(f"Continue with: tower stats{store.db_option}\n")
 
 
 def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
-    """Return the statistics, and whether Ctrl-C stopped the judging before."""
-    stopped = _judge_games(store, name)
-    with store.read() as connection:
-        found = statistics.compute_statistics(connection, name)
-        if found.empty and name is not None:
-            names = statistics.list_names(connection)
-            some = (
-                suggest_nearest(name, names)
-                or f"; the players are {', '.join(names[:_MOST_NAMES])}"
-            )
-            if names:
-                raise CommandError(f"no player is called {format_value(name)}{format_text(some)}")
-        return found, stopped
-
-
-def _judge_games(store: Store, name: str | None) -> bool:
-    """Judge games for a while; say whether Ctrl-C stopped it."""
+    """Judge games for a while; return the statistics, and whether Ctrl-C stopped the judging."""
+    stopped = False
     deadline = monotonic() + PATIENCE
     try:
         with show_progress("games", "shows what is known so far") as update:
@@ -89,13 +80,20 @@ def _judge_games(store: Store, name: str | None) -> bool:
                     break
     except KeyboardInterrupt:
         rearm_interrupt()
-        return True
+        stopped = True
     except StoreError as error:
         print_error(f"{error}. The accuracies cannot be saved there")
-    return False
+    with store.read() as connection:
+        stats = statistics.compute_statistics(connection, name)
+        names = statistics.list_names(connection) if stats.empty and name is not None else ()
+    if names and name is not None:
+        others = f"; the players are {', '.join(names[:_MAX_NAMES])}"
+        meant = suggest_nearest(name, names) or others
+        raise CommandError(f"no player is called {format_value(name)}{format_text(meant)}")
+    return stats, stopped
 
 
-# Text ----------------------------------------------------------------------------------------------------------------
+# Text ---------------------------------------------------------------------------------------------
 
 
 BarRow = tuple[tuple[str | int, ...], tuple[int, ...]]
@@ -108,56 +106,65 @@ _SEATS = {"#": SEAT_COLOURS[0], "=": _DRAWN, ".": SEAT_COLOURS[1]}
 """For each part of a bar its mark, and the colour of the mark."""
 
 
-def _print_text(found: Statistics, terminal: Terminal) -> None:
-    terminal.show_heading(f"{_format_headline(found)}\n")
-    if found.name is None:
-        _print_players(found, terminal)
-        _print_games(found, terminal)
-    else:
-        _print_results(found, terminal)
-    _print_accuracy(found, terminal)
-    _print_streak(found, terminal)
-    _print_puzzles(found, terminal)
-
-
-def _format_headline(found: Statistics) -> str:
+def _print_text(stats: Statistics, terminal: Terminal) -> None:
     who = "Everybody"
-    if found.name is not None:
-        kinds = " and ".join(standing.kind for standing in found.players)
-        who = format_text(found.name) + (f" ({kinds})" if kinds else "")
-    left = f", and {found.unfinished:,} unfinished" if found.unfinished else ""
-    return f"{who}: {format_count(found.finished, 'finished game')}{left}."
-
-
-def _print_players(found: Statistics, terminal: Terminal) -> None:
+    if stats.name is not None:
+        kinds = " and ".join(standing.kind for standing in stats.players)
+        who = format_text(stats.name) + (f" ({kinds})" if kinds else "")
+    left = f", and {stats.unfinished:,} unfinished" if stats.unfinished else ""
+    finished = format_count(stats.finished, "finished game")
+    terminal.show_heading(f"{who}: {finished}{left}.\n")
+    if stats.name is None:
+        _print_players(stats, terminal)
+        _print_games(stats, terminal)
+    else:
+        _print_results(stats, terminal)
+    _print_accuracy(stats, terminal)
+    best, by, current = stats.streak
+    if stats.finished and not best:
+        terminal.show("\nBest streak: no game won yet.\n")
+    elif stats.finished:
+        wins = format_count(best, "win") + (" in a row" if best > 1 else "")
+        by_whom = f", by {format_text(by or '')}." if stats.name is None else "."
+        now = "" if stats.name is None else f" Current streak: {current:,}."
+        terminal.show(f"\nBest streak: {wins}{by_whom}{now}\n")
     rows: list[BarRow] = []
-    for player in found.players[:MOST_PLAYERS]:
+    for grade in stats.puzzles:
+        cells = (f"grade {grade.grade}", grade.tried, grade.right, grade.wrong, grade.skipped)
+        rows.append((cells, (grade.right, grade.tried - grade.right)))
+    heads = ("Puzzles", "tried", "right", "wrong", "skipped", "solved")
+    _print_table(heads, rows, _SHARE, terminal)
+
+
+def _print_players(stats: Statistics, terminal: Terminal) -> None:
+    rows: list[BarRow] = []
+    for player in stats.players[:MAX_PLAYERS]:
         cells = (format_text(player.name), player.kind, player.tally.games, *player.tally)
         rows.append((cells, _split_accuracy(player.accuracy)))
     heads = ("Players", "", "games", "won", "drawn", "lost", "accuracy")
     _print_table(heads, rows, _SHARE, terminal)
-    if len(found.players) > MOST_PLAYERS:
-        terminal.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
-    if found.among_computers:
-        number = format_count(found.among_computers, "game")
+    if len(stats.players) > MAX_PLAYERS:
+        terminal.show(f"  and {len(stats.players) - MAX_PLAYERS:,} more\n")
+    if stats.among_computers:
+        number = format_count(stats.among_computers, "game")
         terminal.show(f"  {number} without a person: counted only here\n")
 
 
-def _print_games(found: Statistics, terminal: Terminal) -> None:
+def _print_games(stats: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
-    for result in found.results:
+    for result in stats.results:
         share = _format_percent(result.began.won, result.began.games)
         tally = result.seats[0]
         rows.append(((format_text(result.game), share, tally.games, *tally), tally))
     heads = ("By game", "starter won", "games", "seat 1", "drawn", "seat 2", "")
     _print_table(heads, rows, _SEATS, terminal)
     if rows:
-        terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
+        terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(stats)}")
 
 
-def _print_results(found: Statistics, terminal: Terminal) -> None:
+def _print_results(stats: Statistics, terminal: Terminal) -> None:
     tallies: list[tuple[str, Tally]] = []
-    for result in found.results:
+    for result in stats.results:
         game, played = format_text(result.game), [tally.games > 0 for tally in result.seats]
         if all(played):
             tallies.append((game, Tally.add_up(result.seats)))
@@ -165,56 +172,34 @@ def _print_results(found: Statistics, terminal: Terminal) -> None:
         else:
             seat = played.index(True)
             tallies.append((f"{game}, seat {seat + 1}", result.seats[seat]))
-    began = Tally.add_up(result.began for result in found.results)
-    second = Tally.add_up(result.second for result in found.results)
+    began = Tally.add_up(result.began for result in stats.results)
+    second = Tally.add_up(result.second for result in stats.results)
     if began.games and second.games:
         tallies += [("all games, started", began), ("all games, second", second)]
     rows: list[BarRow] = [((label, tally.games, *tally), tally) for label, tally in tallies]
     _print_table(("Results", "games", "won", "drawn", "lost", "won"), rows, _RESULTS, terminal)
     if rows:
-        terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
+        terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(stats)}")
 
 
-def _describe_abandoned(found: Statistics) -> str:
-    if not found.abandoned:
+def _describe_abandoned(stats: Statistics) -> str:
+    if not stats.abandoned:
         return ""
-    return f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n"
+    return f"  {format_count(stats.abandoned, 'game')} abandoned: counted as drawn\n"
 
 
-def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
+def _print_accuracy(stats: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
-    for label, number, accuracy in found.periods:
-        name = f"{pluralize('game', number)} {label}" if found.by == "games" else label
+    for label, number, accuracy in stats.periods:
+        name = f"{pluralize('game', number)} {label}" if stats.by == "games" else label
         rows.append(((name, number, accuracy.mattered), _split_accuracy(accuracy)))
     if len(rows) > 1:
-        number, total = sum(period.games for period in found.periods), found.accuracy
+        number, total = sum(period.games for period in stats.periods), stats.accuracy
         rows.append((("total", number, total.mattered), _split_accuracy(total)))
-    title = "Accuracy" if found.name else "People's accuracy"
+    title = "Accuracy" if stats.name else "People's accuracy"
     _print_table((title, "games", "important", "right"), rows, _SHARE, terminal)
     if rows:
         terminal.show(f"  {IMPORTANT}\n")
-
-
-def _print_streak(found: Statistics, terminal: Terminal) -> None:
-    if not found.finished:
-        return
-    best, by, current = found.streak
-    if not best:
-        terminal.show("\nBest streak: no game won yet.\n")
-        return
-    row = format_count(best, "win") + (" in a row" if best > 1 else "")
-    who = f", by {format_text(by or '')}." if found.name is None else "."
-    now = "" if found.name is None else f" Current streak: {current:,}."
-    terminal.show(f"\nBest streak: {row}{who}{now}\n")
-
-
-def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
-    rows: list[BarRow] = []
-    for grade in found.puzzles:
-        cells = (f"grade {grade.grade}", grade.tried, grade.right, grade.wrong, grade.skipped)
-        rows.append((cells, (grade.right, grade.tried - grade.right)))
-    heads = ("Puzzles", "tried", "right", "wrong", "skipped", "solved")
-    _print_table(heads, rows, _SHARE, terminal)
 
 
 def _print_table(
@@ -246,7 +231,7 @@ def _print_table(
 
 
 def draw_bar(parts: Sequence[int], marks: Mapping[str, str], terminal: Terminal) -> str:
-    """Draw a bar in which each part is as long as its share, with a mark and a colour of its own."""
+    """Draw a bar. Each part is as long as its share, and has its own mark and colour."""
     bar, total, done, drawn = "", sum(parts), 0, 0
     for part, (mark, colour) in zip(parts, marks.items(), strict=True):
         done += part
@@ -268,36 +253,36 @@ def _format_percent(part: int, whole: int) -> str:
     return f"{min(max(round(100 * part / whole), int(part > 0)), 100 - (part < whole))}%"
 
 
-# JSON ----------------------------------------------------------------------------------------------------------------
+# JSON ---------------------------------------------------------------------------------------------
 
 
-def _to_dict(found: Statistics) -> dict[str, object]:
-    counts = ("finished", "unfinished", "abandoned", "among_computers", "unjudged")
+def _to_dict(stats: Statistics) -> dict[str, object]:
     players = []
-    for player in found.players:
+    for player in stats.players:
         accuracy = {"judged": player.judged, **_accuracy_to_dict(player.accuracy)}
         about = {"name": player.name, "kind": player.kind, "unfinished": player.unfinished}
         players.append({**about, **_tally_to_dict(player.tally), "accuracy": accuracy})
     results = []
-    for result in found.results:
-        first, second = map(_tally_to_dict, result.seats)
-        seats = [{"seat": 1, **first}, {"seat": 2, **second}]
-        turns = {turn: _tally_to_dict(getattr(result, turn)) for turn in ("began", "second")}
-        results.append({"game": result.game, "seats": seats, **turns})
+    for result in stats.results:
+        tallies = map(_tally_to_dict, result.seats)
+        seats = [{"seat": seat, **tally} for seat, tally in enumerate(tallies, 1)]
+        began, second = _tally_to_dict(result.began), _tally_to_dict(result.second)
+        results.append({"game": result.game, "seats": seats, "began": began, "second": second})
     over_time = [
         {"when": label, "games": number, **_accuracy_to_dict(accuracy)}
-        for label, number, accuracy in found.periods
+        for label, number, accuracy in stats.periods
     ]
+    counts = ("finished", "unfinished", "abandoned", "among_computers", "unjudged")
     return {
-        "player": found.name,
-        "games": {key: getattr(found, key) for key in counts},
+        "player": stats.name,
+        "games": {key: getattr(stats, key) for key in counts},
         "players": players,
         "results": results,
-        "accuracy": {**_accuracy_to_dict(found.accuracy), "by": found.by, "over_time": over_time},
-        "streak": found.streak._asdict(),
+        "accuracy": {**_accuracy_to_dict(stats.accuracy), "by": stats.by, "over_time": over_time},
+        "streak": stats.streak._asdict(),
         "puzzles": [
             {"grade": entry.grade, "tried": entry.tried, **entry._asdict()}
-            for entry in found.puzzles
+            for entry in stats.puzzles
         ],
     }
 

@@ -38,7 +38,7 @@ class HttpMiddleware(ABC):
 
 
 def identify_client(scope: Mapping[str, Any]) -> str:
-    """Return the name under which a client is counted: the browser by its cookie, or else the address."""
+    """Return the name under which a client is counted: its browser's cookie, or its address."""
     for name, value in scope.get("headers", ()):
         if name == b"cookie" and (cookie := _COOKIE.search(value)):
             return f"browser {cookie[1].decode()}"
@@ -55,7 +55,7 @@ def identify_address(scope: Mapping[str, Any]) -> str:
 def parse_address(host: str) -> IPv4Address | IPv6Address | None:
     """Parse an IP address without its zone, or return None.
 
-    An IPv4 peer of a socket that listens on both kinds of networks has an IPv6 address that contains its own.
+    On a socket for both kinds of networks an IPv4 peer has an IPv6 address that contains its own.
     """
     try:
         address = ip_address(host.partition("%")[0])
@@ -66,7 +66,7 @@ def parse_address(host: str) -> IPv4Address | IPv6Address | None:
 
 @lru_cache(maxsize=4096)
 def group_address(host: str) -> str:
-    """Return an IPv4 address, or the network of an IPv6 address: one household has 2**64 of these."""
+    """Return an IPv4 address, or the network of an IPv6 address: a household has 2**64 of these."""
     address = parse_address(host)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))

@@ -7,7 +7,7 @@ import asyncio
 from fastapi import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.http.middleware import HttpMiddleware
 
 MAX_BODY = 128 * 1024
 """Bytes of the body of a request."""
@@ -19,7 +19,7 @@ _CLOSE = {"Connection": "close"}
 
 
 class BodyLimitMiddleware(HttpMiddleware):
-    """Interrupts an app that reads a body which is too large or too slow, with an error that the app answers."""
+    """Interrupts an app while it reads a body that is too large or too slow."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         size, is_complete = 0, False
@@ -33,7 +33,8 @@ class BodyLimitMiddleware(HttpMiddleware):
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                text = f"The request took too long to arrive: expected all of it in {BODY_TIME:.0f} seconds."
+                expected = f"expected all of it in {BODY_TIME:.0f} seconds."
+                text = f"The request took too long to arrive: {expected}"
                 raise HTTPException(408, text, _CLOSE) from None
             is_complete = not message.get("more_body", False)
             size += len(message.get("body", b""))

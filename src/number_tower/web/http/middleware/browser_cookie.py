@@ -1,8 +1,9 @@
 """The cookie by which a browser holds all its seats.
 
-A browser has one random secret; which seats it holds is in the database. The name of the cookie ends in a random part,
-so that two answers to requests without a cookie never overwrite each other: the browser then has two secrets, and both
-hold their seats. So no late answer and no race between tabs loses a seat.
+A browser has one random secret; which seats it holds is in the database. The name of the cookie
+ends in a random part, so that two answers to requests without a cookie never overwrite each other:
+the browser then has two secrets, and both hold their seats. So no late answer and no race between
+tabs loses a seat.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from number_tower.web.middleware import COOKIE_NAME, SECRET, HttpMiddleware
+from number_tower.web.http.middleware import COOKIE_NAME, SECRET, HttpMiddleware
 
 YEAR = 365 * 24 * 60 * 60
-"""Seconds that a cookie lasts; it is renewed whenever its browser shows the home page or a room of its own."""
+"""Seconds that a cookie lasts; the home page and a room of this browser renew it."""
 
 PREFIX = "browser-"
 HOST_PREFIX = "__Host-browser-"
-"""Browsers accept a cookie with this prefix only from the host itself, over https: no other site can set it."""
+"""Browsers accept a cookie with this prefix only from the host itself, over https."""
 
 MAX_COOKIES = 10
-"""Cookies of one request that are honoured; a browser has one, and a few after first visits in several tabs at once."""
+"""Cookies of one request that count; first visits in several tabs make a few of them."""
 
 _BROWSER = re.compile(COOKIE_NAME)
 _SECRET = re.compile(SECRET)
 _SCOPE_KEY = "number_tower.browser_session"
-_COOKIELESS_PATHS = ("/static/", "/health", "/api/")
 
 
 class BrowserCookie(NamedTuple):
@@ -40,36 +40,32 @@ class BrowserCookie(NamedTuple):
     name: str
     secret: str
 
-    @property
-    def is_host_only(self) -> bool:
-        """Whether browsers vouch that this host itself has set it."""
-        return self.name.startswith(HOST_PREFIX)
-
 
 class BrowserSession:
-    """The cookies of one request by which its browser holds seats, and whether the answer renews them."""
+    """The cookies by which a browser holds seats, and whether the answer renews them."""
 
     def __init__(self, request: HTTPConnection) -> None:
-        self.secure: bool = request.app.state.settings.uses_secure_cookies(request.url.scheme)
+        self.secure = _is_secure(request)
         cookies = [
             BrowserCookie(name, secret)
             for name, secret in request.cookies.items()
             if _BROWSER.fullmatch(name) and _SECRET.fullmatch(secret)
         ]
-        # In every request the same cookie comes first.
-        cookies.sort(key=lambda cookie: (not cookie.is_host_only, cookie.name))
-        self.cookies = cookies[:MAX_COOKIES]
+        # In every request the same cookie comes first, with the prefix if there is one.
+        self.cookies = sorted(cookies)[:MAX_COOKIES]
         self._renewed = False
 
     @property
     def current(self) -> BrowserCookie:
-        """The cookie that holds new seats; a new one if the request has none, or over https only one without prefix.
+        """The cookie that holds new seats: the first, or a new one; over https one with the prefix.
 
-        A cookie without the prefix may have been set by another site, which would then hold the seats as well.
+        Another site may have set one without the prefix, and would then hold the seats as well.
         """
-        if not self.cookies or (self.secure and not self.cookies[0].is_host_only):
-            name = f"{HOST_PREFIX if self.secure else PREFIX}{token_hex(4)}"
-            self.cookies.insert(0, BrowserCookie(name, token_urlsafe(32)))
+        prefix = HOST_PREFIX if self.secure else PREFIX
+        is_held = self.cookies and self.cookies[0].name.startswith((HOST_PREFIX, prefix))
+        if not is_held:
+            cookie = BrowserCookie(f"{prefix}{token_hex(4)}", token_urlsafe(32))
+            self.cookies.insert(0, cookie)
         return self.cookies[0]
 
     @property
@@ -85,12 +81,15 @@ class BrowserSession:
         """Yield the headers that set the browser's cookies."""
         if not self._renewed:
             return
-        _ = self.current  # made if there is none yet
-        secure = "; Secure" if self.secure else ""
-        for cookie in self.cookies:
-            if self.secure or not cookie.is_host_only:
-                value = f"{cookie.name}={cookie.secret}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
-                yield b"set-cookie", value.encode()
+        # Make a cookie if there is none yet.
+        _ = self.current
+        rules = f"Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax"
+        if self.secure:
+            rules += "; Secure"
+        for name, secret in self.cookies:
+            # Over http, browsers refuse a cookie with the prefix.
+            if self.secure or not name.startswith(HOST_PREFIX):
+                yield b"set-cookie", f"{name}={secret}; {rules}".encode()
 
 
 def set_cookie(
@@ -103,10 +102,21 @@ def set_cookie(
     httponly: bool = True,
 ) -> None:
     """Let the device remember something that is not secret."""
-    secure: bool = request.app.state.settings.uses_secure_cookies(request.url.scheme)
     response.set_cookie(
-        name, value, max_age=max_age, path="/", samesite="lax", httponly=httponly, secure=secure
+        name,
+        value,
+        max_age=max_age,
+        path="/",
+        samesite="lax",
+        httponly=httponly,
+        secure=_is_secure(request),
     )
+
+
+def _is_secure(request: HTTPConnection) -> bool:
+    """Return whether the cookies of this page are for https only."""
+    secure: bool = request.app.state.parts.settings.uses_secure_cookies(request.url.scheme)
+    return secure
 
 
 def get_browser_session(request: HTTPConnection) -> BrowserSession:
@@ -118,25 +128,19 @@ def get_browser_session(request: HTTPConnection) -> BrowserSession:
 
 
 class BrowserCookieMiddleware(HttpMiddleware):
-    """Sets the browser's cookie where a page asks for it.
-
-    Pages alone do so: answers to programs, static files and event streams set no cookies.
-    """
+    """Sets the browser's cookies with an answer whose route has renewed them."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         # Python before 3.11.10 reads escapes in cookies in quadratic time; ours have none.
         scope["headers"] = [
             (name, value.replace(b"\\", b"") if name == b"cookie" else value)
             for name, value in scope["headers"]
         ]
-        if scope["path"].startswith(_COOKIELESS_PATHS) or scope["path"].endswith("/events"):
-            await self._app(scope, receive, send)
-            return
-        session = get_browser_session(HTTPConnection(scope))
 
         async def send_with_cookies(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            # There is a session only if a handler of the request has asked for it.
+            session: BrowserSession | None = scope.get(_SCOPE_KEY)
+            if message["type"] == "http.response.start" and session is not None:
                 message["headers"] = [*message.get("headers", ()), *session.list_headers()]
             await send(message)
 

@@ -7,7 +7,7 @@ import re
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.http.middleware import HttpMiddleware
 
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _ORIGIN = re.compile(r"(https?)://([^/?#@\\]+)")
@@ -18,8 +18,9 @@ _REFUSED = "This request came from another site. Open the game here and try agai
 class CrossSiteMiddleware(HttpMiddleware):
     """Rejects requests that change something and that a page of another site made.
 
-    Browsers say where a request comes from: in Sec-Fetch-Site, or, where they leave that out (old ones, and all of them
-    without https), in Origin. A client that sends neither is no browser, and has no cookies that others could use.
+    Browsers say where a request comes from: in Sec-Fetch-Site, or, where they leave that out (old
+    ones, and all of them without https), in Origin. A client that sends neither is no browser, and
+    has no cookies that others could use.
     """
 
     def __init__(self, app: ASGIApp, public_url: str | None = None) -> None:
@@ -48,8 +49,8 @@ class CrossSiteMiddleware(HttpMiddleware):
 
 def _parse_origin(origin: str) -> tuple[str, str] | None:
     """Return scheme and host of an origin, without the default port; None if it is malformed."""
-    found = _ORIGIN.fullmatch(origin.lower())
-    return None if found is None else (found[1], _strip_default_port(found[2], found[1]))
+    match = _ORIGIN.fullmatch(origin.lower())
+    return None if match is None else (match[1], _strip_default_port(match[2], match[1]))
 
 
 def _strip_default_port(host: str, scheme: str) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 
-from number_tower.web.middleware import HttpMiddleware
+from number_tower.web.http.middleware import HttpMiddleware
 
 SECURITY_HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-        "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    # Not `no-referrer`: with it browsers send `Origin: null` with a plain form, which would be rejected.
+    # Not `no-referrer`: browsers would send plain forms with `Origin: null`, which is rejected.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=(), "
+    "browsing-topics=()",
     "cache-control": "no-store",  # it may show seats
 }
 ANY_SITE = {"Cross-Origin-Resource-Policy": "cross-origin"}
@@ -25,7 +27,7 @@ ANY_SITE = {"Cross-Origin-Resource-Policy": "cross-origin"}
 
 
 class SecurityHeadersMiddleware(HttpMiddleware):
-    """Tells browsers what a page may do (load nothing from elsewhere, be framed nowhere) and what to cache."""
+    """Tells browsers what a page may load, that it is framed nowhere, and what to cache."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers that the response does not have."""

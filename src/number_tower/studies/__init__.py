@@ -1,0 +1,1 @@
+"""Many games and many rules: matches, evaluations and the rules lab."""

@@ -1,0 +1,1 @@
+"""Text, files and the installation: what is about no game."""

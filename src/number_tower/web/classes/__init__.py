@@ -1,0 +1,1 @@
+"""Classes: the registry, what teachers and pupils see, and their pages."""

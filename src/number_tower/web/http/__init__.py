@@ -1,0 +1,1 @@
+"""Requests, without any game: connections, middleware, problems, log, limits."""

@@ -1,0 +1,1 @@
+"""What takes computing time: asked for with a budget, answered by worker processes."""

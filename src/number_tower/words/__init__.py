@@ -1,0 +1,1 @@
+"""What people and models read: messages, short descriptions, prompts, and how a game ended."""
