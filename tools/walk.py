@@ -92,8 +92,8 @@ def walk_move(walk: Walk, folder: Path) -> None:
 
 def walk_post(walk: Walk, folder: Path) -> None:
     """Post moves in a room of two people."""
-    with apps.opened(folder) as client:
-        players = apps.linked(client, game="climb")[:2]
+    with apps.open_app(folder) as client:
+        players = apps.start_linked_game(client, game="climb")[:2]
         for version in range(TIMES + WARM):
             with walk.count():
                 players[version % 2].act("move", block=version + 1, version=version)
@@ -108,7 +108,7 @@ def walk_solve(walk: Walk, _: Path) -> None:
 
 def walk_class(walk: Walk, folder: Path) -> None:
     """Let a teacher pause a class of four with two games."""
-    with apps.opened(folder) as client:
+    with apps.open_app(folder) as client:
         lesson = Lesson(client)
         lesson.start()
         for _ in range(TIMES + WARM):

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from number_tower.engine import catalogue
 from serving import DESKTOP, PHONE
-from support.browsers import Visitor, forgive, play_with_a_link
+from support.browsers import Visitor, forgive, play_over_link
 from support.gestures import box, drag, notice, touch_drag, tower
 from visits import begin, block, board, changing, game_on, join, my_turn, place, settled, status
 
@@ -84,7 +84,7 @@ def test_only_blocks_that_can_be_placed_are_called_available(visitor: Visitor) -
 
 
 def test_the_other_reads_what_is_open_and_that_their_turn_follows(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     expect(ben.get_by_text("Ann can place 1-9. Then it is your turn.")).to_be_visible()
     place(ann, 5)
     expect(ben.get_by_text("You can place 1-4, 6-9.")).to_be_visible()
@@ -325,7 +325,7 @@ def test_a_long_name_does_not_push_the_board(visitor: Visitor) -> None:
 
 
 def test_the_winner_sees_the_celebration_and_the_loser_what_helps(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor, "race", target="5")
+    ann, ben = play_over_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
     place(ben, 5)
@@ -499,7 +499,7 @@ def test_values_stand_beside_the_moves_when_they_are_switched_on(
 def test_against_a_person_in_a_match_or_with_hidden_blocks_there_are_no_values(
     visitor: Visitor,
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     for page in (ann, ben):
         expect(page.get_by_role("button", name="Values")).to_have_count(0)
     for wishes in ({"best_of": "3"}, {"hidden": "yes"}, {"hints": "no"}):

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from serving import DESKTOP, PHONE, Server
-from support.browsers import Visitor, play_with_a_link
+from support.browsers import Visitor, play_over_link
 from support.gestures import hide, notice
-from support.stores import by_hand
+from support.stores import run_sql
 from visits import begin, block, board, my_turn, place, status
 
 pytest_plugins = ["support.browsers"]
@@ -19,7 +19,7 @@ def allow_claims(site: Server, page: Page) -> None:
     address = page.url.rpartition("/")[2]
     claim = "revision = revision + 1, document = json_set(document, '$.claim_after', 1)"
     # The statement is our own.
-    by_hand(site.database, f"UPDATE rooms SET {claim} WHERE address = '{address}'")  # noqa: S608
+    run_sql(site.database, f"UPDATE rooms SET {claim} WHERE address = '{address}'")  # noqa: S608
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_friend_joins_by_the_code(
 
 
 def test_a_player_whose_page_is_hidden_is_away_and_comes_back(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     where = ann.locator("#presence-2")
     expect(where).to_have_text("here")
     expect(ben.locator("#presence-1")).to_have_text("here")
@@ -59,7 +59,7 @@ def test_a_player_whose_page_is_hidden_is_away_and_comes_back(visitor: Visitor) 
 def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(
     visitor: Visitor,
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     block(ann, 8).click(force=True)
@@ -73,7 +73,7 @@ def test_a_player_who_closes_the_page_is_away_and_a_notice_stays_meanwhile(
 def test_a_game_is_claimed_from_a_player_who_is_gone(
     visitor: Visitor, site: Server, *, scripts: bool
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     watch = ben.locator("#watch-link").input_value()
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
@@ -97,7 +97,7 @@ def test_a_game_is_claimed_from_a_player_who_is_gone(
 def test_a_player_who_returns_in_time_moves_and_nothing_is_claimed(
     visitor: Visitor, site: Server
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     room = ben.url

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from serving import Server
-from support.browsers import GONE, Visitor, forgive, play_with_a_link
+from support.browsers import GONE, Visitor, forgive, play_over_link
 from support.gestures import log, notice, tower, watch_link
 from visits import begin, block, board, changing, game_on, my_turn, open_more, place, status
 
@@ -19,7 +19,7 @@ def two(
     visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
 ) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link, and mark their pages."""
-    ann, ben = play_with_a_link(visitor, game, at, **wishes)
+    ann, ben = play_over_link(visitor, game, at, **wishes)
     for page in (ann, ben):
         page.evaluate("window.stayed = true")
     return ann, ben

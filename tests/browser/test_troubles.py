@@ -13,7 +13,7 @@ from contextlib import closing
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
-from support.browsers import Visitor, forgive, play_with_a_link
+from support.browsers import Visitor, forgive, play_over_link
 from support.gestures import hide, tower
 from visits import begin, block, board, game_on, my_turn, open_more, place, status
 
@@ -38,7 +38,7 @@ def answering(page: Page, path: str, code: int) -> None:
 def test_a_server_in_trouble_does_not_take_the_board_away(
     visitor: Visitor, troubles: list[str]
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     answers = {429: "Too many requests.", 503: SAFE, 500: SAFE, 403: "That did not work."}
     for turn, (code, words) in enumerate(answers.items()):
         mover, other, number = (ben, ann, 4 - turn) if turn % 2 else (ann, ben, 4 - turn)
@@ -90,7 +90,7 @@ def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(
 def test_a_table_that_could_not_be_fetched_is_fetched_again(
     visitor: Visitor, troubles: list[str]
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
 
     def refuse(route: Route) -> None:
         route.fulfill(status=503, content_type="text/html", body=ERROR_PAGE)
@@ -143,7 +143,7 @@ def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: V
 def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(
     visitor: Visitor,
 ) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
         hide(ben)
     place(ann, 9)
@@ -153,7 +153,7 @@ def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(
 
 
 def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     typed = ben.locator("#typed")
     for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
         typed.fill(f"{wanted}")
@@ -169,7 +169,7 @@ def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
 
 
 def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor, "race", target="5")
+    ann, ben = play_over_link(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
     ann.get_by_role("button", name="Ask to undo").press("Enter")
@@ -190,7 +190,7 @@ def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> 
 
 
 def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor)
+    ann, ben = play_over_link(visitor)
     place(ann, 9)
     open_more(ann, "Links and devices")
     ann.get_by_role("button", name="Move my seat to another device").click()
@@ -204,7 +204,7 @@ def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
 
 
 def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
-    ann, ben = play_with_a_link(visitor, hints="yes")
+    ann, ben = play_over_link(visitor, hints="yes")
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
     ben.get_by_role("button", name="Hint").click()

@@ -29,8 +29,8 @@ from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.words.voice import get_voice
 from support.claims import ME, YOU, Told, check_details, check_sentence, require_idea
-from support.command import tower
-from support.game_tree import Key, Tree, key
+from support.command import run_tower
+from support.game_tree import Key, Tree, make_key
 from support.sizes import THOROUGH, examples, size
 from support.strategies import any_game, any_rules
 
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slow
 def reachable(rules: Rules) -> Iterator[Position]:
     """Every position that can be reached, those with the same future once."""
     start = Position.start(rules)
-    seen: set[Key] = {key(start)}
+    seen: set[Key] = {make_key(start)}
     waiting = [start]
     while waiting:
         position = waiting.pop()
@@ -49,8 +49,8 @@ def reachable(rules: Rules) -> Iterator[Position]:
         yield position
         for block in position.legal:
             after = position.place(block)
-            if key(after) not in seen:
-                seen.add(key(after))
+            if make_key(after) not in seen:
+                seen.add(make_key(after))
                 waiting.append(after)
 
 
@@ -209,7 +209,7 @@ HELPFUL = {
 def test_only_ideas_that_help_in_a_game_are_explained(name: str) -> None:
     assert list_helpful_ideas(nt.rules(name)) == HELPFUL[name]
     asked = "".join(f"why {idea}\n" for idea in IDEAS)
-    shown = tower("play", name, typed=f"{asked}quit\n").stdout
+    shown = run_tower("play", name, typed=f"{asked}quit\n").stdout
     for idea in IDEAS:
         assert (require_idea(idea, get_voice(catalogue.load(name)).noun).text in shown) == (
             idea in HELPFUL[name]
@@ -314,8 +314,8 @@ def test_every_text_names_only_facts_that_there_are() -> None:
 
 def test_the_coach_has_words_for_everything_and_no_others() -> None:
     keys = load_texts()
-    kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}
-    nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
+    kinds = {make_key.removeprefix("why_") for make_key in keys if make_key.startswith("why_")}
+    nudges = {make_key.removeprefix("nudge_") for make_key in keys if make_key.startswith("nudge_")}
     variants = {
         kind
         for kind in kinds
@@ -326,7 +326,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
-    assert {key for key in keys if key.startswith("idea_")} - {
+    assert {make_key for make_key in keys if make_key.startswith("idea_")} - {
         "idea_more",
         "idea_unknown",
         "idea_unhelpful",
@@ -488,7 +488,7 @@ def test_no_search_is_asked_for_where_every_move_draws() -> None:
 
 
 def test_a_hint_is_a_nudge_then_the_move_then_the_reason_and_why_is_the_reason() -> None:
-    done = tower("play", "climb", typed="7\nhint\nhint\nhint\nwhy\nwhy 11\nwhy 13\nquit\n")
+    done = run_tower("play", "climb", typed="7\nhint\nhint\nhint\nwhy\nwhy 11\nwhy 13\nquit\n")
     assert done.returncode == 0
     assert "Only one of your moves wins. Count the steps that are left to the top." in done.stdout
     assert done.stdout.count("Play 12: it wins.") == 1
@@ -499,7 +499,7 @@ def test_a_hint_is_a_nudge_then_the_move_then_the_reason_and_why_is_the_reason()
 
 @pytest.mark.parametrize("asked", ["why -3", "why 2.5", "why 5 6", "why 1-3"])
 def test_a_question_about_no_single_block_says_how_to_ask(asked: str) -> None:
-    done = tower("play", "draft", typed=f"{asked}\nhint please\nquit\n")
+    done = run_tower("play", "draft", typed=f"{asked}\nhint please\nquit\n")
     assert "After why, type one block, as in why 5.\n" in done.stdout
     assert "Type just hint.\n" in done.stdout
 
@@ -516,13 +516,13 @@ def test_the_third_text_of_a_hint_does_not_repeat_the_second() -> None:
 
 
 def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None:
-    done = tower("play", "climb", typed="7\nwhy\nwhy 11\nwhy rounds\nquit\n")
+    done = run_tower("play", "climb", typed="7\nwhy\nwhy 11\nwhy rounds\nquit\n")
     assert done.stdout.count("(More: why rounds)") == 1
     assert done.stdout.count("Count what is missing, divide by the size of a round") == 1
 
 
 def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
-    done = tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
+    done = run_tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
     assert (
         "1 with 2, 2 with 1, 3 with 2. Each wins at once, or lets Player 1 get higher than you"
         in done.stdout
@@ -532,7 +532,7 @@ def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
 
 
 def test_a_new_position_starts_with_a_nudge_again() -> None:
-    done = tower("play", "climb", "--opening", "1-5", typed="1\nhint\n6\nhint\nquit\n")
+    done = run_tower("play", "climb", "--opening", "1-5", typed="1\nhint\n6\nhint\nquit\n")
     assert done.stdout.count("Count the steps that are left to the top.") == 1
     assert done.stdout.count("Your opponent can win from here if they make no mistake.") == 1
     assert "Play" not in done.stdout.replace("Player", "")
@@ -540,10 +540,12 @@ def test_a_new_position_starts_with_a_nudge_again() -> None:
 
 @pytest.mark.parametrize("asked", ["hint", "why", "why 5"])
 def test_no_hint_is_given_where_blocks_are_hidden(asked: str) -> None:
-    done = tower("play", "summit", "--hidden", typed=f"{asked}\nquit\n")
+    done = run_tower("play", "summit", "--hidden", typed=f"{asked}\nquit\n")
     assert "hidden in this game, so there are no hints" in done.stdout
 
 
 def test_what_cannot_be_worked_out_is_not_guessed() -> None:
-    done = tower("play", "summit", "--blocks", "1-40", "--target", "311", typed="hint\nwhy\nquit\n")
+    done = run_tower(
+        "play", "summit", "--blocks", "1-40", "--target", "311", typed="hint\nwhy\nquit\n"
+    )
     assert done.stdout.count("No hint: this position cannot be worked out in reasonable time") == 2

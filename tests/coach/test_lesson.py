@@ -11,7 +11,7 @@ from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
 from number_tower.coach.quiz import make_lesson
 from number_tower.engine import catalogue
 from number_tower.web.pages.puzzles import build_question
-from support.command import tower
+from support.command import run_tower
 from support.plain import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
@@ -61,7 +61,7 @@ def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
     wrong = [block for block in first.game.legal if first.solution.moves[block].value != "win"]
     assert len(wrong) >= 1
     typed = "".join(f"{wrong[0]}\n" for _ in range(3))
-    done = tower("learn", "climb", typed=f"{typed}quit\n")
+    done = run_tower("learn", "climb", typed=f"{typed}quit\n")
     assert done.stdout.count("Not this one.") == 3
     assert done.stdout.count("Try again.") == 2
     assert f"The answer: {first.hint.block} wins. " in done.stdout
@@ -83,13 +83,13 @@ def test_a_right_answer_that_wins_later_names_the_one_that_wins_at_once(name: st
 
 
 def test_a_slower_win_is_right_at_the_keyboard_too() -> None:
-    done = tower("learn", "draft", typed="6\nquit\n")
+    done = run_tower("learn", "draft", typed="6\nquit\n")
     assert "Right! 6 wins too, but 7 wins at once: that makes exactly 15.\n" in done.stdout
     assert "2 of 3" in done.stdout
 
 
 def test_the_lesson_ends_in_a_game_against_the_gentlest_level() -> None:
-    done = tower("learn", "factor", "--seed", "4", typed="skip\nskip\nskip\n7\nquit\n")
+    done = run_tower("learn", "factor", "--seed", "4", typed="skip\nskip\nskip\n7\nquit\n")
     assert "A game against Gentle. You start." in done.stdout
     assert "Gentle places " in done.stdout
     assert "--vs gentle --seed 4" in done.stdout
@@ -97,12 +97,12 @@ def test_the_lesson_ends_in_a_game_against_the_gentlest_level() -> None:
 
 def test_the_next_step_keeps_the_options() -> None:
     options = "draft --target 3 --blocks 1-3"
-    done = tower("learn", *options.split(), typed="skip\nskip\nskip\n3\n")
+    done = run_tower("learn", *options.split(), typed="skip\nskip\nskip\n3\n")
     assert f" puzzle {options}, or " in done.stdout
     assert f" play {options} --vs easy\n" in done.stdout
 
 
 def test_a_lesson_is_given_in_any_rules_and_says_if_there_is_nothing_to_find() -> None:
-    done = tower("learn", "tests/data/rulefiles/level.toml", typed="quit\n")
+    done = run_tower("learn", "tests/data/rulefiles/level.toml", typed="quit\n")
     assert "There is no position to solve here" in done.stdout
     assert done.returncode == 0

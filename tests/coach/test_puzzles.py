@@ -48,7 +48,7 @@ from number_tower.terminal.cli.errors import (
 from number_tower.terminal.cli.main import create_parser
 from number_tower.terminal.cli.question import QUESTION_COMMANDS, QuestionDialogue
 from number_tower.terminal.cli.terminal import Terminal
-from support.game_tree import Tree, key
+from support.game_tree import Tree, make_key
 from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
@@ -98,7 +98,7 @@ def winning(tree: Tree | PlainSolver, position: Position) -> list[int]:
 
 def asked(position: Position) -> object:
     """A position as whoever is to move sees it, without what cannot matter any more."""
-    left, heights, tops, mover = key(position)
+    left, heights, tops, mover = make_key(position)
     return tuple(
         part if mover == 0 or part is None else part[::-1]  # type: ignore[index]  # pairs
         for part in (left, heights, tops)
@@ -161,9 +161,9 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
     missed = 0
     while ahead:
         position = ahead.pop()
-        if key(position) in looked_at or not position.legal:
+        if make_key(position) in looked_at or not position.legal:
             continue
-        looked_at.add(key(position))
+        looked_at.add(make_key(position))
         ahead += map(position.place, position.legal)
         is_puzzle = len(position.legal) > 1 and len(winning(tree, position)) == 1
         missed += is_puzzle != (reduce_position(position) in found)

@@ -30,7 +30,7 @@ from number_tower.solve.worth import Solver
 from number_tower.terminal.cli import main
 from number_tower.terminal.cli.commands import review as reviewing
 from number_tower.terminal.cli.terminal import Terminal
-from support.command import GOLDEN, ROOT, plain_environment, tower
+from support.command import GOLDEN, ROOT, plain_environment, run_tower
 from support.sizes import examples
 from support.strategies import any_rules
 
@@ -439,7 +439,7 @@ def test_two_things_cannot_be_printed_at_once(capsys: pytest.CaptureFixture[str]
 
 def test_the_command_reviews_a_record_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "game.json").write_text(record.to_json(record.from_line(REFS["race"])))
-    done = tower("review", str(tmp_path / "game.json"))
+    done = run_tower("review", str(tmp_path / "game.json"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == printed(REFS["race"])
 

@@ -23,7 +23,7 @@ from number_tower.coach.sentences import (
 )
 from number_tower.solve.solution import Solution
 from support.claims import require_idea
-from support.command import GOLDEN, tower
+from support.command import GOLDEN, run_tower
 from support.sizes import size
 
 GAMES = ("climb", "draft", "factor", "race", "summit")
@@ -142,7 +142,7 @@ CALLS = {
 def test_no_idea_is_named_before_it_is_introduced(name: str, call: str) -> None:
     typed, expected = CALLS[call]
     command, *options = call.split()
-    done = tower(command, name, *options, typed=typed)
+    done = run_tower(command, name, *options, typed=typed)
     assert expected in done.stdout
     assert_introduced(done.stdout)
 

@@ -10,7 +10,7 @@ import pytest
 
 from number_tower import Game, Table, rules
 from number_tower.engine.record import to_json
-from support.command import tower
+from support.command import run_tower
 from support.sizes import size
 
 pytestmark = pytest.mark.slow
@@ -43,12 +43,12 @@ def refused(done: subprocess.CompletedProcess[str], code: int, beginning: str) -
 @pytest.mark.parametrize("text", REACHING)
 def test_a_format_string_reaches_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(f"[rules]\n[voice]\nturn = {json.dumps(text)}\n")
-    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: voice.turn: ")
+    refused(run_tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: voice.turn: ")
 
 
 def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> None:
     (tmp_path / "odd.toml").write_text('title = "{player.__class__}"\n[rules]\n')
-    done = tower("play", "odd.toml", "--names", "{left},{0.__class__}", cwd=tmp_path)
+    done = run_tower("play", "odd.toml", "--names", "{left},{0.__class__}", cwd=tmp_path)
     assert done.stdout.startswith("{player.__class__}\n")
     assert "{left} to place." in done.stdout
 
@@ -60,7 +60,7 @@ def keys(end: str) -> str:
 def test_a_huge_rule_file_is_refused_in_one_printable_line(tmp_path: Path) -> None:
     for text in (keys("\n"), f"a = {{{keys(', ')}}}"):
         (tmp_path / "evil.toml").write_text(text, encoding="utf-8")
-        refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
+        refused(run_tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_huge_rule_file_is_refused_in_one_printable_line(tmp_path: Path) -> No
 )
 def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(text, encoding="utf-8")
-    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
+    refused(run_tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_hostile_record_is_refused_in_one_printable_line(
 ) -> None:
     (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
     refused(
-        tower("review", "--replay", "evil.json", cwd=tmp_path),
+        run_tower("review", "--replay", "evil.json", cwd=tmp_path),
         1,
         "tower: evil.json: ",
     )
@@ -130,7 +130,7 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
     ):
         (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
         refused(
-            tower("review", "--replay", "evil.json", cwd=tmp_path),
+            run_tower("review", "--replay", "evil.json", cwd=tmp_path),
             1,
             "tower: evil.json: ",
         )
@@ -139,7 +139,7 @@ def test_a_huge_record_is_refused_in_one_printable_line(tmp_path: Path) -> None:
 def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[rules]\n[voice]\nstart = "opened"\n')
     (tmp_path / "game.json").write_text(json.dumps({**RECORD, "game": "mine.toml"}))
-    done = tower("review", "--replay", "game.json", cwd=tmp_path)
+    done = run_tower("review", "--replay", "game.json", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("mine.toml\n")
     assert "opened" not in done.stdout
@@ -149,4 +149,4 @@ def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
     "ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"]
 )
 def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
-    refused(tower("review", "--replay", ref), 1, "tower: ")
+    refused(run_tower("review", "--replay", ref), 1, "tower: ")

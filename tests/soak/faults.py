@@ -44,7 +44,7 @@ from number_tower.web.live.events import Wakeup
 from number_tower.web.live.new_room import NewRoom
 from support.clocks import SLOW
 from support.faults import Faults, Kind
-from support.lobbies import Node, node
+from support.lobbies import ServerNode, open_node
 from support.postgres import one_of_each_kind
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Watched:
 class Scenario:
     """Everything that can be done in rooms, at two servers by turns."""
 
-    def __init__(self, nodes: tuple[Node, Node]) -> None:
+    def __init__(self, nodes: tuple[ServerNode, ServerNode]) -> None:
         self.nodes = nodes
         self.rooms: list[Watched] = []
         self._streams: list[asyncio.Task[None]] = []
@@ -252,7 +252,7 @@ class Scenario:
 
         return await asyncio.to_thread(read)
 
-    async def _shows(self, room: Watched, number: int, server: Node) -> None:
+    async def _shows(self, room: Watched, number: int, server: ServerNode) -> None:
         """Wait until a server shows a room as stored, to those who ask and those who follow."""
         while True:
             stored = (await self._stored(room)).revision
@@ -277,7 +277,7 @@ class Scenario:
 class Injection:
     """Two servers at one database, and the scenario with one call failing after the other."""
 
-    def __init__(self, nodes: tuple[Node, Node]) -> None:
+    def __init__(self, nodes: tuple[ServerNode, ServerNode]) -> None:
         self._nodes = nodes
         self.failed: Counter[Kind] = Counter()
 
@@ -309,8 +309,8 @@ async def injection(database: str) -> AsyncIterator[Injection]:
     """
     with patch("number_tower.web.thinking.computers._STORE_RETRY", 0.01):
         async with (
-            node(database, patience=SLOW) as first,
-            node(database, patience=SLOW) as second,
+            open_node(database, patience=SLOW) as first,
+            open_node(database, patience=SLOW) as second,
         ):
             yield Injection((first, second))
 

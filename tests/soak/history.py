@@ -30,17 +30,17 @@ from number_tower.store.database import Store
 from serving import Server
 from soak.history_checker import Append, End, History, find_violations
 from support.clocks import SLOW
-from support.postgres import on_server, one_of_each_kind, place_of
+from support.postgres import make_location, on_server, one_of_each_kind
 from support.servers import (
     LONG,
     Answer,
     Client,
     RefusedError,
     Seats,
-    events,
-    game_at_one_table,
-    game_between,
-    serving,
+    follow_events,
+    run_servers,
+    start_game_at_one_table,
+    start_game_between,
 )
 
 CLIENTS = 3
@@ -175,7 +175,9 @@ class Follower:
         while True:
             server = self._chance.choice(self._servers)
             with suppress(OSError, RefusedError):
-                async for event_id, state in events(server.port, self._game.seats.path, seen=seen):
+                async for event_id, state in follow_events(
+                    server.port, self._game.seats.path, seen=seen
+                ):
                     operation = self._history.invoke(
                         self._name, self._game.seats.path, None, length
                     )
@@ -273,7 +275,7 @@ class Soak:
 
         Then check that the servers agree with the database, and the history with both.
         """
-        with serving(self.database, 2) as servers:
+        with run_servers(self.database, 2) as servers:
             asyncio.run(self._play(servers, seconds))
             finals = asyncio.run(asyncio.wait_for(self._agree(servers), SLOW))
         violations = find_violations(self.history.operations, finals)
@@ -290,7 +292,9 @@ class Soak:
     async def _play(self, servers: list[Server], seconds: float) -> None:
         first, second = (Client(server.port) for server in servers)
         for number in range(self._number):
-            made = await (game_between(first, second) if number % 2 else game_at_one_table(first))
+            made = await (
+                start_game_between(first, second) if number % 2 else start_game_at_one_table(first)
+            )
             self._games.append(Played(made))
         ended = asyncio.Event()
         players = [
@@ -340,7 +344,7 @@ class Soak:
         return finals
 
     def _stored(self, address: str) -> list[int]:
-        store = Store(place_of(self.database))
+        store = Store(make_location(self.database))
         try:
             with store.read() as connection:
                 return list(rooms.find_room(connection, address).room.table.game.moves)

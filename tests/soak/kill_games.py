@@ -37,7 +37,7 @@ from number_tower.words.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
-from support.postgres import brought_up_to_date, fresh, on_server, place_of, running
+from support.postgres import brought_up_to_date, fresh, make_location, on_server, run_postgres
 
 OPTIONS: dict[str, dict[str, tuple[str | int, ...]]] = {
     "race": {"target": (15, 30), "blocks": ("1-9", "2,4,6,8")},
@@ -367,7 +367,7 @@ def _moment(session: Session, told: str, done: Sequence[str]) -> str:
 
 def games_in(database: str) -> dict[int, StoredGame]:
     """Return all games that a database holds; each is played again as it is read."""
-    store = Store(place_of(database))
+    store = Store(make_location(database))
     try:
         with store.read() as connection:
             return {
@@ -406,7 +406,7 @@ def main(kills: int, seed: str) -> None:
     print(f"{kills} kills, seed {seed}", flush=True)
     with ExitStack() as cleaning:
         folder = cleaning.enter_context(TemporaryDirectory())
-        server = cleaning.enter_context(running())
+        server = cleaning.enter_context(run_postgres())
         databases = [str(Path(folder, f"{number}.db")) for number in range(2)]
         for _ in range(2):
             databases.append(cleaning.enter_context(fresh(server)))

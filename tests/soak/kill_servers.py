@@ -23,8 +23,8 @@ from typing import Any
 from serving import Server
 from soak.kill_games import games_in, settle, sound
 from support.clocks import SLOW
-from support.postgres import brought_up_to_date, fresh, running
-from support.servers import Client, Seats, events, game_between, serving
+from support.postgres import brought_up_to_date, fresh, run_postgres
+from support.servers import Client, Seats, follow_events, run_servers, start_game_between
 
 MOST = 300
 """Moves after whose announcement a server is killed at the latest."""
@@ -73,7 +73,7 @@ class Players:
         """Begin so many games."""
         client = Client(self._port)
         for _ in range(number):
-            self.games.append(Played(await game_between(client, client)))
+            self.games.append(Played(await start_game_between(client, client)))
         client.close()
 
     async def check(self) -> Counter[str]:
@@ -105,7 +105,7 @@ class Players:
         await asyncio.gather(*parts)
 
     async def _follow(self, game: Played, seat: int) -> None:
-        async for _, state in events(self._port, game.seats.path, game.seats.tokens[seat]):
+        async for _, state in follow_events(self._port, game.seats.path, game.seats.tokens[seat]):
             self._hear(game, state["moves"])
 
     async def _move(self, game: Played, seat: int) -> None:
@@ -160,7 +160,7 @@ class Massacre:
 
         Games go on where they were.
         """
-        with serving(self.database) as (server,):
+        with run_servers(self.database) as (server,):
             players = Players(server.port, self._chance)
             asyncio.run(asyncio.wait_for(players.open(self._games), SLOW))
             for _ in range(times):
@@ -195,7 +195,7 @@ def main(kills: int, seed: str) -> None:
     moments, moves = Counter[str](), 0
     with ExitStack() as cleaning:
         folder = cleaning.enter_context(TemporaryDirectory())
-        database = cleaning.enter_context(fresh(cleaning.enter_context(running())))
+        database = cleaning.enter_context(fresh(cleaning.enter_context(run_postgres())))
         brought_up_to_date(database)
         for number, place in enumerate((str(Path(folder, "games.db")), database)):
             massacre = Massacre(place, f"{seed} {number}")

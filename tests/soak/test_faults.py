@@ -18,7 +18,7 @@ from number_tower.store import StoreError
 from soak.faults import inject
 from support.clocks import SLOW
 from support.faults import Faults, Kind
-from support.lobbies import LINK, Node, node, sat
+from support.lobbies import LINK, ServerNode, open_linked_room, open_node
 
 pytest_plugins = ["support.postgres"]
 
@@ -33,11 +33,11 @@ def test_nothing_announced_is_lost_whichever_call_fails(database: str) -> None:
     assert sum(failed.values()) >= SAMPLE // 2
 
 
-def losing_a_commit(database: str, script: Callable[[Node, Faults], Awaitable[None]]) -> None:
+def losing_a_commit(database: str, script: Callable[[ServerNode, Faults], Awaitable[None]]) -> None:
     """Run a script at a server whose calls fail as `lose_next` says."""
 
     async def all_of_it() -> None:
-        async with node(database) as server:
+        async with open_node(database) as server:
             faults = Faults()
             with faults.at(server.store.engine):
                 await script(server, faults)
@@ -54,7 +54,7 @@ def lose_next(faults: Faults, kind: Kind = "after commit") -> None:
 
 
 def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None:
-    async def script(server: Node, faults: Faults) -> None:
+    async def script(server: ServerNode, faults: Faults) -> None:
         known, ann = await server.lobby.open_room(LINK)
         lose_next(faults)
         joined, ben = await server.lobby.join(known.address, "Ben")
@@ -73,7 +73,7 @@ def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None
 
 
 def test_a_seat_that_was_not_stored_is_not_given(database: str) -> None:
-    async def script(server: Node, faults: Faults) -> None:
+    async def script(server: ServerNode, faults: Faults) -> None:
         known, _ = await server.lobby.open_room(LINK)
         lose_next(faults, "commit")
         with pytest.raises(StoreError):
@@ -85,8 +85,8 @@ def test_a_seat_that_was_not_stored_is_not_given(database: str) -> None:
 
 
 def test_a_move_whose_answer_was_lost_counts_once(database: str) -> None:
-    async def script(server: Node, faults: Faults) -> None:
-        address, ann, _ = await sat(server.lobby)
+    async def script(server: ServerNode, faults: Faults) -> None:
+        address, ann, _ = await open_linked_room(server.lobby)
         lose_next(faults)
         with pytest.raises(StoreError):
             await server.lobby.act(address, ann, Move(0, 9))
@@ -96,7 +96,7 @@ def test_a_move_whose_answer_was_lost_counts_once(database: str) -> None:
 
 
 def test_a_call_that_fails_is_counted_and_only_that_one(database: str) -> None:
-    async def script(server: Node, faults: Faults) -> None:
+    async def script(server: ServerNode, faults: Faults) -> None:
         server.store.engine.dispose()
         await server.lobby.open_room(LINK)
         assert set(faults.calls) >= {"connect", "begin", "execute", "commit", "after commit"}

@@ -27,7 +27,7 @@ from number_tower.solve.solution import choose_solver
 from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Solver, Value
 from support.command import DATA
-from support.game_tree import Tree, key
+from support.game_tree import Tree, make_key
 from support.plain import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
@@ -202,7 +202,7 @@ def reachable(start: Position) -> Iterator[Position]:
     left = [start]
     while left:
         position = left.pop()
-        at = key(position), position.outcome
+        at = make_key(position), position.outcome
         if at not in seen:
             seen.add(at)
             yield position

@@ -23,12 +23,12 @@ from number_tower.store.backup import create_backup, restore_backup
 from number_tower.store.database import Store
 from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
-from support.command import TOWER, limited, plain_environment
+from support.command import TOWER, plain_environment, run_tower_with_small_files
 from support.forking import Forked
 from support.played_games import store_played_games
-from support.postgres import place_of
-from support.servers import serving
-from support.stores import Command, by_hand, store_in
+from support.postgres import make_location
+from support.servers import run_servers
+from support.stores import Command, open_store, run_sql
 
 pytest_plugins = ["support.postgres"]
 
@@ -50,13 +50,13 @@ def begin(store: Store, count: int = 1) -> None:
 
 def filled(database: Path | str, count: int = 3) -> Location:
     """Make a database with some games; return where it is."""
-    with closing(store_in(database)) as store:
+    with closing(open_store(database)) as store:
         begin(store, count)
         return store.location
 
 
 def games_in(file: Path) -> int:
-    (count,) = by_hand(file, "SELECT count(*) FROM games")[0]
+    (count,) = run_sql(file, "SELECT count(*) FROM games")[0]
     return int(count)
 
 
@@ -70,7 +70,7 @@ def names(folder: Path) -> set[str]:
 def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> None:
     place = filled(tmp_path / "games.db")
     with closing(
-        store_in(tmp_path / "games.db")
+        open_store(tmp_path / "games.db")
     ) as store:  # open, and with its newest moves in the log
         begin(store)
         create_backup(place, tmp_path / "saved" / "backup.db")
@@ -86,7 +86,7 @@ def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> N
 
 def test_a_backup_is_of_one_moment_while_games_go_on(tmp_path: Path) -> None:
     place, ended = filled(tmp_path / "games.db"), Event()
-    with closing(store_in(tmp_path / "games.db")) as store, ThreadPoolExecutor(1) as pool:
+    with closing(open_store(tmp_path / "games.db")) as store, ThreadPoolExecutor(1) as pool:
 
         def go_on() -> None:
             while not ended.is_set():
@@ -101,7 +101,7 @@ def test_a_backup_is_of_one_moment_while_games_go_on(tmp_path: Path) -> None:
     assert counts == sorted(counts)
     assert 3 <= counts[0] < counts[-1] <= games_in(tmp_path / "games.db")
     for number in range(5):
-        assert not check_database(place_of(str(tmp_path / f"{number}.db"))).problems
+        assert not check_database(make_location(str(tmp_path / f"{number}.db"))).problems
 
 
 def test_a_backup_that_exists_is_not_replaced_unasked(play: Command, tmp_path: Path) -> None:
@@ -139,12 +139,16 @@ def test_the_database_itself_is_never_the_backup(play: Command, tmp_path: Path) 
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
     filled(tmp_path / "games.db")
     filled(tmp_path / "backup.db", 5)
-    by_hand(tmp_path / "backup.db", "PRAGMA journal_mode = DELETE")
+    run_sql(tmp_path / "backup.db", "PRAGMA journal_mode = DELETE")
     before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
-    saved = limited(60, "db", "backup", "backup.db", "--force", "--db", "games.db", cwd=tmp_path)
+    saved = run_tower_with_small_files(
+        60, "db", "backup", "backup.db", "--force", "--db", "games.db", cwd=tmp_path
+    )
     assert saved.returncode == 1
     assert saved.stderr.startswith("tower: backup.db cannot be written: ")
-    restored = limited(60, "db", "restore", "backup.db", "--db", "games.db", cwd=tmp_path)
+    restored = run_tower_with_small_files(
+        60, "db", "restore", "backup.db", "--db", "games.db", cwd=tmp_path
+    )
     assert (restored.returncode, restored.stderr.count("\n")) == (1, 1)
     assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
 
@@ -194,13 +198,13 @@ def test_a_whole_database_is_fine(play: Command, tmp_path: Path) -> None:
 
 def test_every_damaged_game_is_named(play: Command, tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    with closing(store_in(file)) as store:
+    with closing(open_store(file)) as store:
         store_played_games(store)
-    by_hand(file, "UPDATE games SET moves = '1,2,3' WHERE id IN (1, 3)")
-    by_hand(file, "UPDATE games SET match = NULL WHERE match > 1")
-    by_hand(file, "DELETE FROM matches WHERE id > 1")
-    by_hand(file, "UPDATE matches SET document = '['")
-    by_hand(file, "UPDATE puzzles SET grade = 99 WHERE id = 1")
+    run_sql(file, "UPDATE games SET moves = '1,2,3' WHERE id IN (1, 3)")
+    run_sql(file, "UPDATE games SET match = NULL WHERE match > 1")
+    run_sql(file, "DELETE FROM matches WHERE id > 1")
+    run_sql(file, "UPDATE matches SET document = '['")
+    run_sql(file, "UPDATE puzzles SET grade = 99 WHERE id = 1")
     done = play("db", "check", "--db", "games.db")
     assert done.code == 1
     lines = done.out.splitlines()
@@ -215,7 +219,7 @@ def test_every_damaged_game_is_named(play: Command, tmp_path: Path) -> None:
 
 def test_a_row_that_refers_to_nothing_is_found(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db")
-    by_hand(
+    run_sql(
         tmp_path / "games.db",
         "INSERT INTO changes VALUES (77, 0, '9', '2027-01-01T10:01:00.000000Z')",
     )
@@ -226,8 +230,8 @@ def test_a_row_that_refers_to_nothing_is_found(play: Command, tmp_path: Path) ->
 
 def test_a_damaged_page_is_found(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db", 30)
-    by_hand(tmp_path / "games.db", "PRAGMA journal_mode = DELETE")
-    root = by_hand(
+    run_sql(tmp_path / "games.db", "PRAGMA journal_mode = DELETE")
+    root = run_sql(
         tmp_path / "games.db", "SELECT rootpage FROM sqlite_master WHERE name = 'games_changed'"
     )[0][0]
     with (tmp_path / "games.db").open("r+b") as stream:
@@ -322,15 +326,15 @@ def test_a_damaged_database_is_replaced_and_kept_with_its_log(
     done = play("db", "restore", "b.db", "--db", "games.db")
     assert (done.code, done.err) == (0, "")
     assert games_in(tmp_path / "games.db") == 3
-    assert by_hand(tmp_path / "games.db", "SELECT DISTINCT seed FROM games") == [(None,)]
+    assert run_sql(tmp_path / "games.db", "SELECT DISTINCT seed FROM games") == [(None,)]
 
 
 def test_a_file_that_is_no_backup_is_not_restored(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db")
     (tmp_path / "letter.txt").write_text("Dear Ann,\n" * 100)
-    by_hand(tmp_path / "addresses.db", "CREATE TABLE addresses (name TEXT)")
+    run_sql(tmp_path / "addresses.db", "CREATE TABLE addresses (name TEXT)")
     filled(tmp_path / "newer.db")
-    by_hand(tmp_path / "newer.db", "UPDATE alembic_version SET version_num = '9999'")
+    run_sql(tmp_path / "newer.db", "UPDATE alembic_version SET version_num = '9999'")
     (tmp_path / "empty.db").touch()
     for name in ("letter.txt", "addresses.db", "newer.db", "empty.db"):
         done = play("db", "restore", name, "--force", "--db", "games.db")
@@ -342,7 +346,7 @@ def test_a_backup_with_a_damaged_game_is_restored_only_by_force(
     play: Command, tmp_path: Path
 ) -> None:
     filled(tmp_path / "b.db")
-    by_hand(tmp_path / "b.db", "UPDATE games SET moves = '1,2,3' WHERE id = 2")
+    run_sql(tmp_path / "b.db", "UPDATE games SET moves = '1,2,3' WHERE id = 2")
     refused = play("db", "restore", "b.db", "--db", "games.db")
     assert (refused.code, "b.db has 1 problem, and nothing was restored" in refused.err) == (
         1,
@@ -376,12 +380,12 @@ def terminal(file: Path) -> Iterator[subprocess.Popen[str]]:
         child.communicate()
 
 
-@pytest.mark.parametrize("user", [serving, terminal])
+@pytest.mark.parametrize("user", [run_servers, terminal])
 def test_a_restore_is_refused_while_a_program_has_the_database_open(
     play: Command, tmp_path: Path, user: object
 ) -> None:
     filled(tmp_path / "games.db")
-    create_backup(place_of(str(tmp_path / "games.db")), tmp_path / "b.db")
+    create_backup(make_location(str(tmp_path / "games.db")), tmp_path / "b.db")
     with user(tmp_path / "games.db"):  # type: ignore[operator]  # one of the two
         before = names(tmp_path)
         refused = play("db", "restore", "b.db", "--db", "games.db")
@@ -413,4 +417,4 @@ def test_a_database_on_a_server_is_backed_up_with_its_own_programs(
 
 def test_store_errors_are_what_the_library_raises(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no backup"):
-        restore_backup(place_of(str(tmp_path / "games.db")), tmp_path / "b.db")
+        restore_backup(make_location(str(tmp_path / "games.db")), tmp_path / "b.db")

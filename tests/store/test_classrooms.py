@@ -36,7 +36,7 @@ from number_tower.store.classrooms import ClassChange, ClassroomNotFoundError, S
 from number_tower.store.database import Store
 from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.rows import format_time
-from support.stores import own_book, store_in
+from support.stores import make_own_rulebook, open_store
 
 pytest_plugins = ["support.postgres"]
 
@@ -47,7 +47,7 @@ TEACHER = Credentials(browsers=("the teacher's browser",))
 
 @pytest.fixture
 def kept(database: str) -> Iterator[Store]:
-    opened = store_in(database)
+    opened = open_store(database)
     yield opened
     opened.close()
 
@@ -126,7 +126,7 @@ def test_a_class_is_found_by_its_code_and_by_the_address_for_spectators(kept: St
 
 
 def test_a_class_is_found_as_it_was_left(kept: Store) -> None:
-    book = own_book(Rules(target=9))
+    book = make_own_rulebook(Rules(target=9))
     games = DRAFT, catalogue.choose(book), catalogue.choose("summit", hidden=True)
     chosen = replace(
         SETTINGS, games=games, mode="free", best_of=3, level="easy", hints=True, values=True,

@@ -37,7 +37,7 @@ from soak.kill_games import Terminal, games_in, some_answers, some_game, sound
 from support.clocks import SLOW
 from support.command import plain_environment
 from support.forking import Forked
-from support.postgres import brought_up_to_date, on_server, place_of
+from support.postgres import brought_up_to_date, make_location, on_server
 from support.sizes import size
 
 pytest_plugins = ["support.postgres"]
@@ -125,7 +125,7 @@ def seeded() -> Random:
 @pytest.fixture
 def stores(database: str) -> Iterator[list[Store]]:
     """Four ways into one database."""
-    made = [Store(place_of(database), timeout=SLOW) for _ in range(4)]
+    made = [Store(make_location(database), timeout=SLOW) for _ in range(4)]
     yield made
     for store in made:
         store.close()
@@ -249,7 +249,7 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
 def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(
     database: str, stores: list[Store]
 ) -> None:
-    hasty = Store(place_of(database), timeout=0.2)
+    hasty = Store(make_location(database), timeout=0.2)
     known = begun(hasty)
     with stores[0].write() as connection:
         load_game(connection, known.id, lock=True)

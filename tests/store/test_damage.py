@@ -41,7 +41,7 @@ from number_tower.store.matches import StoredMatch
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.store.rows import Seats
 from support.sizes import size
-from support.stores import Command, by_hand, own_book, store_in
+from support.stores import Command, make_own_rulebook, open_store, run_sql
 
 DRAFT = catalogue.load_named("draft")
 IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
@@ -70,12 +70,12 @@ EACH = size(1, 300)
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small database in one file: rows in every table, and a text that takes several pages."""
     file = tmp_path_factory.mktemp("whole") / "games.db"
-    with closing(store_in(file)) as store:
+    with closing(open_store(file)) as store:
         for line in LINES:
             table = record.read(line)
             store.begin(table, table.book)
         add_match(store)
-        long = own_book(DRAFT.rules, "long", "x" * 900)
+        long = make_own_rulebook(DRAFT.rules, "long", "x" * 900)
         text = long.content + b"\n# " + b"y" * 9000 + b"\n"
         book = catalogue.parse_rulebook(text, "long", long.source)
         store.begin(Table(Game(book.rules, moves=(9,)), "long"), book)
@@ -239,7 +239,7 @@ def use(file: Path) -> None:
 
     Every complaint has to be one that the store makes.
     """
-    with suppress(StoreError), closing(store_in(file, 0.2)) as store:
+    with suppress(StoreError), closing(open_store(file, 0.2)) as store:
         for ask in (*READS.values(), *WRITES.values()):
             with suppress(*ANSWERS):
                 ask(store)
@@ -361,7 +361,7 @@ def columns(file: Path) -> list[tuple[str, str]]:
     )
     return [
         (table, column)
-        for table, column in by_hand(file, listed)
+        for table, column in run_sql(file, listed)
         if not table.startswith("sqlite_")
     ]
 
@@ -388,9 +388,9 @@ def test_whatever_a_column_holds_only_a_store_error_is_raised(tmp_path: Path, la
 @pytest.mark.parametrize("version", WRONG)
 def test_a_version_that_is_none_is_a_store_error(tmp_path: Path, lax: Path, version: str) -> None:
     file = Path(shutil.copy(lax, tmp_path / "games.db"))
-    by_hand(file, f"UPDATE alembic_version SET version_num = {version}")  # noqa: S608 - one of ours
+    run_sql(file, f"UPDATE alembic_version SET version_num = {version}")  # noqa: S608 - one of ours
     with pytest.raises(StoreError, match="cannot be used"):
-        store_in(file)
+        open_store(file)
 
 
 def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whole: Path) -> None:
@@ -399,7 +399,7 @@ def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whol
     What is left is a database, perhaps an older one.
     """
     file = tmp_path / "games.db"
-    with closing(store_in(shutil.copy(whole, tmp_path / "live.db"))) as store:
+    with closing(open_store(shutil.copy(whole, tmp_path / "live.db"))) as store:
         store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
         parts = {
             suffix: Path(f"{tmp_path}/live.db{suffix}").read_bytes() for suffix in ("", "-wal")
@@ -460,7 +460,7 @@ def test_a_game_goes_on_in_memory_when_the_schema_is_damaged_in_the_middle(
 
     def answers() -> Iterator[str]:
         yield "5"
-        by_hand(file, "PRAGMA wal_checkpoint(TRUNCATE)")
+        run_sql(file, "PRAGMA wal_checkpoint(TRUNCATE)")
         break_schema(file)
         by_hand_or_not(file)
         yield from ("4", "quit")
@@ -475,4 +475,4 @@ def test_a_game_goes_on_in_memory_when_the_schema_is_damaged_in_the_middle(
 def by_hand_or_not(file: Path) -> None:
     """Let other connections read the schema again."""
     with suppress(sqlite3.Error, UnicodeDecodeError):
-        by_hand(file, "PRAGMA schema_version = 77")
+        run_sql(file, "PRAGMA schema_version = 77")

@@ -14,7 +14,7 @@ from number_tower import Game, Table
 from number_tower.engine import catalogue
 from number_tower.store import StoreError
 from number_tower.store.database import Store
-from support.stores import by_hand, store_in
+from support.stores import open_store, run_sql
 
 DRAFT = catalogue.load_named("draft")
 
@@ -42,7 +42,7 @@ def test_a_new_database_is_for_its_owner_alone_whatever_the_umask(
     file = tmp_path / "new" / "deep" / "games.db"
     before = os.umask(umask)
     try:
-        with closing(store_in(file)) as store:
+        with closing(open_store(file)) as store:
             begin(store)
             assert {part.name: mode(part) for part in file.parent.iterdir()} == {
                 "games.db": "600",
@@ -56,10 +56,10 @@ def test_a_new_database_is_for_its_owner_alone_whatever_the_umask(
 
 def test_an_existing_file_and_folder_keep_their_permissions(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     file.chmod(0o640)
     tmp_path.chmod(0o755)
-    with closing(store_in(file)) as store:
+    with closing(open_store(file)) as store:
         begin(store)
     assert (mode(file), mode(tmp_path)) == ("640", "755")
 
@@ -67,7 +67,7 @@ def test_an_existing_file_and_folder_keep_their_permissions(tmp_path: Path) -> N
 def test_a_database_that_may_only_be_read_is_not_made(tmp_path: Path) -> None:
     for made in ("ro", "rw"):
         with pytest.raises(StoreError):
-            store_in(f"sqlite:///file:{tmp_path}/games.db?mode={made}&uri=true")
+            open_store(f"sqlite:///file:{tmp_path}/games.db?mode={made}&uri=true")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -82,6 +82,6 @@ def test_a_database_that_another_process_creates_at_this_moment_is_not_taken_for
         return permitted
 
     monkeypatch.setattr(os, "access", create_after_access)
-    with closing(store_in(file)) as store:
+    with closing(open_store(file)) as store:
         begin(store)
-        assert by_hand(file, "SELECT count(*) FROM games") == [(1,)]
+        assert run_sql(file, "SELECT count(*) FROM games") == [(1,)]

@@ -24,9 +24,9 @@ from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
 from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower
 from support.sizes import examples
-from support.stores import store_in
+from support.stores import open_store
 
 PLAYED = (
     ("draft", (9, 8, 6), ("Ann", "Ben"), "2027-01-31T10:00:00.000000Z"),
@@ -54,7 +54,7 @@ def keep(store: Store, table: Table, at: str, key: int) -> StoredGame:
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     for key, (name, moves, names, at) in enumerate(PLAYED):
         keep(store, Table(Game(catalogue.load(name).rules, 0, moves), name, names), at, key)
     store.close()
@@ -134,7 +134,7 @@ def test_games_are_found_by_what_they_were(
 
 
 def test_days_are_those_where_the_player_is(database: str) -> None:
-    late = tower(
+    late = run_tower(
         "history",
         "--since",
         "2027-02-05",
@@ -143,7 +143,7 @@ def test_days_are_those_where_the_player_is(database: str) -> None:
         TZ="Pacific/Kiritimati",
     )
     assert [game["id"] for game in json.loads(late.stdout)["games"]] == [5]
-    seen = tower(
+    seen = run_tower(
         "history", "--count", "1", NUMBER_TOWER_DB=database, TZ="Pacific/Kiritimati"
     ).stdout
     assert "2027-02-05 00:00" in seen
@@ -156,7 +156,7 @@ def test_a_page_says_where_it_stands(database: str) -> None:
     assert history(database, "--count", "2", "--page", "3").endswith(
         "\nPage 3 of 3, 5 games in all.\n"
     )
-    beyond = tower("history", "--page", "9", NUMBER_TOWER_DB=database)
+    beyond = run_tower("history", "--page", "9", NUMBER_TOWER_DB=database)
     assert (beyond.returncode, beyond.stderr) == (2, "tower: --page 9: there is only 1 page\n")
 
 
@@ -171,7 +171,7 @@ def test_no_games_are_no_error(tmp_path: Path, database: str) -> None:
 
 
 def test_who_won_needs_a_player(database: str) -> None:
-    done = tower("history", "--result", "won", NUMBER_TOWER_DB=database)
+    done = run_tower("history", "--result", "won", NUMBER_TOWER_DB=database)
     assert (done.returncode, done.stderr) == (
         2,
         "tower: --result won: by whom? Add --player NAME\n",
@@ -188,7 +188,7 @@ def test_the_keys_for_programs(database: str) -> None:
 
 
 def test_a_game_with_values_says_so(database: str) -> None:
-    store = store_in(database)
+    store = open_store(database)
     with store.write() as connection:
         games.mark_with_values(connection, store.get(1))
     store.close()
@@ -202,7 +202,7 @@ def test_a_game_with_values_says_so(database: str) -> None:
 
 
 def test_a_damaged_game_does_not_hide_the_others(database: str) -> None:
-    store = store_in(database)
+    store = open_store(database)
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE games SET rules = '{' WHERE id = 3")
     assert "3                    (damaged)" in history(database)
@@ -211,7 +211,7 @@ def test_a_damaged_game_does_not_hide_the_others(database: str) -> None:
 
 
 def test_wide_letters_stand_in_their_columns(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     rules = catalogue.load("draft").rules
     for key, names in enumerate([("A" * 40, "B" * 40), ("李小龍", "Ben")]):
         keep(
@@ -230,7 +230,7 @@ def test_wide_letters_stand_in_their_columns(tmp_path: Path) -> None:
 def test_looking_for_games_agrees_with_going_through_all_of_them(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    store = store_in(tmp_path_factory.mktemp("any") / "games.db")
+    store = open_store(tmp_path_factory.mktemp("any") / "games.db")
     names = ("Ann", "Ben", "Cleo")
     days = [f"2027-01-0{day}T00:00:00.000000Z" for day in range(1, 10)]
     kept = []
@@ -286,15 +286,15 @@ def fits(game: StoredGame, wanted: GameFilter) -> bool:
 
 @pytest.mark.parametrize("command", ["review", "solve", "resume"])
 def test_an_id_stands_wherever_a_record_may(database: str, command: str) -> None:
-    by_id = tower(command, "1", NUMBER_TOWER_DB=database)
-    by_line = tower(command, "draft(names=Ann,Ben):9,8,6")
+    by_id = run_tower(command, "1", NUMBER_TOWER_DB=database)
+    by_line = run_tower(command, "draft(names=Ann,Ben):9,8,6")
     assert by_id.returncode == 0
     assert (by_id.stdout, by_id.stderr) == (by_line.stdout, by_line.stderr)
 
 
 @pytest.mark.parametrize("command", ["review", "solve", "resume"])
 def test_an_id_that_is_none(database: str, command: str) -> None:
-    done = tower(command, "77", NUMBER_TOWER_DB=database)
+    done = run_tower(command, "77", NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert (
         done.stderr
@@ -303,19 +303,19 @@ def test_an_id_that_is_none(database: str, command: str) -> None:
 
 
 def test_forgotten_games_are_told_and_gone(database: str) -> None:
-    done = tower("forget", "1", "3", NUMBER_TOWER_DB=database)
+    done = run_tower("forget", "1", "3", NUMBER_TOWER_DB=database)
     assert done.stdout == (
         "Deleted game 1. It was draft(names=Ann,Ben):9,8,6\nDeleted game 3. "
         "It was summit(names=Ben,ANN):9,8,3\n"
     )
     assert ids(database) == [5, 4, 2]
-    again = tower("forget", "1", NUMBER_TOWER_DB=database)
+    again = run_tower("forget", "1", NUMBER_TOWER_DB=database)
     assert again.returncode == 2
     assert again.stderr.startswith("tower: there is no game 1 in ")
 
 
 def test_only_ids_can_be_forgotten(database: str) -> None:
-    done = tower("forget", "draft:9,8", NUMBER_TOWER_DB=database)
+    done = run_tower("forget", "draft:9,8", NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert (
         "expected a game's id, such as 12, or a match's, such as m3; got 'draft:9,8'" in done.stderr
@@ -323,16 +323,16 @@ def test_only_ids_can_be_forgotten(database: str) -> None:
 
 
 def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
-    told = tower("db", NUMBER_TOWER_DB=database).stdout
+    told = run_tower("db", NUMBER_TOWER_DB=database).stdout
     assert told == (
         f"Games are saved in {database} (version {NEWEST}).\n5 games (2 unfinished), "
         "0 matches, 0 puzzles tried.\n"
     )
-    absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
+    absent = run_tower("db", "--db", str(tmp_path / "new.db")).stdout
     assert absent == f"Games will be saved in {tmp_path}/new.db, from the first move on.\n"
-    made = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
+    made = run_tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
     assert made == f"{tmp_path}/new.db now has its tables, and is up to date (version {NEWEST}).\n"
-    again = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
+    again = run_tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
     assert again == f"{tmp_path}/new.db is up to date (version {NEWEST}).\n"
 
 
@@ -340,7 +340,7 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     "command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]]
 )
 def test_where_nothing_is_kept_nothing_is_found(command: list[str]) -> None:
-    done = tower(*command)
+    done = run_tower(*command)
     assert done.returncode == 2
     assert (
         done.stderr
@@ -351,7 +351,7 @@ def test_where_nothing_is_kept_nothing_is_found(command: list[str]) -> None:
 def test_that_nothing_is_kept_is_an_answer_too() -> None:
     for call in (("db",), ("db", "--db", "NONE")):
         assert (
-            tower(*call).stdout
+            run_tower(*call).stdout
             == "Games are not saved (--db, NUMBER_TOWER_DB or the settings file says none).\n"
         )
 

@@ -16,8 +16,8 @@ from number_tower.engine import catalogue
 from number_tower.store import Location, LocationError
 from number_tower.store.connection import make_engine
 from number_tower.terminal.cli.database import LazyStore
-from support.command import tower
-from support.stores import Command, by_hand, store_in
+from support.command import run_tower
+from support.stores import Command, open_store, run_sql
 
 SECRET = "hunter2"  # noqa: S105 - what is looked for in messages, and never found
 
@@ -85,17 +85,17 @@ def test_a_file_by_its_full_url(tmp_path: Path) -> None:
 )
 def test_games_are_kept_in_the_file_that_was_named_and_no_other(tmp_path: Path, name: str) -> None:
     book = catalogue.load("draft")
-    store = store_in(name)
+    store = open_store(name)
     store.begin(Table(Game(book.rules, moves=(9,)), "draft"), book)
     store.close()
     assert os.listdir(tmp_path) == [name]
-    assert by_hand(name, "SELECT moves FROM games") == [("9",)]
+    assert run_sql(name, "SELECT moves FROM games") == [("9",)]
 
 
 def test_a_name_that_is_no_text_of_this_system_still_names_a_file(tmp_path: Path) -> None:
     if sys.platform == "darwin":
         pytest.skip("there every name is text")
-    store_in(os.fsdecode(b"\xff.db")).close()
+    open_store(os.fsdecode(b"\xff.db")).close()
     assert os.listdir(os.fsencode(tmp_path)) == [b"\xff.db"]
     assert found(os.fsdecode(b"\xff.db")).name.isprintable()
 
@@ -182,12 +182,12 @@ def test_the_usual_place_is_where_the_system_wants_it(
 @pytest.mark.skipif(sys.platform != "linux", reason="this is the convention there")
 def test_a_game_played_without_a_word_is_kept_there(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": "", "NUMBER_TOWER_DB": ""}
-    left = tower("play", "draft", typed="9\n8\nquit\n", cwd=tmp_path, **home)
+    left = run_tower("play", "draft", typed="9\n8\nquit\n", cwd=tmp_path, **home)
     assert left.stdout.endswith("Resume it with: tower resume 1\n")
     file = tmp_path / "home/.local/share/number-tower/games.db"
-    assert by_hand(file, "SELECT moves FROM games") == [("9,8",)]
-    assert tower("resume", typed="6\n", cwd=tmp_path, **home).returncode == 0
-    assert by_hand(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
+    assert run_sql(file, "SELECT moves FROM games") == [("9,8",)]
+    assert run_tower("resume", typed="6\n", cwd=tmp_path, **home).returncode == 0
+    assert run_sql(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
 
 
 @pytest.mark.parametrize("call", [("--no-save",), ("--db", "none"), ()])
@@ -311,7 +311,7 @@ def test_a_game_without_a_move_makes_no_database(play: Command, tmp_path: Path) 
 def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked_for(
     play: Command,
 ) -> None:
-    store_in("games.db").close()
+    open_store("games.db").close()
     said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
     assert play("review", "--replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
 

@@ -31,12 +31,12 @@ from number_tower.store.rows import MatchSlot, Seats, format_time
 from number_tower.web.live.lobby import Lobby
 from number_tower.web.thinking.workers import Workers
 from support.clocks import SLOW
-from support.stores import by_hand, own_book, store_in
+from support.stores import make_own_rulebook, open_store, run_sql
 
 pytest_plugins = ["support.postgres"]
 
 DRAFT = catalogue.load_named("draft")
-ENDLESS = own_book(
+ENDLESS = make_own_rulebook(
     Rules.from_dict(
         {"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900}
     )
@@ -46,7 +46,7 @@ LONG_AGO = timedelta(days=100)
 
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
-    opened = store_in(database)
+    opened = open_store(database)
     yield opened
     opened.close()
 
@@ -170,7 +170,7 @@ def test_a_room_with_one_move_is_swept_with_all_that_belongs_to_it(store: Store)
     """In an earlier version, one move kept a room for ever, and a rule file outlived its games."""
     empty = count_rows(store)
     unused, _ = open_room(store, "free", best_of=3)
-    known, token = open_room(store, best_of=3, book=own_book(DRAFT.rules))
+    known, token = open_room(store, best_of=3, book=make_own_rulebook(DRAFT.rules))
     play(store, known, token, 9)
     age(store)
     in_lobby(store, Lobby.delete_old_rooms)
@@ -257,7 +257,7 @@ def test_a_room_is_kept_from_its_last_event_on_whatever_that_was(store: Store) -
 
 def test_several_games_and_matches_of_a_room_go_with_it(store: Store) -> None:
     empty = count_rows(store)
-    known, token = open_room(store, best_of=1, book=own_book(DRAFT.rules))
+    known, token = open_room(store, best_of=1, book=make_own_rulebook(DRAFT.rules))
     for _ in range(3):
         known = act(store, finish(store, known, token), token, Rematch())
     assert (count_rows(store)["games"], count_rows(store)["matches"]) == (4, 4)
@@ -267,7 +267,7 @@ def test_several_games_and_matches_of_a_room_go_with_it(store: Store) -> None:
 
 
 def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
-    book = own_book(DRAFT.rules)
+    book = make_own_rulebook(DRAFT.rules)
     alone = store.begin(Table(Game(book.rules, 0, (9,)), book.name), book)
     known, _ = open_room(store, book=book)
     in_room, token = open_room(store, best_of=3)
@@ -290,7 +290,7 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
 
 def books(count: int) -> list[catalogue.Rulebook]:
     return [
-        own_book(Rules.from_dict({"blocks": f"1-{9 + number}", "target": 30}))
+        make_own_rulebook(Rules.from_dict({"blocks": f"1-{9 + number}", "target": 30}))
         for number in range(count)
     ]
 
@@ -321,7 +321,7 @@ def test_a_rule_file_is_deleted_when_no_game_uses_it(store: Store) -> None:
 def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store: Store) -> None:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
-    other = store_in(database)
+    other = open_store(database)
     room = Room(
         Table(Game(book.rules), book.name, book=book), (Seat("person", "Ann"), Seat("free", "Ben"))
     )
@@ -339,7 +339,7 @@ def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(
 ) -> None:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
-    other = store_in(database)
+    other = open_store(database)
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
             assert maintenance.delete_unused_rulebooks(connection) == 1
@@ -378,7 +378,7 @@ def test_a_room_that_gets_a_move_again_is_not_lost(store: Store) -> None:
 def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, store: Store) -> None:
     known, token = open_room(store)
     age(store)
-    other = store_in(database)
+    other = open_store(database)
     after = known.room.apply(known.find_seats(token), Move(0, 9))
     with other.write() as moving:
         rooms.update_room(moving, known, after)
@@ -394,7 +394,7 @@ def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(
 ) -> None:
     known, _ = open_room(store, best_of=3)
     age(store)
-    other = store_in(database)
+    other = open_store(database)
     with other.write() as changing:
         load_game(changing, known.game.id, lock=True)
         with store.write() as connection:
@@ -407,7 +407,7 @@ def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(
 def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, store: Store) -> None:
     known, token = open_room(store)
     age(store)
-    other = store_in(database)
+    other = open_store(database)
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
             assert maintenance.delete_rooms(connection) == [known.id]
@@ -457,7 +457,7 @@ def test_many_rooms_are_deleted_in_portions(store: Store, monkeypatch: pytest.Mo
 def test_the_size_of_a_database_grows_with_what_is_stored(store: Store) -> None:
     before = maintenance.measure_size(store)
     rules = Rules.from_dict({"blocks": "1-9", "target": 30})
-    fat = own_book(rules)
+    fat = make_own_rulebook(rules)
     for number in range(10):
         content = fat.content + b"\n# " + str(number).encode() * 60_000
         open_room(
@@ -469,10 +469,10 @@ def test_the_size_of_a_database_grows_with_what_is_stored(store: Store) -> None:
 def test_a_file_from_which_much_was_deleted_is_measured_as_small(tmp_path: Path) -> None:
     """A file does not shrink, but what was deleted leaves pages that new games are written to."""
     file = tmp_path / "games.db"
-    store = store_in(file)
+    store = open_store(file)
     for number in range(20):
         text = f"# {number}\n".encode() + b"# x\n" * 15_000
-        book = own_book(DRAFT.rules)
+        book = make_own_rulebook(DRAFT.rules)
         open_room(
             store,
             book=catalogue.parse_rulebook(
@@ -480,10 +480,10 @@ def test_a_file_from_which_much_was_deleted_is_measured_as_small(tmp_path: Path)
             ),
         )
     age(store)
-    by_hand(file, "PRAGMA wal_checkpoint(TRUNCATE)")
+    run_sql(file, "PRAGMA wal_checkpoint(TRUNCATE)")
     large = maintenance.measure_size(store)
     assert large > 20 * 60_000
     assert len(sweep(store)) == 20
-    by_hand(file, "PRAGMA wal_checkpoint(TRUNCATE)")
+    run_sql(file, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert maintenance.measure_size(store) < large / 4
     store.close()

@@ -38,7 +38,7 @@ from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import Credentials, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats
-from support.stores import own_book, store_in
+from support.stores import make_own_rulebook, open_store
 
 pytest_plugins = ["support.postgres"]
 
@@ -51,7 +51,7 @@ LINKED = Room(
 
 @pytest.fixture
 def kept(database: str) -> Iterator[Store]:
-    opened = store_in(database)
+    opened = open_store(database)
     yield opened
     opened.close()
 
@@ -146,7 +146,7 @@ def test_a_computer_plays_every_game_with_another_seed(kept: Store) -> None:
 
 
 def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
-    book = own_book(Rules(target=7))
+    book = make_own_rulebook(Rules(target=7))
     seats = Seat("person", "Ann"), Seat("person", "Ben")
     with kept.write() as connection:
         table = Table(Game(book.rules), book.name, book=book)
@@ -155,7 +155,7 @@ def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
 
 
 def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Path) -> None:
-    kept = store_in(tmp_path / "games.db")
+    kept = open_store(tmp_path / "games.db")
     known, ann, ben = sat(kept)
     with kept.write() as connection:
         code = seats_module.hand_over(connection, known, ben)

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 
 from number_tower.store import StoreError, schema, upgrade
 from support.postgres import brought_up_to_date, on_server
-from support.stores import by_hand, store_in
+from support.stores import open_store, run_sql
 
 pytest_plugins = ["support.postgres"]
 
@@ -38,13 +38,13 @@ def test_a_file_gets_its_tables_when_it_is_opened_and_a_server_only_when_it_is_t
     if on_server(empty):
         advice = "has no tables for games yet; to upgrade it: tower db upgrade"
         with pytest.raises(StoreError, match=advice):
-            store_in(empty)
+            open_store(empty)
     else:
-        store_in(empty).close()
-        assert by_hand(empty, "SELECT * FROM alembic_version") == [(schema.NEWEST,)]
+        open_store(empty).close()
+        assert run_sql(empty, "SELECT * FROM alembic_version") == [(schema.NEWEST,)]
     assert brought_up_to_date(empty) == (None if on_server(empty) else schema.NEWEST)
     assert brought_up_to_date(empty) == schema.NEWEST, "once more changes nothing"
-    store_in(empty).close()
+    open_store(empty).close()
 
 
 @pytest.mark.parametrize("version", ["0008", "0001", ""])
@@ -52,14 +52,14 @@ def test_a_database_of_an_older_version_is_refused_and_left_as_it_is(
     tmp_path: Path, version: str
 ) -> None:
     file = tmp_path / "games.db"
-    by_hand(file, "CREATE TABLE games (id INTEGER)")
-    by_hand(file, "CREATE TABLE alembic_version (version_num TEXT)")
-    by_hand(file, f"INSERT INTO alembic_version VALUES ('{version}')")  # noqa: S608 - ours
+    run_sql(file, "CREATE TABLE games (id INTEGER)")
+    run_sql(file, "CREATE TABLE alembic_version (version_num TEXT)")
+    run_sql(file, f"INSERT INTO alembic_version VALUES ('{version}')")  # noqa: S608 - ours
     before = file.read_bytes()
     advice = "export its games with the Number Tower that made it, and import them into a new one"
     older = rf"it has an older version \({version}\) than this Number Tower reads; {advice}$"
     with pytest.raises(StoreError, match=older):
-        store_in(file)
+        open_store(file)
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
 
@@ -75,16 +75,16 @@ def test_a_database_is_migrated_to_a_later_version_or_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, folder = tmp_path / "games.db", tmp_path / "100% later"
-    store_in(file).close()
+    open_store(file).close()
     shutil.copytree(upgrade.MIGRATIONS, folder)
     monkeypatch.setattr(upgrade, "MIGRATIONS", folder)
     monkeypatch.setattr(upgrade, "NEWEST", "9000")
     step = folder / "versions" / "9000_later.py"
     step.write_text(f"{LATER}    op.drop_index('absent')\n")
     with pytest.raises(StoreError, match="no such index: absent"):
-        store_in(file)
-    assert by_hand(file, "SELECT * FROM alembic_version") == [("0009",)]
+        open_store(file)
+    assert run_sql(file, "SELECT * FROM alembic_version") == [("0009",)]
     step.write_text(LATER)
-    with closing(store_in(file)):
-        assert by_hand(file, "SELECT colour FROM games") == []
-    assert by_hand(file, "SELECT * FROM alembic_version") == [("9000",)]
+    with closing(open_store(file)):
+        assert run_sql(file, "SELECT colour FROM games") == []
+    assert run_sql(file, "SELECT * FROM alembic_version") == [("9000",)]

@@ -43,7 +43,7 @@ from number_tower.terminal.cli.errors import WRONG_CALL, CommandError, InputEnde
 from number_tower.terminal.cli.main import create_parser
 from number_tower.terminal.cli.terminal import Terminal
 from support.clocks import SLOW
-from support.command import DATA, ROOT, plain_environment, tower
+from support.command import DATA, ROOT, plain_environment, run_tower
 from support.played_games import store_played_games
 
 FIGURES = DATA / "statistics.txt"
@@ -390,7 +390,7 @@ def shown(text: str) -> list[str]:
 def test_the_how_to_shows_what_is_printed(file: str) -> None:
     everybody, ann = shown(HOW_TO.read_text())
     for words, screen in ((), everybody), (("ann",), ann):
-        done = tower("stats", *words, NUMBER_TOWER_DB=file)
+        done = run_tower("stats", *words, NUMBER_TOWER_DB=file)
         assert (done.stdout, done.stderr, done.returncode) == (screen, "", 0)
 
 
@@ -504,7 +504,7 @@ def test_whoever_only_solved_puzzles_is_somebody(
 
 
 def test_where_nothing_is_kept_nothing_can_be_found() -> None:
-    done = tower("stats")
+    done = run_tower("stats")
     assert (done.returncode, done.stdout) == (2, "")
     assert "games are not saved" in done.stderr
 

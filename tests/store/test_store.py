@@ -23,9 +23,9 @@ from number_tower.store import GameNotFoundError, StoreError
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.words.voice import Voice
-from support.command import DATA, tower
+from support.command import DATA, run_tower
 from support.sizes import examples
-from support.stores import SEATS, any_play, by_hand, own_book, store_in
+from support.stores import SEATS, any_play, make_own_rulebook, open_store, run_sql
 
 DRAFT = catalogue.load("draft")
 RULE_FILES = DATA / "rulefiles"
@@ -34,14 +34,14 @@ RULE_FILES = DATA / "rulefiles"
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("empty") / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     return file
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One database for every game of a property."""
-    store = store_in(tmp_path_factory.mktemp("store") / "games.db")
+    store = open_store(tmp_path_factory.mktemp("store") / "games.db")
     yield store
     store.close()
 
@@ -49,13 +49,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @pytest.fixture
 def store(tmp_path: Path, empty: Path) -> Iterator[Store]:
     """A fresh database: copying an empty one takes less time than making one."""
-    fresh = store_in(shutil.copy(empty, tmp_path / "games.db"))
+    fresh = open_store(shutil.copy(empty, tmp_path / "games.db"))
     yield fresh
     fresh.close()
 
 
 def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
-    return by_hand(str(store.location.file), statement)
+    return run_sql(str(store.location.file), statement)
 
 
 @pytest.fixture
@@ -87,7 +87,9 @@ def test_any_game_is_found_as_it_was_after_every_change(
     tables = data.draw(any_play(automatic=seats.automatic))
     mechanics = tables[0].game.rules
     book = data.draw(
-        st.sampled_from([own_book(mechanics), catalogue.find_rulebook("my game", mechanics)])
+        st.sampled_from(
+            [make_own_rulebook(mechanics), catalogue.find_rulebook("my game", mechanics)]
+        )
     )
     kept = shared.begin(tables[0], book, seats)
     key = kept.key
@@ -146,7 +148,10 @@ def test_options_of_a_game_are_kept(store: Store) -> None:
 
 def test_a_rule_file_is_kept_once_however_many_games_are_played_by_it(store: Store) -> None:
     mechanics = Rules(blocks=range(1, 5), fit="descending")
-    one, other = own_book(mechanics), own_book(replace(mechanics, blocks=range(1, 6)))
+    one, other = (
+        make_own_rulebook(mechanics),
+        make_own_rulebook(replace(mechanics, blocks=range(1, 6))),
+    )
     for book in (one, one, other, one):
         store.begin(Table(Game(book.rules), book.name), book)
     assert rows(store, "SELECT name FROM rulebooks") == [("my game",), ("my game",)]
@@ -156,15 +161,15 @@ def test_a_rule_file_is_kept_once_however_many_games_are_played_by_it(store: Sto
 def test_a_game_is_told_in_its_own_voice_when_its_rule_file_is_gone(tmp_path: Path) -> None:
     file, database = tmp_path / "countdown.toml", str(tmp_path / "games.db")
     shutil.copy(RULE_FILES / "countdown.toml", file)
-    played = tower(
+    played = run_tower(
         "play", str(file), "--blocks", "1-5", typed="4\n2\nquit\n", NUMBER_TOWER_DB=database
     )
     assert "Player 1 steps to 4." in played.stdout
     file.unlink()
-    replayed = tower("review", "--replay", "1", NUMBER_TOWER_DB=database)
+    replayed = run_tower("review", "--replay", "1", NUMBER_TOWER_DB=database)
     assert replayed.stdout.startswith(played.stdout[: played.stdout.index("2\n")])
     assert "Player 2 steps to 2." in replayed.stdout
-    resumed = tower("resume", typed="1\n", NUMBER_TOWER_DB=database)
+    resumed = run_tower("resume", typed="1\n", NUMBER_TOWER_DB=database)
     assert "Lift-off! Player 1 wins." in resumed.stdout
     assert resumed.stderr == ""
 
@@ -339,7 +344,7 @@ def test_a_game_is_found_by_its_key(store: Store) -> None:
 
 def test_another_game_that_got_the_same_id_is_left_alone(store: Store, tmp_path: Path) -> None:
     kept = store.begin(drafted(9), DRAFT)
-    other = store_in(tmp_path / "restored.db")
+    other = open_store(tmp_path / "restored.db")
     stranger = other.begin(drafted(9), DRAFT)
     assert stranger.id == kept.id
     with pytest.raises(GameNotFoundError):
@@ -399,7 +404,7 @@ def test_there_is_no_game_of_another_id(store: Store, begun: StoredGame, identit
 
 
 def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> None:
-    book = own_book(Rules(blocks=range(1, 5), fit="descending"))
+    book = make_own_rulebook(Rules(blocks=range(1, 5), fit="descending"))
     kept = store.begin(Table(Game(book.rules), book.name), book)
     found = store.get(kept.id)
     assert Voice(found.table.book).format_prompt(found.table) == "Höher? "
@@ -474,7 +479,7 @@ def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(
     ],
 )
 def test_a_rule_file_edited_by_hand_is_reported_too(store: Store, edit: str, problem: str) -> None:
-    book = own_book(Rules())
+    book = make_own_rulebook(Rules())
     kept = store.begin(Table(Game(book.rules), book.name), book)
     rows(store, edit)
     with pytest.raises(StoreError, match=problem):

@@ -31,9 +31,9 @@ from number_tower.store.transfer import (
     import_games,
 )
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower
 from support.sizes import size
-from support.stores import own_book, store_in
+from support.stores import make_own_rulebook, open_store
 
 NAMES = [None, ("Ann", "Ben"), ("Zoë", "李小龍"), ("a,b:(c)=%", "Ann"), ('"', "\\")]
 
@@ -56,7 +56,7 @@ def any_book(chance: random.Random) -> tuple[Rulebook, Rules]:
             )
         except RulesError:
             continue
-        return own_book(rules, chance.choice(["mine", "my own game"])), rules
+        return make_own_rulebook(rules, chance.choice(["mine", "my own game"])), rules
 
 
 def played(table: Table, chance: random.Random, *, to_the_end: bool = False) -> Table:
@@ -150,7 +150,7 @@ MANY = size(200, 1000)
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    store = store_in(tmp_path_factory.mktemp("many") / "games.db")
+    store = open_store(tmp_path_factory.mktemp("many") / "games.db")
     fill(store, MANY)
     return store
 
@@ -158,7 +158,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.mark.slow
 def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
     sent = lines(many)
-    other = store_in(tmp_path / "other.db")
+    other = open_store(tmp_path / "other.db")
     taken = import_games(other, sent)
     assert taken.new >= MANY
     assert taken == ImportResult(new=len(sent) - 5, continued=0, known=0, differ=(), puzzles=5)
@@ -171,7 +171,7 @@ def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
 
 
 def test_matches_arrive_with_their_score(many: Store, tmp_path: Path) -> None:
-    other = store_in(tmp_path / "other.db")
+    other = open_store(tmp_path / "other.db")
     import_games(other, lines(many))
     number = count(many).matches
     assert number > 5
@@ -197,7 +197,7 @@ def test_every_line_is_a_record(many: Store) -> None:
 
 def test_taking_in_twice_changes_nothing(many: Store, tmp_path: Path) -> None:
     sent = lines(many)[:100]
-    other = store_in(tmp_path / "other.db")
+    other = open_store(tmp_path / "other.db")
     import_games(other, sent)
     assert import_games(other, sent) == ImportResult(
         new=0, continued=0, known=100, differ=(), puzzles=0
@@ -206,7 +206,7 @@ def test_taking_in_twice_changes_nothing(many: Store, tmp_path: Path) -> None:
 
 
 def test_a_game_that_went_on_elsewhere_goes_on_here(tmp_path: Path) -> None:
-    here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
+    here, there = open_store(tmp_path / "here.db"), open_store(tmp_path / "there.db")
     book = catalogue.load("draft")
     begun = here.begin(Table(Game(book.rules), "draft").play(9), book)
     import_games(there, lines(here))
@@ -224,7 +224,7 @@ def test_a_game_that_went_on_elsewhere_goes_on_here(tmp_path: Path) -> None:
 
 
 def test_a_game_with_values_stays_marked_and_others_have_no_such_key(tmp_path: Path) -> None:
-    here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
+    here, there = open_store(tmp_path / "here.db"), open_store(tmp_path / "there.db")
     book = catalogue.load("draft")
     here.begin(Table(Game(book.rules), "draft").play(9), book)
     (plain,) = lines(here)
@@ -242,7 +242,7 @@ def test_a_game_with_values_stays_marked_and_others_have_no_such_key(tmp_path: P
 
 
 def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     table = record.from_line("summit(names=Ann,Ben):5,4")
     mixed = [
         "draft:9,8,6\n",
@@ -353,7 +353,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_a_wrong_line_is_refused_and_nothing_is_taken_in(
     wrong: Callable[[dict[str, Any]], object], tmp_path: Path
 ) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     with pytest.raises(TransferError, match=r"^line 2: \S"):
         import_games(store, ["draft:9\n", spoilt(wrong), "draft:8\n"])
     assert count(store).games == 0
@@ -361,7 +361,7 @@ def test_a_wrong_line_is_refused_and_nothing_is_taken_in(
 
 
 def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     book = catalogue.load("draft")
     mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
     other = json.loads(spoilt(lambda line: line["kept"].update(key=mine.key)))
@@ -373,7 +373,7 @@ def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> Non
 
 
 def test_a_match_that_is_not_taken_in_leaves_nothing_behind(tmp_path: Path) -> None:
-    here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
+    here, there = open_store(tmp_path / "here.db"), open_store(tmp_path / "there.db")
     chance = random.Random(3)  # noqa: S311 - games to test with, not secrets
     book = catalogue.load("climb")
     with here.write() as connection:
@@ -395,18 +395,22 @@ def test_what_the_system_calls_things_is_no_obstacle(tmp_path: Path) -> None:
     rules = folder / "draft.toml"
     rules.write_text('options = ["hidden"]\n[rules]\nfit = "any"\n')
     database, other = str(tmp_path / "games.db"), str(tmp_path / "other.db")
-    played = tower("play", str(rules), "--hidden", typed="9\n8\nquit\n", NUMBER_TOWER_DB=database)
+    played = run_tower(
+        "play", str(rules), "--hidden", typed="9\n8\nquit\n", NUMBER_TOWER_DB=database
+    )
     assert (played.returncode, played.stderr) == (0, "")
-    tower("play", "draft", "--vs", "true \t" + "x" * 2000, typed="9\n", NUMBER_TOWER_DB=database)
-    sent = tower("export", NUMBER_TOWER_DB=database, PYTHONIOENCODING="cp1252").stdout
+    run_tower(
+        "play", "draft", "--vs", "true \t" + "x" * 2000, typed="9\n", NUMBER_TOWER_DB=database
+    )
+    sent = run_tower("export", NUMBER_TOWER_DB=database, PYTHONIOENCODING="cp1252").stdout
     assert len(sent.splitlines()) == 2
-    taken = tower("import", typed=sent, NUMBER_TOWER_DB=other)
+    taken = run_tower("import", typed=sent, NUMBER_TOWER_DB=other)
     assert (taken.stdout, taken.stderr) == ("Imported 2 games.\n", "")
-    assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
+    assert run_tower("export", NUMBER_TOWER_DB=other).stdout == sent
 
 
 def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     import_games(store, ["draft(names=Zoë,李小龍):9\n"])
     environment = plain_environment(
         NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
@@ -418,12 +422,12 @@ def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     book = catalogue.load("draft")
 
     def slowly() -> Iterator[str]:
         yield "draft:9,8\n"
-        store_in(tmp_path / "games.db", patience=0.1).begin(
+        open_store(tmp_path / "games.db", patience=0.1).begin(
             Table(Game(book.rules), "draft").play(9), book
         )
         yield "draft:9,7\n"
@@ -433,7 +437,7 @@ def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
 
 
 def test_a_record_that_says_how_a_store_knows_it_is_known(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     book = catalogue.load("draft")
     mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
     assert import_games(store, [record.to_json(mine.table, mine.key)]).known == 1
@@ -442,13 +446,13 @@ def test_a_record_that_says_how_a_store_knows_it_is_known(tmp_path: Path) -> Non
 
 
 def test_the_example_of_a_wrong_line_is_right_before_it_is_spoilt(tmp_path: Path) -> None:
-    assert import_games(store_in(tmp_path / "games.db"), [spoilt(lambda _: None)]).new == 1
+    assert import_games(open_store(tmp_path / "games.db"), [spoilt(lambda _: None)]).new == 1
 
 
 def test_export_and_import_as_commands(tmp_path: Path) -> None:
     database = str(tmp_path / "games.db")
-    tower("play", "draft", typed="9\n8\nundo\n7\n", NUMBER_TOWER_DB=database)
-    tower(
+    run_tower("play", "draft", typed="9\n8\nundo\n7\n", NUMBER_TOWER_DB=database)
+    run_tower(
         "play",
         "summit",
         "--vs",
@@ -460,56 +464,56 @@ def test_export_and_import_as_commands(tmp_path: Path) -> None:
     )
     file = tmp_path / "games.jsonl"
     assert (
-        tower("export", str(file), NUMBER_TOWER_DB=database).stdout
+        run_tower("export", str(file), NUMBER_TOWER_DB=database).stdout
         == f"Exported 2 games to {file}.\n"
     )
-    again = tower("export", str(file), NUMBER_TOWER_DB=database)
+    again = run_tower("export", str(file), NUMBER_TOWER_DB=database)
     refused = f"tower: {file} exists already; choose another file, or add --force to replace it\n"
     assert (again.returncode, again.stdout, again.stderr) == (2, "", refused)
     assert (
-        tower("export", str(file), "--force", NUMBER_TOWER_DB=database).stdout
+        run_tower("export", str(file), "--force", NUMBER_TOWER_DB=database).stdout
         == f"Exported 2 games to {file}.\n"
     )
     sent = file.read_text()
-    assert tower("export", NUMBER_TOWER_DB=database).stdout == sent
+    assert run_tower("export", NUMBER_TOWER_DB=database).stdout == sent
     other = str(tmp_path / "other.db")
-    assert tower("import", typed=sent, NUMBER_TOWER_DB=other).stdout == "Imported 2 games.\n"
+    assert run_tower("import", typed=sent, NUMBER_TOWER_DB=other).stdout == "Imported 2 games.\n"
     assert (
-        tower("import", str(file), NUMBER_TOWER_DB=other).stdout
+        run_tower("import", str(file), NUMBER_TOWER_DB=other).stdout
         == "Imported 0 games (2 already present).\n"
     )
-    assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
+    assert run_tower("export", NUMBER_TOWER_DB=other).stdout == sent
     assert (
-        tower("export", "--game", "draft", NUMBER_TOWER_DB=other).stdout
+        run_tower("export", "--game", "draft", NUMBER_TOWER_DB=other).stdout
         == sent.splitlines(keepends=True)[0]
     )
     assert (
-        tower("resume", "2", NUMBER_TOWER_DB=other).stdout
-        == tower("resume", "2", NUMBER_TOWER_DB=database).stdout
+        run_tower("resume", "2", NUMBER_TOWER_DB=other).stdout
+        == run_tower("resume", "2", NUMBER_TOWER_DB=database).stdout
     )
 
 
 def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
     database = str(tmp_path / "games.db")
-    done = tower("import", typed="draft:9\nwhat?\n", NUMBER_TOWER_DB=database)
+    done = run_tower("import", typed="draft:9\nwhat?\n", NUMBER_TOWER_DB=database)
     assert done.returncode == 1
     assert done.stderr.startswith("tower: standard input, line 2: 'what?' is not a record")
     assert done.stderr.endswith("Nothing was imported\n")
-    done = tower("import", str(tmp_path / "nothing.jsonl"), NUMBER_TOWER_DB=database)
+    done = run_tower("import", str(tmp_path / "nothing.jsonl"), NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert "nothing.jsonl cannot be read: No such file or directory" in done.stderr
-    done = tower("export", str(tmp_path / "no" / "folder.jsonl"), NUMBER_TOWER_DB=database)
+    done = run_tower("export", str(tmp_path / "no" / "folder.jsonl"), NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert "cannot be saved to " in done.stderr
     assert "there is no folder " in done.stderr
 
 
 def test_an_export_leaves_out_what_somebody_damaged_and_says_so(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     import_games(store, ["draft:9,8\n", "draft:9,7\n"])
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE games SET moves = '9,9' WHERE id = 1")
-    done = tower("export", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    done = run_tower("export", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr.startswith("tower: game 1 is damaged in the database: ")
     assert done.stderr.endswith("; it was not exported\n")
@@ -517,13 +521,15 @@ def test_an_export_leaves_out_what_somebody_damaged_and_says_so(tmp_path: Path) 
 
 def test_games_that_went_on_differently_are_named(tmp_path: Path) -> None:
     here, there = str(tmp_path / "here.db"), str(tmp_path / "there.db")
-    tower("play", "draft", typed="9\nquit\n", NUMBER_TOWER_DB=here)
-    tower("import", typed=tower("export", NUMBER_TOWER_DB=here).stdout, NUMBER_TOWER_DB=there)
-    tower("resume", "1", typed="8\nquit\n", NUMBER_TOWER_DB=here)
-    tower("resume", "1", typed="7\nquit\n", NUMBER_TOWER_DB=there)
-    done = tower(
+    run_tower("play", "draft", typed="9\nquit\n", NUMBER_TOWER_DB=here)
+    run_tower(
+        "import", typed=run_tower("export", NUMBER_TOWER_DB=here).stdout, NUMBER_TOWER_DB=there
+    )
+    run_tower("resume", "1", typed="8\nquit\n", NUMBER_TOWER_DB=here)
+    run_tower("resume", "1", typed="7\nquit\n", NUMBER_TOWER_DB=there)
+    done = run_tower(
         "import",
-        typed="draft:1\n" + tower("export", NUMBER_TOWER_DB=here).stdout,
+        typed="draft:1\n" + run_tower("export", NUMBER_TOWER_DB=here).stdout,
         NUMBER_TOWER_DB=there,
     )
     assert done.stdout == (

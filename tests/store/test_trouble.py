@@ -24,9 +24,9 @@ from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
 from number_tower.support.installation import format_install_command
 from support.clocks import SLOW
-from support.command import TOWER, limited, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower, run_tower_with_small_files
 from support.forking import Forked
-from support.stores import Command, by_hand, store_in
+from support.stores import Command, open_store, run_sql
 
 DRAFT = catalogue.load("draft")
 IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
@@ -63,8 +63,8 @@ def full(_: Path) -> Trouble:
 
 def read_only(folder: Path) -> Trouble:
     file = folder / "games.db"
-    store_in(file).close()
-    by_hand(file, "PRAGMA journal_mode = DELETE")
+    open_store(file).close()
+    run_sql(file, "PRAGMA journal_mode = DELETE")
     return unusable(file, "it is read-only")._replace(
         asked_for=f"sqlite:///file:{file}?mode=ro&uri=true"
     )
@@ -72,8 +72,8 @@ def read_only(folder: Path) -> Trouble:
 
 def of_a_newer_form(folder: Path) -> Trouble:
     file = folder / "games.db"
-    store_in(file).close()
-    by_hand(file, "UPDATE alembic_version SET version_num = '9999'")
+    open_store(file).close()
+    run_sql(file, "UPDATE alembic_version SET version_num = '9999'")
     newer = (
         f"it has a newer version (9999) than this Number Tower knows ({NEWEST}); "
         "update Number Tower"
@@ -89,7 +89,7 @@ def no_database(folder: Path) -> Trouble:
 
 def damaged(folder: Path) -> Trouble:
     file = folder / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     with file.open("r+b") as stream:
         stream.seek(100)
         stream.write(b"\xff" * 4000)
@@ -98,14 +98,14 @@ def damaged(folder: Path) -> Trouble:
 
 def of_somebody_else(folder: Path) -> Trouble:
     file = folder / "addresses.db"
-    by_hand(file, "CREATE TABLE addresses (name TEXT)")
+    run_sql(file, "CREATE TABLE addresses (name TEXT)")
     return unusable(file, "it is not a database of Number Tower")
 
 
 def migrated_by_somebody_else(folder: Path) -> Trouble:
     file = folder / "addresses.db"
-    by_hand(file, "CREATE TABLE alembic_version (version_num TEXT)")
-    by_hand(file, "INSERT INTO alembic_version VALUES ('1975ea83b712')")
+    run_sql(file, "CREATE TABLE alembic_version (version_num TEXT)")
+    run_sql(file, "INSERT INTO alembic_version VALUES ('1975ea83b712')")
     return unusable(file, "it is not a database of Number Tower")
 
 
@@ -198,12 +198,12 @@ def test_a_command_that_needs_the_database_ends_in_one_sentence(
 def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
     trouble = no_database(tmp_path)
     call = {"NUMBER_TOWER_DB": trouble.asked_for}
-    saved = tower("play", "draft", typed="9\n8\nsave game.json\nquit\n", cwd=tmp_path, **call)
+    saved = run_tower("play", "draft", typed="9\n8\nsave game.json\nquit\n", cwd=tmp_path, **call)
     assert (saved.returncode, saved.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
     assert saved.stdout.endswith("Resume it with: tower resume game.json\n")
-    resumed = tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
+    resumed = run_tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
     assert (resumed.returncode, resumed.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    sought = tower("review", "--replay", "1", cwd=tmp_path, **call)
+    sought = run_tower("review", "--replay", "1", cwd=tmp_path, **call)
     assert (sought.returncode, sought.stdout, sought.stderr) == (1, "", f"tower: {trouble.said}\n")
 
 
@@ -272,7 +272,9 @@ def test_a_folder_of_the_system(play: Command) -> None:
 
 def test_no_room_for_a_database_at_all(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    done = limited(20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=str(file))
+    done = run_tower_with_small_files(
+        20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=str(file)
+    )
     assert (done.returncode, done.stderr) == (
         0,
         f"tower: {unusable(file, 'reading or writing it failed').said}. {IN_MEMORY}\n",
@@ -283,9 +285,9 @@ def test_no_room_for_a_database_at_all(tmp_path: Path) -> None:
 def test_little_room_is_made_do_with(tmp_path: Path) -> None:
     """What is written ahead soon has no room; put away, it leaves as much again."""
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     moves = [*map(str, range(1, 31))]
-    done = limited(
+    done = run_tower_with_small_files(
         file.stat().st_size // 1024 + 12,
         "play",
         "climb",
@@ -293,11 +295,11 @@ def test_little_room_is_made_do_with(tmp_path: Path) -> None:
         NUMBER_TOWER_DB=str(file),
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert by_hand(file, "SELECT moves, reason FROM games") == [(",".join(moves), "stuck")]
+    assert run_sql(file, "SELECT moves, reason FROM games") == [(",".join(moves), "stuck")]
 
 
 def test_a_disk_that_becomes_full(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     begun = store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
     store.close()
 
@@ -327,10 +329,10 @@ def locked(file: Path) -> Iterator[None]:
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
 def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
-    by_hand(file, f"PRAGMA journal_mode = {mode}")
+    open_store(file).close()
+    run_sql(file, f"PRAGMA journal_mode = {mode}")
     with locked(file):
-        done = tower(
+        done = run_tower(
             "play",
             "draft",
             typed="9\n8\n5\nquit\n",
@@ -347,7 +349,7 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str)
 
 def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     with locked(file):
         playing = Forked(
             [TOWER, "play", "draft"],
@@ -361,7 +363,7 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
             playing.wait(timeout=1)
     _, complaints = playing.communicate("quit\n", timeout=SLOW)
     assert complaints == ""
-    assert by_hand(file, "SELECT moves FROM games") == [("9",)]
+    assert run_sql(file, "SELECT moves FROM games") == [("9",)]
 
 
 # In the middle of a game --------------------------------------------------------------------------
@@ -387,21 +389,21 @@ def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(
     assert done.out.endswith(
         f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
     )
-    assert by_hand(file, "SELECT change FROM changes ORDER BY version") == [
+    assert run_sql(file, "SELECT change FROM changes ORDER BY version") == [
         ("9",),
         ("8",),
         ("5",),
         ("undo 1",),
         ("4",),
     ]
-    assert by_hand(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
+    assert run_sql(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
 
 
 def test_a_game_that_never_got_into_the_database_gets_there_later(
     tmp_path: Path, play: Command
 ) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
 
     def answers() -> Iterator[str]:
         with locked(file):
@@ -410,7 +412,7 @@ def test_a_game_that_never_got_into_the_database_gets_there_later(
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
     assert (done.code, len(done.err.splitlines())) == (0, 2)
-    assert by_hand(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
+    assert run_sql(file, "SELECT moves, reason FROM games") == [("9,8,6", "exact")]
 
 
 def test_trouble_that_comes_back_is_told_again(tmp_path: Path, play: Command) -> None:
@@ -441,7 +443,7 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(
         yield "9"
         with locked(file):
             yield from ("8", "5")
-        elsewhere = store_in(file)
+        elsewhere = open_store(file)
         elsewhere.save(elsewhere.get(1), elsewhere.get(1).table.play(7))
         elsewhere.close()
         yield from ("4", "5", "quit")
@@ -452,7 +454,7 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(
     assert done.out.endswith(
         f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n"
     )
-    assert by_hand(file, "SELECT moves FROM games") == [("9,7,5",)]
+    assert run_sql(file, "SELECT moves FROM games") == [("9,7,5",)]
 
 
 def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play: Command) -> None:
@@ -465,7 +467,7 @@ def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert by_hand(file, "SELECT moves FROM games") == [("9,8",)]
+    assert run_sql(file, "SELECT moves FROM games") == [("9,8",)]
 
 
 def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: Command) -> None:
@@ -473,14 +475,14 @@ def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: C
 
     def answers() -> Iterator[str]:
         yield "9"
-        elsewhere = store_in(file)
+        elsewhere = open_store(file)
         elsewhere.delete(1)
         elsewhere.close()
         yield from ("8", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
-    assert by_hand(file, "SELECT id, moves FROM games") == [(2, "9,8")]
+    assert run_sql(file, "SELECT id, moves FROM games") == [(2, "9,8")]
 
 
 def test_a_server_that_goes_away_and_comes_back(
@@ -505,7 +507,7 @@ def test_a_server_that_goes_away_and_comes_back(
         f"tower: {said}. {IN_MEMORY}\ntower: the database works again, "
         "and this game is saved there\n"
     )
-    assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
+    assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
 
 def test_a_connection_that_breaks_once_is_not_worth_a_word(
@@ -524,7 +526,7 @@ def test_a_connection_that_breaks_once_is_not_worth_a_word(
     monkeypatch.setattr(Store, "begin", breaking)
     done = play("play", "draft", "--db", str(file), answers=["9", "8", "6"])
     assert (done.code, done.err, len(tries)) == (0, "", 2)
-    assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,6")], "and it is kept once"
+    assert run_sql(file, "SELECT id, moves FROM games") == [(1, "9,8,6")], "and it is kept once"
 
 
 def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(
@@ -534,7 +536,7 @@ def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(
 
     def answers() -> Iterator[str]:
         yield "9"
-        by_hand(file, "UPDATE games SET moves = '1,2,3', version = 3")
+        run_sql(file, "UPDATE games SET moves = '1,2,3', version = 3")
         yield from ("8", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())
@@ -560,11 +562,11 @@ def test_a_database_that_cannot_be_written_can_be_read(
 
 def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    store = store_in(file)
+    store = open_store(file)
     for moves in ((9,), (7,)):
         store.begin(Table(Game(DRAFT.rules, moves=moves), "draft"), DRAFT)
     store.close()
-    by_hand(file, "UPDATE games SET moves = '1,2,3' WHERE id = 1")
+    run_sql(file, "UPDATE games SET moves = '1,2,3' WHERE id = 1")
     problem = "game 1 is damaged in the database: its changes do not lead to its moves and result"
     assert play("resume", "1", "--db", str(file)) == (1, "", f"tower: {problem}\n")
     assert play("resume", "2", "--db", str(file), answers=["8", "quit"]).code == 0
@@ -606,7 +608,7 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
 def test_what_a_server_says_becomes_part_of_a_sentence(
     tmp_path: Path, message: str, said: str
 ) -> None:
-    store = store_in(tmp_path / "games.db")
+    store = open_store(tmp_path / "games.db")
     with pytest.raises(StoreError) as trouble, store.write():
         raise OperationalError("SELECT 1", {}, Exception(message))
     assert str(trouble.value) == f"the database {tmp_path / 'games.db'} cannot be used: {said}"
@@ -618,4 +620,4 @@ def test_half_of_psycopg_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(connection, "create_engine", no_wrapper)
     with pytest.raises(StoreError, match=r"cannot be used without psycopg: .*pip install "):
-        store_in("postgresql://ann@host/games")
+        open_store("postgresql://ann@host/games")

@@ -20,7 +20,7 @@ from support.cookies import Browser
 from support.forking import ask_patiently, stay_cold
 
 
-def settings(folder: Path, *, limits: bool = False) -> Settings:
+def make_settings(folder: Path, *, limits: bool = False) -> Settings:
     """Return settings of a server with its games in a folder, named as Starlette's client does."""
     place = find_location(str(folder / "games.db"))
     assert place is not None
@@ -28,18 +28,18 @@ def settings(folder: Path, *, limits: bool = False) -> Settings:
 
 
 @contextmanager
-def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
+def open_app(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
     """Have a server whose workers start with their first questions, and somebody who asks it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Workers, "warm", stay_cold)
-        app = make_app(settings(folder, limits=limits))
+        app = make_app(make_settings(folder, limits=limits))
         with TestClient(app, follow_redirects=False) as client:
-            workers: Any = parts_of(client).workers
+            workers: Any = get_parts(client).workers
             workers.ask = ask_patiently(workers.ask)
             yield client
 
 
-def parts_of(client: TestClient) -> Parts:
+def get_parts(client: TestClient) -> Parts:
     """Return what the application of a client consists of."""
     app: Any = client.app
     parts: Parts = app.state.parts
@@ -52,7 +52,7 @@ def replace_parts(client: TestClient, **changes: Any) -> None:
     app.state.parts = replace(app.state.parts, **changes)
 
 
-def bearing(token: str) -> dict[str, str]:
+def make_auth_header(token: str) -> dict[str, str]:
     """Return the header by which a token is sent."""
     return {"Authorization": f"Bearer {token}"}
 
@@ -68,7 +68,7 @@ class Player:
 
     def post(self, what: str, content: object = None) -> Any:
         """Do something; return the answer."""
-        headers = {} if self.token is None else bearing(self.token)
+        headers = {} if self.token is None else make_auth_header(self.token)
         if content is None:
             return self.client.post(f"{self.path}/{what}", headers=headers)
         return self.client.post(f"{self.path}/{what}", json=content, headers=headers)
@@ -79,7 +79,7 @@ class Player:
 
     def get(self, what: str = "", **query: str) -> Any:
         """Look at something; return the answer."""
-        headers = {} if self.token is None else bearing(self.token)
+        headers = {} if self.token is None else make_auth_header(self.token)
         return self.client.get(f"{self.path}{what}", params=query, headers=headers)
 
     def place(self, *blocks: int) -> Any:
@@ -92,7 +92,7 @@ class Player:
         return answer
 
 
-def cookie_of(player: Player) -> dict[str, str]:
+def move_to_cookie(player: Player) -> dict[str, str]:
     """Let a browser take over the seat of a player, who plays by its cookie then.
 
     Return the header with the cookie.
@@ -106,7 +106,7 @@ def cookie_of(player: Player) -> dict[str, str]:
     return header
 
 
-def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
+def start_game(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
     """Begin a game; return whoever did, and what the server answered."""
     answer = client.post("/api/games", json={"game": "draft", "opponent": "table", **wanted})
     assert answer.status_code == 201, answer.text
@@ -114,9 +114,11 @@ def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]
     return Player(client, made["address"], made["token"]), made
 
 
-def linked(client: TestClient, **wanted: object) -> tuple[Player, Player, dict[str, Any]]:
+def start_linked_game(
+    client: TestClient, **wanted: object
+) -> tuple[Player, Player, dict[str, Any]]:
     """Let two play over a link; return both, and what the server answered to the first."""
-    first, made = begun(client, **{"opponent": "link", **wanted})
+    first, made = start_game(client, **{"opponent": "link", **wanted})
     joined = client.post(f"{first.path}/join", json={})
     assert joined.status_code == 200, joined.text
     return first, Player(client, first.address, joined.json()["token"]), made

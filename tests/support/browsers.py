@@ -280,7 +280,7 @@ def open_file(browser: Browser) -> Iterator[Callable[..., Page]]:
         yield open_page
 
 
-def play_with_a_link(
+def play_over_link(
     visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str
 ) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""

@@ -35,7 +35,7 @@ def wait_until(find: Callable[[], T], describe: Callable[[], str] = str) -> T:
     return found
 
 
-async def until(is_so: Callable[[], object]) -> None:
+async def wait_until_true(is_so: Callable[[], object]) -> None:
     """Wait until a condition holds, while the event loop goes on."""
     deadline = time.monotonic() + SLOW
     while not is_so():

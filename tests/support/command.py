@@ -70,7 +70,7 @@ def plain_environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
 
 
-def limited(
+def run_tower_with_small_files(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command where no file may become larger than so much.
@@ -87,7 +87,7 @@ def limited(
     return subprocess.CompletedProcess(call, running.returncode, shown, complaint)
 
 
-def tower(
+def run_tower(
     *arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command with a pipe as input, in a fork of this process, which has all imported."""
@@ -164,7 +164,7 @@ def _become_tower(
     os._exit(code or 0)
 
 
-def session(name: str) -> str:
+def play_session(name: str) -> str:
     """Hold a session as its file describes it, and return all that it answered.
 
     Seconds that are given for a search pass with looks at the clock: all machines come equally far,
@@ -174,7 +174,7 @@ def session(name: str) -> str:
     return _hold(call, typed)
 
 
-def lost_games(game: str) -> str:
+def play_lost_games(game: str) -> str:
     """Lose a game against each level, as the lines of a file say, and return all answers."""
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
     calls = [line.partition(" <") for line in lines]
@@ -187,17 +187,17 @@ def _hold(call: str, typed: str) -> str:
     arguments = shlex.split(call)
     clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
     with clock if "--seconds" in arguments else nullcontext():
-        done = tower(*arguments, typed=typed)
+        done = run_tower(*arguments, typed=typed)
     complaints = "".join(f"! {line}\n" for line in done.stderr.splitlines())
     return f"{done.stdout}{complaints}[exit {done.returncode}]\n"
 
 
-def names() -> list[str]:
+def list_sessions() -> list[str]:
     return sorted(path.stem for path in SESSIONS.glob("*.in"))
 
 
 if __name__ == "__main__":
-    for each in names():
-        (SESSIONS / f"{each}.out").write_text(session(each), encoding="utf-8")
+    for each in list_sessions():
+        (SESSIONS / f"{each}.out").write_text(play_session(each), encoding="utf-8")
     for path in LOST.glob("*.in"):
-        path.with_suffix(".out").write_text(lost_games(path.stem), encoding="utf-8")
+        path.with_suffix(".out").write_text(play_lost_games(path.stem), encoding="utf-8")

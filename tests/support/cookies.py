@@ -87,7 +87,9 @@ class Browser:
 
     def begin(self, *, https: bool = False, **wanted: str) -> str:
         """Begin a game by the form; return the path of its room."""
-        return room_of(self.ask("POST", "/new", https=https, data={"opponent": "table", **wanted}))
+        return read_room(
+            self.ask("POST", "/new", https=https, data={"opponent": "table", **wanted})
+        )
 
     def holds(self, room: str, *, https: bool = False) -> bool:
         """Say whether the browser is shown a room as a player, without taking any cookie."""
@@ -98,7 +100,7 @@ class Browser:
         return str(self.ask("GET", "/", https=https).text)
 
 
-def room_of(answer: Any) -> str:
+def read_room(answer: Any) -> str:
     """Return the path of the room that an answer leads to."""
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from starlette.types import Message, Scope
 
 from number_tower.web.app import make_app
-from support.apps import settings
+from support.apps import make_settings
 from support.forking import ask_patiently
 
 YARDSTICK = "/health/live"
@@ -176,21 +176,21 @@ class Meter:
 
 
 @asynccontextmanager
-async def metered(folder: Path) -> AsyncIterator[Meter]:
+async def measure_costs(folder: Path) -> AsyncIterator[Meter]:
     """Have an application that keeps its games in a folder."""
-    app = make_app(settings(folder))
+    app = make_app(make_settings(folder))
     async with app.router.lifespan_context(app):
         workers = app.state.parts.workers
         workers.ask = ask_patiently(workers.ask)
         yield Meter(app)
 
 
-def routes(router: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def list_routes(router: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Give the method and path of every route of an application."""
     for route in router.routes:
         context = getattr(route, "include_context", None)
         if context is not None:
-            yield from routes(route.original_router, prefix + context.prefix)
+            yield from list_routes(route.original_router, prefix + context.prefix)
         elif getattr(route, "methods", None):
             for method in sorted(route.methods - {"HEAD"}):
                 yield method, prefix + route.path

@@ -36,7 +36,7 @@ class Solved(NamedTuple):
     plies: int
 
 
-def key(position: Position) -> Key:
+def make_key(position: Position) -> Key:
     """What the rest of the game depends on: blocks that nobody can ever use again do not count."""
     rules = position.rules
     live = tuple(_live(position, player) for player in (0, 1))
@@ -74,7 +74,7 @@ class Tree:
         outcome = position.outcome
         if outcome is not None:
             return Count(outcome.winner == 0, outcome.winner == 1, outcome.winner is None, 0, 0)
-        at = key(position)
+        at = make_key(position)
         if at not in self._counts:
             after = [self.count(position.place(block)) for block in position.legal]
             self._counts[at] = Count(
@@ -91,7 +91,7 @@ class Tree:
         position = position or self.start
         if plies == 0:
             return 1
-        at = (plies, *key(position), position.outcome)
+        at = (plies, *make_key(position), position.outcome)
         if at not in self._lines:
             self._lines[at] = sum(
                 self.lines(plies - 1, position.place(block)) for block in position.legal
@@ -105,7 +105,7 @@ class Tree:
         if outcome is not None:
             value = 0 if outcome.winner is None else 1 if outcome.winner == position.to_move else -1
             return Solved(value, 0)
-        at = key(position)
+        at = make_key(position)
         if at not in self._solved:
             self._solved[at] = max(
                 (self.evaluate_move(position, block) for block in position.legal),

@@ -17,7 +17,7 @@ from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.web.thinking.workers import GaveUpError, Workers
 from support.clocks import SLOW
-from support.stores import store_in
+from support.stores import open_store
 
 BOOK = catalogue.load_named("draft")
 
@@ -28,7 +28,7 @@ START = Table(Game(BOOK.rules), BOOK.name)
 LINK = NewRoom(START, "link", names=("Ann", None))
 
 
-class Instantly(Workers):
+class InstantWorkers(Workers):
     """Answers in this process, or gives up if that is what it is for."""
 
     def __init__(self, *, gives_up: bool = False) -> None:
@@ -45,9 +45,9 @@ class Instantly(Workers):
 
 
 @asynccontextmanager
-async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
-    store = store_in(folder / "games.db")
-    scribe, workers = Writer(store), workers or Instantly()
+async def open_lobby(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
+    store = open_store(folder / "games.db")
+    scribe, workers = Writer(store), workers or InstantWorkers()
     try:
         yield Lobby(store, scribe, workers)
     finally:
@@ -56,7 +56,7 @@ async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[
         store.close()
 
 
-def at(
+def run_in_lobby(
     folder: Path,
     do: Callable[[Lobby], Awaitable[None]],
     workers: Workers | None = None,
@@ -64,26 +64,26 @@ def at(
     """Do something in a lobby of its own, on an event loop of its own."""
 
     async def all_of_it() -> None:
-        async with opened(folder, workers) as lobby:
+        async with open_lobby(folder, workers) as lobby:
             await do(lobby)
 
     asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
-async def answered(lobby: Lobby, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
+async def wait_for_computer(lobby: Lobby, room: StoredRoom, seconds: float = 2.0) -> StoredRoom:
     """Return a room once the computer has moved there."""
     await lobby.wait_for_computer(room, seconds)
     return await lobby.find_room(room.address)
 
 
-async def sat(lobby: Lobby) -> tuple[str, str, str]:
+async def open_linked_room(lobby: Lobby) -> tuple[str, str, str]:
     known, ann = await lobby.open_room(LINK)
     _, ben = await lobby.join(known.address, "Ben")
     return known.address, ann, ben
 
 
 @dataclass
-class Node:
+class ServerNode:
     """A server without its network part."""
 
     store: Store
@@ -92,19 +92,19 @@ class Node:
 
 
 @asynccontextmanager
-async def node(
+async def open_node(
     database: str,
     *,
     listening: bool = True,
     patience: float = 0.2,
-) -> AsyncIterator[Node]:
+) -> AsyncIterator[ServerNode]:
     """Have a server; with little patience it does not wait long for a locked database."""
-    store = store_in(database, patience=patience)
+    store = open_store(database, patience=patience)
     scribe = Writer(store)
-    lobby = Lobby(store, scribe, Instantly())
+    lobby = Lobby(store, scribe, InstantWorkers())
     listener = ChangeListener(store, lobby.hub) if listening else None
     try:
-        yield Node(store, lobby, listener)
+        yield ServerNode(store, lobby, listener)
     finally:
         if listener is not None:
             listener.close()

@@ -40,7 +40,7 @@ SHORT = Path("/tmp")  # noqa: S108
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The URL of a server, one for each process that runs tests."""
-    with running() as url:
+    with run_postgres() as url:
         yield url
 
 
@@ -77,7 +77,7 @@ def on_server(database: str) -> bool:
     return database.startswith("postgresql:")
 
 
-def place_of(database: str) -> store.Location:
+def make_location(database: str) -> store.Location:
     """Return where a database is."""
     place = store.find_location(database)
     assert place is not None
@@ -86,7 +86,7 @@ def place_of(database: str) -> store.Location:
 
 def brought_up_to_date(database: str) -> str | None:
     """Give a database its tables; return the version that it had."""
-    place = place_of(database)
+    place = make_location(database)
     engine = make_engine(place)
     try:
         return upgrade(engine, place)
@@ -95,7 +95,7 @@ def brought_up_to_date(database: str) -> str | None:
 
 
 @contextmanager
-def running() -> Iterator[str]:
+def run_postgres() -> Iterator[str]:
     """Have a server; whoever asks for one gets one, or hears what was tried."""
     if given := os.environ.get(VARIABLE):
         yield f"postgresql://{given.partition('://')[2]}"
@@ -137,7 +137,7 @@ def fresh(server: str, template: str = "template0") -> Iterator[str]:
 @contextmanager
 def one_of_each_kind() -> Iterator[dict[str, str]]:
     """Have a database in a file and one on a server, both ready for games, by their kinds."""
-    with TemporaryDirectory() as folder, running() as server, fresh(server) as database:
+    with TemporaryDirectory() as folder, run_postgres() as server, fresh(server) as database:
         brought_up_to_date(database)
         yield dict(zip(KINDS, (str(Path(folder, "games.db")), database), strict=True))
 

@@ -39,7 +39,7 @@ def make_server(database: str | Path, *options: str) -> Server:
 
 
 @contextmanager
-def serving(
+def run_servers(
     database: str | Path, processes: int = 1, options: tuple[str, ...] = ()
 ) -> Iterator[list[Server]]:
     """Have some servers at one database."""
@@ -53,7 +53,7 @@ def serving(
         yield servers
 
 
-def request(
+def write_request(
     method: str, path: str, token: str | None = None, content: object = None, *, close: bool = False
 ) -> bytes:
     """Write a request."""
@@ -79,7 +79,7 @@ class Client:
         if self._streams is None:
             self._streams = await asyncio.open_connection(HOST, self.port)
         reader, writer = self._streams
-        writer.write(request(method, path, token, content))
+        writer.write(write_request(method, path, token, content))
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             body = await reader.readexactly(_length(head))
@@ -134,14 +134,14 @@ class Seats(NamedTuple):
         return await client.granted(f"{self.path}/actions", self.tokens[seat], action)
 
 
-async def game_between(first: Client, second: Client) -> Seats:
+async def start_game_between(first: Client, second: Client) -> Seats:
     """Let two play a game over a link: the first opens it, the second joins."""
     made = await first.granted("/api/games", content={"rules": LONG, "opponent": "link"})
     joined = await second.granted(f"/api/games/{made['address']}/join")
     return Seats(made["address"], made["watch"], (made["token"], joined["token"]))
 
 
-async def game_at_one_table(client: Client) -> Seats:
+async def start_game_at_one_table(client: Client) -> Seats:
     """Let two play a game at one table: one token is for both seats."""
     made = await client.granted("/api/games", content={"rules": LONG, "opponent": "table"})
     return Seats(made["address"], made["watch"], (made["token"], made["token"]))
@@ -151,7 +151,7 @@ class RefusedError(AssertionError):
     """A stream was asked for, and something else was answered."""
 
 
-async def events(
+async def follow_events(
     port: int, path: str, token: str | None = None, seen: str | None = None
 ) -> AsyncIterator[tuple[str, Any]]:
     """Follow a game until its stream or server ends: the mark and the state of every event.
@@ -161,7 +161,9 @@ async def events(
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
         writer.write(
-            request("GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token)
+            write_request(
+                "GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token
+            )
         )
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
@@ -201,7 +203,7 @@ class Follower:
         self.task = asyncio.create_task(self._follow(port, path, token))
 
     async def _follow(self, port: int, path: str, token: str | None) -> None:
-        async for _, state in events(port, path, token):
+        async for _, state in follow_events(port, path, token):
             self.seen.append(state)
             self._new.set()
 
@@ -219,7 +221,7 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(port: int, path: str, token: str | None = None) -> AsyncIterator[Follower]:
+async def follow_game(port: int, path: str, token: str | None = None) -> AsyncIterator[Follower]:
     """Have somebody follow a game."""
     follower = Follower(port, path, token)
     try:

@@ -27,14 +27,14 @@ from support.command import TOWER
 from support.strategies import any_rules
 
 
-def store_in(file: Path | str, patience: float = 10.0) -> Store:
+def open_store(file: Path | str, patience: float = 10.0) -> Store:
     """Open the store in a file, or at any place by its name."""
     place = store.find_location(str(file))
     assert place is not None
     return Store(place, timeout=patience)
 
 
-def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
+def make_own_rulebook(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
     """Make a rulebook as it is read from a player's own file."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in rules.to_dict().items()]
     text = "\n".join(
@@ -50,7 +50,7 @@ def _names_or_none(first: str, second: str) -> tuple[str, str] | None:
         return None
 
 
-class Played(NamedTuple):
+class CommandResult(NamedTuple):
     """What came of a call."""
 
     code: int
@@ -69,7 +69,7 @@ class Command:
         self.capsys = capsys
         monkeypatch.setenv("PATH", os.path.dirname(TOWER), prepend=os.pathsep)
 
-    def __call__(self, *call: str, answers: Iterable[str] = ()) -> Played:
+    def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
         left = iter(answers)
 
         def ask(_: Terminal, prompt: str) -> str:
@@ -80,7 +80,7 @@ class Command:
             return answer
 
         self.monkeypatch.setattr(Terminal, "ask", ask)
-        return Played(main(call), *self.capsys.readouterr())
+        return CommandResult(main(call), *self.capsys.readouterr())
 
 
 NAME = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)
@@ -124,7 +124,7 @@ def any_play(
     return tables
 
 
-def by_hand(file: Path | str, statement: str) -> list[tuple[Any, ...]]:
+def run_sql(file: Path | str, statement: str) -> list[tuple[Any, ...]]:
     """Ask a database something behind the store's back, or change it."""
     with closing(sqlite3.connect(file)) as connection, connection:
         return connection.execute(statement).fetchall()

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from support.apps import opened
+from support.apps import open_app
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("site")) as client:
+    with open_app(tmp_path_factory.mktemp("site")) as client:
         yield client
 
 

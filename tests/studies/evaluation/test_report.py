@@ -205,7 +205,7 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
     assert len(commands) == 4
     said = re.findall(r" ([\d, or]+) would have kept the (win|draw)", text)
     for call, (blocks, value) in zip(commands, said, strict=True):
-        done = command.tower(*shlex.split(call)[1:], "--json")
+        done = command.run_tower(*shlex.split(call)[1:], "--json")
         assert done.returncode == 0
         document = json.loads(done.stdout)
         kept = [

@@ -17,7 +17,7 @@ from number_tower.studies.lab import LabJournal, Space, StudyLimits, make_space,
 from number_tower.studies.lab.rows import LabRow
 from support.clocks import wait_until
 from support.clusters import start_cluster
-from support.command import TOWER, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower
 from support.jobs import AXES, make_deadly_space
 
 
@@ -80,7 +80,7 @@ def test_a_sweep_whose_process_was_killed_is_resumed_to_the_same_rows(tmp_path: 
         wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") > 20)
         os.killpg(killed.pid, signal.SIGKILL)
     assert file.read_bytes().count(b"\n") < 300
-    done = tower(*call, "--out", str(file), "--resume", cwd=tmp_path)
+    done = run_tower(*call, "--out", str(file), "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    tower(*call, "--out", "whole.jsonl", cwd=tmp_path)
+    run_tower(*call, "--out", "whole.jsonl", cwd=tmp_path)
     assert file.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.studies.lab.rows import LabRow
-from support.command import tower
+from support.command import run_tower
 
 
 def read_rows(path: Path) -> list[LabRow]:
@@ -28,7 +28,7 @@ def test_a_grid_is_measured_and_its_rows_are_saved(tmp_path: Path) -> None:
         "--jobs",
         "1",
     ]
-    done = tower(*call, cwd=tmp_path)
+    done = run_tower(*call, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         "10 settings measured.\n2 combinations left out: not valid rules.\n\n"
@@ -53,14 +53,14 @@ def test_the_same_seed_draws_the_same_rows(tmp_path: Path) -> None:
         "--jobs",
         "1",
     ]
-    tower(*call, "--out", "one.jsonl", cwd=tmp_path)
-    tower(*call, "--out", "two.jsonl", cwd=tmp_path)
+    run_tower(*call, "--out", "one.jsonl", cwd=tmp_path)
+    run_tower(*call, "--out", "two.jsonl", cwd=tmp_path)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     assert len(read_rows(tmp_path / "one.jsonl")) == 6
 
 
 def test_a_table_is_written_if_the_file_is_named_so(tmp_path: Path) -> None:
-    done = tower(
+    done = run_tower(
         "lab", "factor", "--blocks", "1-3..1-5", "--out", "rows.csv", "--jobs", "1", cwd=tmp_path
     )
     assert "The rows are in rows.csv and rows.jsonl." in done.stdout
@@ -69,7 +69,7 @@ def test_a_table_is_written_if_the_file_is_named_so(tmp_path: Path) -> None:
 
 def test_a_rule_file_has_a_lab_too(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('[rules]\nblocks = "1-6"\nfit = "related"\n')
-    done = tower(
+    done = run_tower(
         "lab",
         "mine.toml",
         "--blocks",
@@ -85,19 +85,19 @@ def test_a_rule_file_has_a_lab_too(tmp_path: Path) -> None:
 
 def test_what_is_too_large_is_counted(tmp_path: Path) -> None:
     call = ["lab", "race", "--target", "15", "--positions", "100", "--jobs", "1"]
-    said = tower(*call, cwd=tmp_path).stdout
+    said = run_tower(*call, cwd=tmp_path).stdout
     assert said.startswith("0 settings measured.\n1 setting too large, not measured; --positions")
 
 
 def test_an_experiment_in_the_file_is_resumed_or_left_as_it_is(tmp_path: Path) -> None:
     call = ["lab", "factor", "--blocks", "1-3..1-6", "--out", "rows.jsonl", "--jobs", "1"]
-    tower(*call, cwd=tmp_path)
+    run_tower(*call, cwd=tmp_path)
     whole = (tmp_path / "rows.jsonl").read_bytes()
     (tmp_path / "rows.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
-    again = tower(*call, cwd=tmp_path)
+    again = run_tower(*call, cwd=tmp_path)
     assert again.returncode == 2
     assert "--resume continues the experiment in it" in again.stderr
-    assert tower(*call, "--resume", cwd=tmp_path).returncode == 0
+    assert run_tower(*call, "--resume", cwd=tmp_path).returncode == 0
     assert (tmp_path / "rows.jsonl").read_bytes() == whole
 
 
@@ -128,7 +128,7 @@ def test_an_experiment_in_the_file_is_resumed_or_left_as_it_is(tmp_path: Path) -
 def test_a_wrong_call_is_refused_in_one_line(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = tower("lab", *arguments, cwd=tmp_path)
+    done = run_tower("lab", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from number_tower.engine import catalogue
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower
 
 
 def completed(line: str, folder: Path, **environment: str) -> set[str]:
@@ -85,13 +85,13 @@ def test_levels_games_and_values_are_completed(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(shell: str) -> None:
-    done = tower("completion", shell)
+    done = run_tower("completion", shell)
     assert done.returncode == 0
     assert "tower" in done.stdout
 
 
 def test_bash_accepts_its_script() -> None:
-    script = tower("completion", "bash").stdout
+    script = run_tower("completion", "bash").stdout
     done = subprocess.run(
         ["bash", "-c", script + "\ncomplete -p tower"], capture_output=True, text=True, check=True
     )

@@ -10,7 +10,7 @@ import pytest
 from number_tower.terminal.cli import settings
 from number_tower.terminal.cli.errors import CommandError
 from number_tower.terminal.cli.settings import Config, load_config
-from support.command import tower
+from support.command import run_tower
 from support.terminal import Terminal
 
 
@@ -103,14 +103,14 @@ def test_a_mistake_names_the_file_the_key_and_what_would_be_right(
         load_config()
     assert str(raised.value).startswith(f"{file}: ")
     assert said in str(raised.value)
-    done = tower("games", NUMBER_TOWER_CONFIG=str(file))
+    done = run_tower("games", NUMBER_TOWER_CONFIG=str(file))
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
 
 
 def test_several_mistakes_are_reported_at_once(file: Path) -> None:
     file.write_text('leve = "easy"\napp = 3\nname = "Ann"\n')
-    done = tower("games", NUMBER_TOWER_CONFIG=str(file))
+    done = run_tower("games", NUMBER_TOWER_CONFIG=str(file))
     assert done.stderr.splitlines()[0] == f"tower: {file} has 2 mistakes:"
     assert [line.split(":")[0] for line in done.stderr.splitlines()[1:]] == ["  leve", "  app"]
 
@@ -124,7 +124,7 @@ def test_a_mistake_in_the_environment_names_the_variable(monkeypatch: pytest.Mon
 
 def test_the_command_shows_each_setting_and_where_it_comes_from(file: Path) -> None:
     file.write_text('level = "easy"\n')
-    done = tower("config", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_NAME="Ben")
+    done = run_tower("config", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_NAME="Ben")
     assert done.stdout.startswith(f"Settings file: {file}\n")
     for line in (
         "name      Ben (from NUMBER_TOWER_NAME).",
@@ -134,19 +134,21 @@ def test_the_command_shows_each_setting_and_where_it_comes_from(file: Path) -> N
         assert line in done.stdout
     assert (
         "level"
-        not in tower("config", "name", NUMBER_TOWER_CONFIG=str(file)).stdout.split("Change one")[0]
+        not in run_tower("config", "name", NUMBER_TOWER_CONFIG=str(file)).stdout.split(
+            "Change one"
+        )[0]
     )
 
 
 def test_the_command_changes_one_setting_and_leaves_the_others(file: Path) -> None:
     file.write_text('level = "easy" # for now\nname = "Ann"')
     for key, value in (("level", "fair"), ("name", 'An"n\\a'), ("app", "yes")):
-        done = tower("config", key, value, NUMBER_TOWER_CONFIG=str(file))
+        done = run_tower("config", key, value, NUMBER_TOWER_CONFIG=str(file))
         assert (done.returncode, done.stderr) == (0, "")
     assert file.read_text() == 'level = "fair"\nname = "An\\"n\\\\a"\napp = true\n'
     assert load_config() == Config('An"n\\a', "fair", app=True)
     assert (
-        tower("config", "level", "--unset", NUMBER_TOWER_CONFIG=str(file)).stdout
+        run_tower("config", "level", "--unset", NUMBER_TOWER_CONFIG=str(file)).stdout
         == f"Removed level in {file}.\n"
     )
     assert load_config().level is None
@@ -154,17 +156,17 @@ def test_the_command_changes_one_setting_and_leaves_the_others(file: Path) -> No
 
 def test_the_command_makes_the_file_and_a_whole_path(tmp_path: Path) -> None:
     file = tmp_path / "new" / "config.toml"
-    tower("config", "database", "games.db", cwd=tmp_path, NUMBER_TOWER_CONFIG=str(file))
+    run_tower("config", "database", "games.db", cwd=tmp_path, NUMBER_TOWER_CONFIG=str(file))
     assert file.read_text() == f'database = "{tmp_path}/games.db"\n'
     assert (
         str(tmp_path / "games.db")
-        in tower("db", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="").stdout
+        in run_tower("db", NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="").stdout
     )
 
 
 def test_the_command_mends_a_file_with_mistakes(file: Path) -> None:
     file.write_text('level = "eazy"\ncolors = true\n')
-    tower("config", "level", "easy", NUMBER_TOWER_CONFIG=str(file))
+    run_tower("config", "level", "easy", NUMBER_TOWER_CONFIG=str(file))
     assert file.read_text() == 'level = "easy"\n'
 
 
@@ -184,7 +186,7 @@ def test_the_command_mends_a_file_with_mistakes(file: Path) -> None:
     ],
 )
 def test_a_wrong_call_changes_nothing(file: Path, call: list[str], said: str) -> None:
-    done = tower("config", *call, NUMBER_TOWER_CONFIG=str(file))
+    done = run_tower("config", *call, NUMBER_TOWER_CONFIG=str(file))
     assert done.returncode == 2
     assert said in done.stderr
     assert not file.exists()
@@ -199,7 +201,7 @@ def test_the_level_and_the_name_are_those_of_a_new_game_unless_the_call_says_oth
     file.write_text('name = "Ann"\nlevel = "gentle"\n')
 
     def line(*call: str) -> str:
-        done = tower(*call, "--seed", "3", typed="9\nquit\n", NUMBER_TOWER_CONFIG=str(file))
+        done = run_tower(*call, "--seed", "3", typed="9\nquit\n", NUMBER_TOWER_CONFIG=str(file))
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[-1]
 
@@ -215,7 +217,7 @@ def test_the_database_of_the_settings_is_used_unless_the_call_names_another(
     file: Path, tmp_path: Path
 ) -> None:
     file.write_text(f'database = "{tmp_path}/mine.db"\n')
-    tower_here = partial(tower, NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="")
+    tower_here = partial(run_tower, NUMBER_TOWER_CONFIG=str(file), NUMBER_TOWER_DB="")
     done = tower_here("play", "draft", typed="9\nquit\n")
     assert done.stdout.endswith("Game saved. Resume it with: tower resume 1\n")
     assert (tmp_path / "mine.db").exists()

@@ -25,7 +25,7 @@ from number_tower.terminal.session.game import GameSession
 from number_tower.words.voice import Message
 from support import command as sessions
 from support.clocks import SLOW
-from support.command import GOLDEN, ROOT, TOWER, plain_environment, tower
+from support.command import GOLDEN, ROOT, TOWER, plain_environment, run_tower
 from support.strategies import any_rules
 
 
@@ -47,7 +47,7 @@ def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_replaying_its_record_tells_it_again(name: str) -> None:
     moves = ",".join((GOLDEN / f"{name}.moves").read_text().split())
-    done = tower("review", "--replay", f"{name}:{moves}")
+    done = run_tower("review", "--replay", f"{name}:{moves}")
     assert done.stdout == (GOLDEN / f"{name}.txt").read_text()
     assert done.returncode == 0
 
@@ -56,18 +56,20 @@ def test_every_game_of_the_catalogue_has_a_dialogue() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(catalogue.list_names())
 
 
-@pytest.mark.parametrize("name", sessions.names())
+@pytest.mark.parametrize("name", sessions.list_sessions())
 def test_a_session_goes_as_recorded(name: str) -> None:
-    assert sessions.session(name) == (sessions.SESSIONS / f"{name}.out").read_text(encoding="utf-8")
+    assert sessions.play_session(name) == (sessions.SESSIONS / f"{name}.out").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_no_session_is_left_without_its_answers() -> None:
-    assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.names())
+    assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.list_sessions())
 
 
 @pytest.mark.parametrize("game", catalogue.list_names())
 def test_a_game_lost_against_each_level_is_told_as_recorded(game: str) -> None:
-    told = sessions.lost_games(game)
+    told = sessions.play_lost_games(game)
     assert told == (sessions.LOST / f"{game}.out").read_text(encoding="utf-8")
     assert re.findall(r"--vs (\w+)", told) == list(LEVELS)
     endings = re.findall(r"^.*wins: .*$", told, re.MULTILINE)
@@ -256,7 +258,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
     ],
 )
 def test_a_wrong_call_ends_in_one_clear_line(arguments: list[str], code: int, said: str) -> None:
-    done = tower(*arguments)
+    done = run_tower(*arguments)
     assert done.returncode == code
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -268,7 +270,7 @@ def test_a_wrong_call_ends_in_one_clear_line(arguments: list[str], code: int, sa
     "arguments", [["--help"], ["--version"], ["play", "--help"], ["games"], ["games", "race"]]
 )
 def test_what_only_informs_ends_well(arguments: list[str]) -> None:
-    done = tower(*arguments)
+    done = run_tower(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
 
@@ -332,9 +334,9 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on() -> None:
 
 
 def test_the_hint_of_how_to_go_on_works() -> None:
-    left = tower("play", "draft", "--target", "21", "--names", "Ann,Ben", typed="9\n8\nquit\n")
+    left = run_tower("play", "draft", "--target", "21", "--names", "Ann,Ben", typed="9\n8\nquit\n")
     command = left.stdout.splitlines()[-1].partition("tower resume ")[2].strip("'")
-    resumed = tower("resume", command, typed="7\n6\n5\n")
+    resumed = run_tower("resume", command, typed="7\n6\n5\n")
     assert "Congratulations, Ann! You have built a tower of exactly 21 units" in resumed.stdout
     assert resumed.returncode == 0
 
@@ -360,7 +362,7 @@ def test_answers_that_are_no_text_are_only_wrong_answers() -> None:
 
 
 def test_words_survive_a_terminal_that_knows_only_ascii() -> None:
-    done = tower(
+    done = run_tower(
         "play",
         "race",
         "--names",
@@ -375,7 +377,7 @@ def test_words_survive_a_terminal_that_knows_only_ascii() -> None:
 
 def test_a_seed_makes_the_coin_toss_repeatable() -> None:
     first = {
-        tower("play", "race", "--first", "random", "--seed", str(seed)).stdout
+        run_tower("play", "race", "--first", "random", "--seed", str(seed)).stdout
         for seed in range(6)
         for _ in "ab"
     }
@@ -390,7 +392,7 @@ def test_python_m_number_tower_is_the_command() -> None:
         timeout=SLOW,
         check=False,
     )
-    assert done.stdout == tower("--version").stdout
+    assert done.stdout == run_tower("--version").stdout
 
 
 def test_a_sixth_game_is_one_data_file(tmp_path: Path) -> None:
@@ -399,22 +401,24 @@ def test_a_sixth_game_is_one_data_file(tmp_path: Path) -> None:
         'towers = "own"\nfit = "ascending"\n'
         'target = 9\nstuck = "skips"\n[voice]\nplaced = "Up to {height}!"\n'
     )
-    listed = tower("games", "stairs.toml", cwd=tmp_path)
+    listed = run_tower("games", "stairs.toml", cwd=tmp_path)
     assert listed.stdout.startswith("Stairs\n")
-    played = tower("play", "stairs.toml", "--names", "Ann,Ben", typed="3\n4\n1\n6\n", cwd=tmp_path)
+    played = run_tower(
+        "play", "stairs.toml", "--names", "Ann,Ben", typed="3\n4\n1\n6\n", cwd=tmp_path
+    )
     assert played.returncode == 0
     assert "1 does not fit on 3: the next block must be above 3." in played.stdout
     assert played.stdout.endswith("Up to 9!\n\nThe tower stands at exactly 9. Ann wins!\n")
-    again = tower("review", "--replay", "stairs.toml:3,4,6", cwd=tmp_path)
+    again = run_tower("review", "--replay", "stairs.toml:3,4,6", cwd=tmp_path)
     assert "Up to 9!" in again.stdout
-    chosen = tower(typed="stairs.toml\n3\n4\n6\n", cwd=tmp_path)
+    chosen = run_tower(typed="stairs.toml\n3\n4\n6\n", cwd=tmp_path)
     assert chosen.stdout.endswith("Player 1 wins!\n")
 
 
 def test_a_wrong_file_is_refused_at_the_welcome_and_asked_again(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[rules]\nfit = 'round'\n")
     (tmp_path / "worse.toml").write_text("[rules]\n[voice]\nstart = '{player.__class__}'\n")
-    done = tower(typed="bad.toml\nworse.toml\nquit\n", cwd=tmp_path)
+    done = run_tower(typed="bad.toml\nworse.toml\nquit\n", cwd=tmp_path)
     assert done.returncode == 0
     assert "bad.toml: rules.fit: expected one of any" in done.stdout
     assert "bad.toml" in done.stdout
@@ -422,7 +426,7 @@ def test_a_wrong_file_is_refused_at_the_welcome_and_asked_again(tmp_path: Path) 
 
 
 def test_the_input_may_end_before_a_game_is_chosen() -> None:
-    done = tower(typed="chess\n")
+    done = run_tower(typed="chess\n")
     assert done.returncode == 1
     assert done.stderr == "tower: the input ended before a game was chosen\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from number_tower.terminal.cli.main import SUMMARIES, complete_call, create_parser
 from number_tower.terminal.cli.options import CommandParser
-from support.command import tower
+from support.command import run_tower
 from support.terminal import ESCAPES, Terminal
 
 
@@ -52,5 +52,5 @@ def test_help_fits_into_a_narrow_terminal() -> None:
     assert terminal.end() == 0
     lines = ESCAPES.sub("", terminal.seen).splitlines()
     assert max(len(line) for line in lines if not line.startswith("  tower ")) <= 40
-    piped = tower("puzzle", "--help").stdout
+    piped = run_tower("puzzle", "--help").stdout
     assert max(map(len, piped.splitlines())) > 80, "in a pipe it is always the same"

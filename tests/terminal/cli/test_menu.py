@@ -9,7 +9,7 @@ import pytest
 
 from number_tower.engine import catalogue, record
 from number_tower.terminal.cli.commands.menu import parse_answer
-from support.command import tower
+from support.command import run_tower
 from support.terminal import Terminal
 
 MENU = "Which game? "
@@ -40,8 +40,8 @@ def leave(terminal: Terminal) -> None:
 @pytest.mark.parametrize("number", range(1, 6))
 def test_a_game_is_chosen_by_its_number(number: int) -> None:
     name = catalogue.list_names()[number - 1]
-    done = tower(typed=f"{number}\nquit\n")
-    assert done.stdout == tower(typed=f"{name}\nquit\n").stdout.replace(
+    done = run_tower(typed=f"{number}\nquit\n")
+    assert done.stdout == run_tower(typed=f"{name}\nquit\n").stdout.replace(
         f"{MENU}{name}\n", f"{MENU}{number}\n"
     )
     assert done.returncode == 0
@@ -122,10 +122,10 @@ def test_without_a_game_a_call_asks_which(tmp_path: Path) -> None:
 
 
 def test_the_opponent_may_follow_the_game() -> None:
-    expected = tower("play", "draft", "--vs", "gentle", "--seed", "1", typed="9\nquit\n")
+    expected = run_tower("play", "draft", "--vs", "gentle", "--seed", "1", typed="9\nquit\n")
     for call in (["draft", "gentle", "--seed", "1"], ["play", "draft", "--seed", "1", "gentle"]):
-        assert tower(*call, typed="9\nquit\n").stdout == expected.stdout
-    assert tower("draft", "--target", "21", typed="quit\n").returncode == 0
+        assert run_tower(*call, typed="9\nquit\n").stdout == expected.stdout
+    assert run_tower("draft", "--target", "21", typed="quit\n").returncode == 0
 
 
 # Leaving a game -----------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_to_resign_and_to_quit_is_asked_once_on_a_terminal() -> None:
 
 
 def test_in_a_pipe_nobody_is_asked() -> None:
-    done = tower("play", "draft", typed="9\nresign\n")
+    done = run_tower("play", "draft", typed="9\nresign\n")
     assert "(y, n)" not in done.stdout
     assert "Again?" not in done.stdout
     assert done.returncode == 0
@@ -157,7 +157,7 @@ def test_in_a_pipe_nobody_is_asked() -> None:
 
 @pytest.mark.parametrize("word", ["resign", "quit", "undo", "save"])
 def test_a_question_mark_asks_about_a_command_and_does_nothing(word: str) -> None:
-    done = tower("play", "draft", typed=f"9\n{word}?\nquit\n")
+    done = run_tower("play", "draft", typed=f"9\n{word}?\nquit\n")
     assert done.stdout.endswith("Resume it with: tower resume draft:9\n")
     assert f"\n  {word}  " in done.stdout
 
@@ -194,7 +194,7 @@ def test_the_move_that_lost_against_the_computer_can_be_taken_back(
     answer(lost, "quit", "(y, n) ")
     lost.type("y\n")
     assert lost.end() == 0
-    done = tower("review", "--replay", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    done = run_tower("review", "--replay", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert "The record ends here. The game is unfinished." in done.stdout
 
 
@@ -214,7 +214,7 @@ def test_after_a_game_another_one_another_level_or_a_review_follows(
     answer(lost, "quit", "(y, n) ")
     lost.type("y\n")
     assert lost.end() == 0
-    history = tower("history", NUMBER_TOWER_DB=str(tmp_path / "games.db")).stdout
+    history = run_tower("history", NUMBER_TOWER_DB=str(tmp_path / "games.db")).stdout
     assert (history.count("Player 1 - Gentle"), history.count("Player 1 - Perfect")) == (2, 1)
 
 
@@ -245,7 +245,7 @@ def test_the_end_of_the_input_is_an_answer_too(lost: Terminal) -> None:
 
 @pytest.mark.slow
 def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
-    play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    play = partial(run_tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for call in (("review",), ("review", "--replay")):
         assert "there is no game" in play(*call).stderr
     play("play", "race", typed="7\nquit\n")
@@ -263,7 +263,7 @@ def test_review_and_replay_take_the_last_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_tables_fit_into_the_terminal(tmp_path: Path, columns: int) -> None:
     database = str(tmp_path / "games.db")
-    play = partial(tower, NUMBER_TOWER_DB=database)
+    play = partial(run_tower, NUMBER_TOWER_DB=database)
     play(
         "play",
         "draft",
@@ -307,13 +307,13 @@ def test_the_width_is_read_when_it_is_used() -> None:
 
 
 def test_rules_end_with_a_command_that_has_the_options() -> None:
-    done = tower("games", "summit", "--target", "30", "--blocks", "1,3,5-9")
+    done = run_tower("games", "summit", "--target", "30", "--blocks", "1,3,5-9")
     assert done.stdout.endswith("Play it with: tower play summit --target 30 --blocks 1,3,5-9\n")
 
 
 @pytest.mark.slow
 def test_a_page_that_does_not_exist_says_how_many_there_are(tmp_path: Path) -> None:
-    play = partial(tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    play = partial(run_tower, NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for _ in range(3):
         play("play", "race", typed="7\nquit\n")
     assert play("history", "--page", "2").stderr == "tower: --page 2: there is only 1 page\n"

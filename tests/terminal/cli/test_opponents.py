@@ -14,7 +14,7 @@ import number_tower as nt
 from number_tower import Game, Table, TableError
 from number_tower.engine import record
 from number_tower.players import LEVELS, make_player
-from support.command import tower
+from support.command import run_tower
 from support.sizes import examples
 from support.strategies import any_game
 from support.terminal import Terminal
@@ -30,7 +30,7 @@ def moves_of(text: str) -> list[int]:
 @pytest.mark.parametrize("level", ["random", *LEVELS])
 def test_the_same_seed_gives_the_same_game(level: str) -> None:
     games = [
-        tower("play", "climb", "--vs", level, "--vs", level, "--seed", "11").stdout
+        run_tower("play", "climb", "--vs", level, "--vs", level, "--seed", "11").stdout
         for _ in range(2)
     ]
     assert games[0] == games[1]
@@ -38,37 +38,39 @@ def test_the_same_seed_gives_the_same_game(level: str) -> None:
 
 def test_without_a_seed_games_differ() -> None:
     games = {
-        tower("play", "climb", "--opening", "1-5", "--vs", "random", "--vs", "random").stdout
+        run_tower("play", "climb", "--opening", "1-5", "--vs", "random", "--vs", "random").stdout
         for _ in range(6)
     }
     assert len(games) > 1
 
 
 def test_vs_takes_seat_2_and_the_person_begins() -> None:
-    done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nquit\n")
+    done = run_tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nquit\n")
     assert done.stdout.index("You place 9.") < done.stdout.index("Perfect places 6.")
     assert moves_of(done.stdout) == [9, 6]
 
 
 def test_seat_2_gives_the_person_the_second_seat_and_the_computer_begins() -> None:
-    done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="quit\n")
+    done = run_tower(
+        "play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="quit\n"
+    )
     assert done.stdout.index("Perfect places") < done.stdout.index("Your turn.")
     assert moves_of(done.stdout)[0] in {8, 9}
 
 
 def test_first_says_who_starts_whoever_sits_there() -> None:
-    begins = tower(
+    begins = run_tower(
         "play", "draft", "--vs", "gentle", "--first", "2", "--seed", "1", typed="quit\n"
     ).stdout
     assert begins.index("Gentle places") < begins.index("Your turn.")
-    waits = tower(
+    waits = run_tower(
         "play", "draft", "--vs", "gentle", "--seat", "2", "--first", "2", typed="quit\n"
     ).stdout
     assert "Gentle places" not in waits
 
 
 def test_two_computers_play_to_the_end_and_ask_nobody() -> None:
-    done = tower("play", "summit", "--vs", "fair", "--vs", "strong", "--seed", "3")
+    done = run_tower("play", "summit", "--vs", "fair", "--vs", "strong", "--seed", "3")
     assert done.returncode == 0
     assert "wins: " in done.stdout
     assert "You " not in done.stdout
@@ -76,7 +78,7 @@ def test_two_computers_play_to_the_end_and_ask_nobody() -> None:
 
 
 def test_names_that_are_given_are_used() -> None:
-    done = tower(
+    done = run_tower(
         "play", "draft", "--vs", "gentle", "--names", "Ann,Robot", "--seed", "1", typed="9\nquit\n"
     )
     assert "Robot places " in done.stdout
@@ -84,26 +86,26 @@ def test_names_that_are_given_are_used() -> None:
 
 
 def test_a_game_that_is_left_goes_on_against_the_same_opponent_as_if_it_had_not_been() -> None:
-    whole = tower(
+    whole = run_tower(
         "play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\n8\n13\nquit\n"
     ).stdout
-    left = tower(
+    left = run_tower(
         "play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\nquit\n"
     ).stdout
     found = LINE.search(left)
     assert found is not None
-    again = tower("resume", found[1], *found[2].split(), typed="8\n13\nquit\n").stdout
+    again = run_tower("resume", found[1], *found[2].split(), typed="8\n13\nquit\n").stdout
     assert again.splitlines()[-1] == whole.splitlines()[-1]
 
 
 def test_undo_takes_the_answer_back_as_well() -> None:
-    done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nundo\n8\nquit\n")
+    done = run_tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nundo\n8\nquit\n")
     assert moves_of(done.stdout)[:3] == [9, 6, 8]
     assert "Perfect's 6 is taken back.\nYour 9 is taken back.\n" in done.stdout
 
 
 def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
-    done = tower(
+    done = run_tower(
         "play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="undo\nquit\n"
     )
     assert "There is nothing to undo." in done.stdout
@@ -135,7 +137,9 @@ def test_who_chose_the_moves_is_not_in_the_record() -> None:
 
 def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
     file = tmp_path / "game.json"
-    tower("play", "draft", "--vs", "gentle", "--seed", "3", "--record", str(file), typed="9\n6\n")
+    run_tower(
+        "play", "draft", "--vs", "gentle", "--seed", "3", "--record", str(file), typed="9\n6\n"
+    )
     table = record.read(str(file))
     assert table.names == ("Player 1", "Gentle")
     assert table.game.moves[::2] == (9, 6)
@@ -163,17 +167,17 @@ def test_the_welcome_names_the_levels_that_there_are() -> None:
     *most, last = LEVELS
     assert (
         f"Add {', '.join(most)} or {last} to play against the computer"
-        in tower(typed="quit\n").stdout
+        in run_tower(typed="quit\n").stdout
     )
 
 
 def test_a_level_can_be_chosen_at_the_welcome() -> None:
-    done = tower(typed="dra easy\n9\nquit\n")
+    done = run_tower(typed="dra easy\n9\nquit\n")
     assert "Easy places " in done.stdout
 
 
 def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
-    said = tower("games").stdout
+    said = run_tower("games").stdout
     places = [said.index(f"  {level} ") for level in LEVELS]
     assert places == sorted(places)
 
@@ -189,7 +193,7 @@ def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
     ],
 )
 def test_a_wrong_seating_is_refused_before_the_game(arguments: list[str], said: str) -> None:
-    done = tower("play", "draft", *arguments)
+    done = run_tower("play", "draft", *arguments)
     assert done.returncode == 2
     assert said in done.stderr
     assert not done.stdout
@@ -199,7 +203,7 @@ def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -
     bot = tmp_path / "dunce.py"
     bot.write_text("input()\nprint('queen takes pawn')\n")
     file = tmp_path / "game.json"
-    done = tower(
+    done = run_tower(
         "play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n"
     )
     assert done.returncode == 0
@@ -219,7 +223,7 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         bot = tmp_path / folder / "bot.py"
         bot.write_text(Path("examples/bot.py").read_text())
         specs += ["--vs", f"{sys.executable} {bot}"]
-    done = tower("play", "race", *specs)
+    done = run_tower("play", "race", *specs)
     assert "bot 1's turn." in done.stdout
     assert "bot 2's turn." in done.stdout
     assert make_player(specs[1]).name == make_player(specs[3]).name == "bot"
@@ -242,7 +246,7 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> None:
-    done = tower(typed=f"{typed}\nquit\nquit\n")
+    done = run_tower(typed=f"{typed}\nquit\nquit\n")
     assert said in done.stdout
     assert not done.stderr
     assert done.returncode == 0
@@ -265,7 +269,7 @@ def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> No
     ],
 )
 def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:
-    assert said in tower("play", "climb", typed=f"7\n{typed}\nquit\n").stdout
+    assert said in run_tower("play", "climb", typed=f"7\n{typed}\nquit\n").stdout
 
 
 def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
@@ -280,7 +284,7 @@ def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
 
 
 def test_a_preset_in_the_place_of_a_level_is_told_where_it_goes() -> None:
-    done = tower("play", "draft", "deep")
+    done = run_tower("play", "draft", "deep")
     assert (done.returncode, done.stderr) == (
         2,
         "tower: deep is a preset, and not a level: add --preset deep\n",

@@ -9,14 +9,14 @@ import pytest
 
 from number_tower.drawing.sheet import draw_sheet
 from number_tower.engine import catalogue
-from support.command import limited, tower
+from support.command import run_tower, run_tower_with_small_files
 
 RULE_FILE = '[rules]\nblocks = "2-7"\nsupply = "endless"\ntarget = 30\n'
 
 
 def print_sheet(folder: Path, *arguments: str) -> tuple[int, str, str]:
     """Run the command in a folder; return its exit code and what it printed."""
-    done = tower("print", *arguments, cwd=folder)
+    done = run_tower("print", *arguments, cwd=folder)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -129,7 +129,7 @@ def test_too_many_blocks_are_refused_with_how_many_fit(tmp_path: Path) -> None:
 
 
 def test_a_sheet_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path) -> None:
-    done = limited(1, "print", "draft", "--out", "sheet.html", cwd=tmp_path)
+    done = run_tower_with_small_files(1, "print", "draft", "--out", "sheet.html", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "tower: the sheet cannot be saved to sheet.html: File too large\n"
     assert os.listdir(tmp_path) == []

@@ -15,7 +15,7 @@ from number_tower.engine.table import Change
 from number_tower.store import StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from support.stores import Command, store_in
+from support.stores import Command, open_store
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept(file: Path) -> Store:
-    return store_in(file)
+    return open_store(file)
 
 
 def test_the_same_opponent_comes_back(play: Command, file: Path) -> None:

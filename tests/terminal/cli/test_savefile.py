@@ -15,7 +15,7 @@ from number_tower.engine import record
 from number_tower.support.files import open_replacing, replace_file
 from number_tower.terminal.cli import savefile
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, tower
+from support.command import TOWER, plain_environment, run_tower
 from support.forking import Forked
 
 
@@ -33,7 +33,7 @@ def test_the_record_follows_every_move_and_undo(tmp_path: Path) -> None:
         ("9\n8\n6\n", (9, 8, 6)),
     ):
         path.unlink(missing_ok=True)
-        done = tower("play", "draft", "--record", str(path), typed=typed)
+        done = run_tower("play", "draft", "--record", str(path), typed=typed)
         assert kept(path).game.moves == moves
         assert done.returncode == (0 if len(moves) == 3 else 1)
     outcome = kept(path).outcome
@@ -43,8 +43,10 @@ def test_the_record_follows_every_move_and_undo(tmp_path: Path) -> None:
 
 
 def test_recording_changes_nothing_of_the_dialogue(tmp_path: Path) -> None:
-    with_record = tower("play", "draft", "--record", str(tmp_path / "g.json"), typed="9\n8\n6\n")
-    assert with_record.stdout == tower("play", "draft", typed="9\n8\n6\n").stdout
+    with_record = run_tower(
+        "play", "draft", "--record", str(tmp_path / "g.json"), typed="9\n8\n6\n"
+    )
+    assert with_record.stdout == run_tower("play", "draft", typed="9\n8\n6\n").stdout
 
 
 def test_everything_chosen_at_the_table_is_kept(tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ def test_everything_chosen_at_the_table_is_kept(tmp_path: Path) -> None:
         "--opening",
         "3,4",
     )
-    tower("play", "summit", *options, "--record", str(path), typed="3\n4\n")
+    run_tower("play", "summit", *options, "--record", str(path), typed="3\n4\n")
     assert record.to_line(kept(path)) == (
         "summit(target=12,blocks=1-6,opening=3,4,first=2,names=Ann,Ben,hidden=yes):3,4"
     )
@@ -70,16 +72,16 @@ def test_everything_chosen_at_the_table_is_kept(tmp_path: Path) -> None:
 
 def test_resuming_a_file_goes_on_in_it(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
-    left = tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
+    left = run_tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
     assert f"Resume it with: tower resume {path}" in left.stdout
-    done = tower("resume", str(path), typed="6\n")
-    assert done.stdout == tower("play", "draft", typed="9\n8\n6\n").stdout
+    done = run_tower("resume", str(path), typed="6\n")
+    assert done.stdout == run_tower("play", "draft", typed="9\n8\n6\n").stdout
     assert kept(path).game.moves == (9, 8, 6)
 
 
 def test_resuming_a_line_can_begin_a_record(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
-    tower("resume", "draft:9", "--record", str(path), typed="8\n")
+    run_tower("resume", "draft:9", "--record", str(path), typed="8\n")
     assert kept(path).game.moves == (9, 8)
 
 
@@ -87,14 +89,14 @@ def test_resuming_a_line_can_begin_a_record(tmp_path: Path) -> None:
 def test_resuming_a_file_with_a_line_goes_on_as_a_line(tmp_path: Path, before: str) -> None:
     path = tmp_path / "game.txt"
     path.write_text(before, encoding="utf-8")
-    tower("resume", str(path), typed="8\n")
+    run_tower("resume", str(path), typed="8\n")
     assert path.read_text() == "draft:9,8\n"
 
 
 def test_resuming_a_document_with_space_before_it_keeps_it_too(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
     path.write_text("\n  " + record.to_json(Table(Game(rules("draft"), moves=(9,)), "draft")))
-    tower("resume", str(path), typed="8\n")
+    run_tower("resume", str(path), typed="8\n")
     assert kept(path).game.moves == (9, 8)
 
 
@@ -102,7 +104,7 @@ def test_resuming_from_a_pipe_works_and_keeps_nothing(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["bash", "-c", f"echo draft:9,8 > '{pipe}'"]):
-        done = tower("resume", str(pipe), typed="6\n")
+        done = run_tower("resume", str(pipe), typed="6\n")
     assert done.returncode == 0
     assert "won the game" in done.stdout
 
@@ -114,15 +116,15 @@ def test_a_file_that_exists_is_replaced_only_if_that_is_asked_for(
     path = tmp_path / "game.json"
     path.write_text(content)
     call = ("play", "draft", "--record", str(path))
-    done = tower(*call, typed="9\n")
+    done = run_tower(*call, typed="9\n")
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
         == f"tower: {path} exists already; choose another file, or add --force to replace it\n"
     )
     assert path.read_text() == content
-    assert tower("resume", "draft:5", "--record", str(path)).stderr == done.stderr
-    tower(*call, "--force", typed="7\n")
+    assert run_tower("resume", "draft:5", "--record", str(path)).stderr == done.stderr
+    run_tower(*call, "--force", typed="7\n")
     assert kept(path).game.moves == (7,)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -130,7 +132,7 @@ def test_a_file_that_exists_is_replaced_only_if_that_is_asked_for(
 def test_the_file_that_a_game_is_resumed_from_may_be_named_twice(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
     path.write_text("draft:9\n")
-    tower("resume", str(path), "--record", str(path), typed="8\n")
+    run_tower("resume", str(path), "--record", str(path), typed="8\n")
     assert path.read_text() == "draft:9,8\n"
 
 
@@ -139,14 +141,14 @@ def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_
 ) -> None:
     path, other = tmp_path / "my game.json", tmp_path / "other.json"
     path.write_text("my homework\n")
-    done = tower("play", "draft", typed=f"9\nsave {path}\nquit\n")
+    done = run_tower("play", "draft", typed=f"9\nsave {path}\nquit\n")
     assert (
         f"\n{path} exists already; choose another file, or add --force to replace it.\n"
         in done.stdout
     )
     assert path.read_text() == "my homework\n"
     typed = f"9\nsave {path} --force\n8\nsave {path}\nsave --force {other}\nsave {other}\n1\nquit\n"
-    done = tower("play", "draft", typed=typed)
+    done = run_tower("play", "draft", typed=typed)
     assert done.stdout.count("Every new move is saved there too.") == 4, (
         "the game's own file needs no force"
     )
@@ -156,7 +158,7 @@ def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_
 def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     link.symlink_to(real)
-    tower("play", "draft", "--record", str(link), typed="9\n")
+    run_tower("play", "draft", "--record", str(link), typed="9\n")
     assert link.is_symlink()
     assert kept(real).game.moves == (9,)
 
@@ -221,7 +223,7 @@ def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, se
     table = kept(path)
     assert list(table.game.moves) == moves[: len(table.game.moves)]
     assert len(table.game.moves) >= announced
-    assert tower("resume", str(path)).returncode in {0, 1}
+    assert run_tower("resume", str(path)).returncode in {0, 1}
 
 
 def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way_of_the_next(

@@ -11,7 +11,7 @@ import pytest
 
 from number_tower.support.text import format_argument, make_printable
 from number_tower.terminal.cli.database import LazyStore
-from support.stores import Command, store_in
+from support.stores import Command, open_store
 
 ODD = ["\x1b[31mred\u202eback", "a\nb\t\x9b2J", "\udcff\udc80\u200b\x07"]
 """Names of files with escapes, reversed letters, line ends, and bytes that are no text."""
@@ -104,6 +104,6 @@ def test_a_plain_name_is_shown_as_ever() -> None:
 
 
 def test_the_name_in_a_log_is_printable_too(tmp_path: Path) -> None:
-    store = store_in(tmp_path / "odd\x1b\u202e.db")
+    store = open_store(tmp_path / "odd\x1b\u202e.db")
     assert store.location.name.isprintable()
     store.close()

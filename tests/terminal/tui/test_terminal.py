@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from number_tower import store
-from support.command import tower
+from support.command import run_tower
 from support.terminal import Window
 
 SIZE = (80, 24)
@@ -125,7 +125,7 @@ def test_settings_open_a_game_in_the_app_and_plain_beats_them() -> None:
 
 
 def test_without_a_terminal_the_app_says_what_it_needs() -> None:
-    done = tower("play", "draft", "--app")
+    done = run_tower("play", "draft", "--app")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("tower: the app needs a terminal")

@@ -19,9 +19,9 @@ from number_tower.web.api.new_game import EXAMPLES, NewGame
 from number_tower.web.errors import PROBLEM, RoomProblem
 from number_tower.web.http.problems import MEDIA_TYPE
 from number_tower.web.live.state import RoomState
-from support.apps import Player, bearing, begun, linked
+from support.apps import Player, make_auth_header, start_game, start_linked_game
 from support.command import ROOT, plain_environment
-from support.servers import serving
+from support.servers import run_servers
 
 GUIDE = ROOT / "docs/how-to/api.md"
 MINE = """
@@ -93,7 +93,7 @@ def test_the_levels_are_listed_from_the_weakest(client: TestClient) -> None:
 def test_every_game_can_be_begun_and_its_state_is_as_described(
     client: TestClient, name: str
 ) -> None:
-    player, made = begun(client, game=name)
+    player, made = start_game(client, game=name)
     state = player.get()
     assert state.json() == made["state"]
     described = TypeAdapter(RoomState).validate_json(state.content, extra="forbid")
@@ -105,7 +105,7 @@ def test_every_game_can_be_begun_and_its_state_is_as_described(
 def test_who_begins_over_a_link_has_the_first_seat_and_who_joins_the_second(
     client: TestClient,
 ) -> None:
-    first, made = begun(client, opponent="link", names=["Ann"])
+    first, made = start_game(client, opponent="link", names=["Ann"])
     assert made["seats"] == [1]
     assert made["state"]["waiting"]
     assert client.get(f"/w/{made['watch']}").status_code == 200
@@ -117,12 +117,12 @@ def test_who_begins_over_a_link_has_the_first_seat_and_who_joins_the_second(
 
 
 def test_a_game_can_be_joined_without_a_body(client: TestClient) -> None:
-    first, _ = begun(client, opponent="link")
+    first, _ = start_game(client, opponent="link")
     assert client.post(f"{first.path}/join").status_code == 200
 
 
 def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
-    first, _ = begun(client, opponent="link", names=["Ann"])
+    first, _ = start_game(client, opponent="link", names=["Ann"])
     assert (
         "Ann"
         in refused(client.post(f"{first.path}/join", json={"name": "ann"}), 422, "bad_name").detail
@@ -130,7 +130,7 @@ def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
 
 
 def test_the_computer_moves_in_its_seat(client: TestClient) -> None:
-    player, made = begun(client, opponent="gentle", first=2)
+    player, made = start_game(client, opponent="gentle", first=2)
     assert made["state"]["players"][1]["level"] == "gentle"
     states = events(player, 1 if player.get().json()["moves"] else 2)
     assert len(states[-1]["moves"]) == 1
@@ -139,7 +139,7 @@ def test_the_computer_moves_in_its_seat(client: TestClient) -> None:
 
 def test_options_names_and_who_begins_are_as_wished(client: TestClient) -> None:
     options = {"target": 21, "blocks": "1-12"}
-    _, made = begun(client, options=options, names=["Ann", "Ben"], first=2)
+    _, made = start_game(client, options=options, names=["Ann", "Ben"], first=2)
     state = made["state"]
     assert state["record"] == "draft(target=21,blocks=1-12,first=2,names=Ann,Ben):"
     assert state["to_move"] == 2
@@ -148,15 +148,15 @@ def test_options_names_and_who_begins_are_as_wished(client: TestClient) -> None:
 def test_a_preset_gives_options_which_others_override(client: TestClient) -> None:
     book = catalogue.load("draft")
     for name, preset in book.presets.items():
-        _, made = begun(client, preset=name)
+        _, made = start_game(client, preset=name)
         assert made["state"]["rules"] == book.apply_options(preset.options).to_dict()
-        _, made = begun(client, preset=name, options={"blocks": "1-20"})
+        _, made = start_game(client, preset=name, options={"blocks": "1-20"})
         assert (
             made["state"]["rules"]
             == book.apply_options({**preset.options, "blocks": "1-20"}).to_dict()
         )
     mine = "[rules]\n[presets.small]\nblocks = '1-3'\n"
-    _, made = begun(client, game=None, rulefile=mine, preset="small")
+    _, made = start_game(client, game=None, rulefile=mine, preset="small")
     assert made["state"]["rules"]["blocks"] == "1-3"
 
 
@@ -176,12 +176,12 @@ def test_a_preset_that_there_is_not_is_refused_with_those_there_are(client: Test
 
 
 def test_a_coin_chooses_who_begins(client: TestClient) -> None:
-    begins = {begun(client, first="toss")[1]["state"]["first"] for _ in range(40)}
+    begins = {start_game(client, first="toss")[1]["state"]["first"] for _ in range(40)}
     assert begins == {1, 2}
 
 
 def test_rules_of_ones_own_can_be_played(client: TestClient) -> None:
-    player, made = begun(
+    player, made = start_game(
         client, game=None, rules={"blocks": "1-4", "fit": "descending", "target": 6}
     )
     assert made["state"]["rules"]["blocks"] == "1-4"
@@ -189,7 +189,7 @@ def test_rules_of_ones_own_can_be_played(client: TestClient) -> None:
 
 
 def test_a_rule_file_of_ones_own_speaks_in_its_own_voice(client: TestClient) -> None:
-    player, made = begun(client, game=None, rulefile=MINE)
+    player, made = start_game(client, game=None, rulefile=MINE)
     assert made["state"]["title"] == "Mine"
     assert [each["name"] for each in made["state"]["players"]] == ["Left", "Right"]
     player.place(5)
@@ -200,7 +200,7 @@ def test_a_rule_file_of_ones_own_speaks_in_its_own_voice(client: TestClient) -> 
 
 
 def test_a_game_is_played_on_from_a_record(client: TestClient) -> None:
-    player, made = begun(client, game=None, record="draft(names=Ann,Ben):9,8")
+    player, made = start_game(client, game=None, record="draft(names=Ann,Ben):9,8")
     assert made["state"]["moves"] == [9, 8]
     assert made["state"]["version"] == 2
     assert player.place(6).json()["result"] == {"winner": 1, "reason": "exact"}
@@ -292,7 +292,7 @@ def test_what_cannot_be_played_is_refused_in_words(
 
 
 def test_a_move_that_is_sent_twice_counts_once(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     first = player.act("move", block=9, version=0)
     again = player.act("move", block=9, version=0)
     assert (first.status_code, again.status_code) == (200, 200)
@@ -303,7 +303,7 @@ def test_a_move_that_is_sent_twice_counts_once(client: TestClient) -> None:
 def test_a_stale_move_is_refused_with_the_state_or_not_at_all(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     player.place(9)
     problem = refused(player.act("move", block=8, version=0), 409, "stale")
     assert problem.state is not None
@@ -332,7 +332,7 @@ def test_a_stale_move_is_refused_with_the_state_or_not_at_all(
 def test_a_block_that_cannot_be_placed_is_refused_in_the_games_voice(
     client: TestClient, before: tuple[int, ...], block: int, reason: str, words: str
 ) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     player.place(*before)
     problem = refused(player.act("move", block=block, version=len(before)), 422, reason)
     assert words in problem.detail
@@ -341,7 +341,7 @@ def test_a_block_that_cannot_be_placed_is_refused_in_the_games_voice(
 
 
 def test_where_blocks_are_hidden_a_used_block_is_only_unavailable(client: TestClient) -> None:
-    player, made = begun(client, game="summit", hidden=True)
+    player, made = start_game(client, game="summit", hidden=True)
     assert (made["state"]["legal"], made["state"]["refused"]) == (None, None)
     assert [each["left"] for each in made["state"]["players"]] == [None, None]
     player.place(1, 2)
@@ -349,8 +349,8 @@ def test_where_blocks_are_hidden_a_used_block_is_only_unavailable(client: TestCl
 
 
 def test_it_takes_a_token_to_move_and_the_right_one(client: TestClient) -> None:
-    first, second, made = linked(client)
-    other, _ = begun(client)
+    first, second, made = start_linked_game(client)
+    other, _ = start_game(client)
     move = {"block": 9, "version": 0}
     nobody = Player(client, made["address"], None).act("move", **move)
     refused(nobody, 401, "no_token")
@@ -368,7 +368,7 @@ def test_it_takes_a_token_to_move_and_the_right_one(client: TestClient) -> None:
 
 
 def test_a_move_is_taken_back_at_one_table(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     player.place(9, 8)
     assert player.act("undo", version=2).json()["moves"] == [9]
     assert player.act("undo", version=2).json()["moves"] == [9]
@@ -377,7 +377,7 @@ def test_a_move_is_taken_back_at_one_table(client: TestClient) -> None:
 
 
 def test_over_a_link_a_takeback_is_offered_and_accepted_or_declined(client: TestClient) -> None:
-    first, second, _ = linked(client)
+    first, second, _ = start_linked_game(client)
     first.place(9)
     refused(first.act("undo", version=1), 409, "not_now")
     offered = first.act("offer", kind="takeback").json()
@@ -390,7 +390,7 @@ def test_over_a_link_a_takeback_is_offered_and_accepted_or_declined(client: Test
 
 
 def test_a_player_resigns_and_a_rematch_swaps_who_begins(client: TestClient) -> None:
-    first, second, _ = linked(client)
+    first, second, _ = start_linked_game(client)
     assert second.act("resign").json()["result"] == {"winner": 1, "reason": "resigned"}
     refused(first.act("rematch"), 409, "not_now")
     first.act("offer", kind="rematch")
@@ -401,7 +401,7 @@ def test_a_player_resigns_and_a_rematch_swaps_who_begins(client: TestClient) -> 
 
 
 def test_a_match_goes_on_at_once_until_it_is_decided(client: TestClient) -> None:
-    first, second, _ = linked(client, best_of=3)
+    first, second, _ = start_linked_game(client, best_of=3)
     second.act("resign")
     assert first.act("rematch").json()["series"] == {
         "number": 2,
@@ -415,7 +415,7 @@ def test_a_match_goes_on_at_once_until_it_is_decided(client: TestClient) -> None
 
 
 def test_what_one_may_do_is_told(client: TestClient) -> None:
-    first, made = begun(client, opponent="link")
+    first, made = start_game(client, opponent="link")
     stranger = Player(client, made["address"], None)
     assert stranger.get("/seat").json() == {"seats": [], "may": ["join"]}
     token = client.post(f"{first.path}/join").json()["token"]
@@ -431,7 +431,7 @@ def test_what_one_may_do_is_told(client: TestClient) -> None:
 
 
 def test_a_seat_is_moved_to_another_device_once(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     handed = player.post("handover").json()
     assert handed["page"] == f"/g/{player.address}/take/{handed['code']}"
     taken = client.post(f"{player.path}/take", json={"code": handed["code"]}).json()
@@ -445,7 +445,7 @@ def test_a_seat_is_moved_to_another_device_once(client: TestClient) -> None:
 
 
 def test_a_stream_begins_with_the_state_and_ends_at_its_limit(client: TestClient) -> None:
-    player, made = begun(client)
+    player, made = start_game(client)
     player.place(9)
     assert events(player, 1) == [player.get().json()]
     watching = Player(client, made["watch"], None)
@@ -456,7 +456,7 @@ def test_a_stream_begins_with_the_state_and_ends_at_its_limit(client: TestClient
 
 
 def test_the_whole_dialogue_can_be_read_takebacks_too(client: TestClient) -> None:
-    player, _ = begun(client, names=["Ann", "Ben"])
+    player, _ = start_game(client, names=["Ann", "Ben"])
     player.place(9)
     player.act("undo", version=1)
     player.place(8, 9)
@@ -472,7 +472,7 @@ def test_the_whole_dialogue_can_be_read_takebacks_too(client: TestClient) -> Non
 
 
 def test_a_game_can_be_taken_away_and_read_back(client: TestClient) -> None:
-    player, made = begun(client, names=["Ann", "Ben"])
+    player, made = start_game(client, names=["Ann", "Ben"])
     player.place(9, 8)
     line = player.get("/export")
     assert line.text == "draft(names=Ann,Ben):9,8\n"
@@ -502,14 +502,14 @@ def test_nothing_can_be_done_in_a_game_that_is_not_there(
     client: TestClient, what: str, content: dict[str, Any]
 ) -> None:
     path = f"/api/games/nowhere/{what}"
-    refused(client.post(path, json=content, headers=bearing("x")), 404, "no_such_game")
+    refused(client.post(path, json=content, headers=make_auth_header("x")), 404, "no_such_game")
 
 
 # To learn -----------------------------------------------------------------------------------------
 
 
 def test_hints_come_in_three_steps(client: TestClient) -> None:
-    player, _ = begun(client, game=None, record="draft:9,8")
+    player, _ = start_game(client, game=None, record="draft:9,8")
     answers = [player.act("hint", version=2, step=step).json() for step in (1, 2, 3)]
     hints = [answer["hint"] for answer in answers]
     assert [len(hint["texts"]) for hint in hints] == [1, 2, 3]
@@ -521,13 +521,15 @@ def test_hints_come_in_three_steps(client: TestClient) -> None:
 
 
 def test_there_are_no_hints_where_there_should_be_none(client: TestClient) -> None:
-    first, second, made = linked(client)
+    first, second, made = start_linked_game(client)
     refused(second.act("hint", version=0), 409, "not_now")
     refused(Player(client, made["address"], None).act("hint", version=0), 401, "no_token")
     refused(Player(client, made["address"], "x").act("hint", version=0), 403, "not_yours")
     assert first.act("hint", version=0).status_code == 200
-    refused(begun(client, hints=False)[0].act("hint", version=0), 409, "not_now")
-    refused(begun(client, game="summit", hidden=True)[0].act("hint", version=0), 409, "not_now")
+    refused(start_game(client, hints=False)[0].act("hint", version=0), 409, "not_now")
+    refused(
+        start_game(client, game="summit", hidden=True)[0].act("hint", version=0), 409, "not_now"
+    )
 
 
 def test_a_position_is_analysed(client: TestClient) -> None:
@@ -613,9 +615,9 @@ def test_the_puzzle_of_a_day_to_come_is_not_told(client: TestClient) -> None:
     ],
 )
 def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body: bytes) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     assert player.token is not None
-    headers = {"Content-Type": "application/json", **bearing(player.token)}
+    headers = {"Content-Type": "application/json", **make_auth_header(player.token)}
     answer = client.post(f"{player.path}/actions", content=body, headers=headers)
     refused(answer, *((400, "bad_json") if answer.status_code == 400 else (422, "bad_request")))
 
@@ -638,7 +640,7 @@ def test_a_body_that_is_no_json_or_no_object_is_refused(client: TestClient, body
 def test_an_action_that_is_none_is_refused_with_pointers(
     client: TestClient, move: dict[str, Any]
 ) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     problem = refused(player.post("actions", move), 422, "bad_request")
     assert problem.errors
     assert all(error.pointer[1:] in {"", *move, "version"} for error in problem.errors)
@@ -655,12 +657,12 @@ def test_an_action_that_is_none_is_refused_with_pointers(
 def test_an_action_of_no_kind_is_refused_with_the_kinds(
     client: TestClient, action: dict[str, Any], words: str
 ) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     assert words in refused(player.post("actions", action), 422, "bad_request").detail
 
 
 def test_however_large_a_number_is_the_game_refuses_it(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     for block in (-1, 0, 10**30, 10**4000):
         refused(player.act("move", block=block, version=0), 422, "not_a_block")
     refused(player.act("move", block=9, version=2**63), 409, "stale")
@@ -669,7 +671,7 @@ def test_however_large_a_number_is_the_game_refuses_it(client: TestClient) -> No
 
 @pytest.mark.parametrize("text", ["\ud800", "A\0", "A\nB", "\x1b[2J", "x" * 41, "", "\u202e"])
 def test_a_name_that_is_none_is_refused(client: TestClient, text: str) -> None:
-    first, _ = begun(client, opponent="link")
+    first, _ = start_game(client, opponent="link")
     content = json.dumps({"name": text})
     answer = client.post(
         f"{first.path}/join", content=content, headers={"Content-Type": "application/json"}
@@ -761,7 +763,7 @@ def test_the_commands_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
         "".join(text for kind, text in blocks if kind == which) for which in ("sh", "text")
     )
     assert commands.count("curl") > 8
-    with serving(tmp_path / "games.db") as (server,):
+    with run_servers(tmp_path / "games.db") as (server,):
         environment = plain_environment(SERVER=f"http://127.0.0.1:{server.port}")
         call = ["bash", "-ec", commands]
         done = subprocess.run(

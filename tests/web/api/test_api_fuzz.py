@@ -17,12 +17,11 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, settings
 from schemathesis.python import asgi
 
 from number_tower.web.app import make_app
-from support.apps import bearing, settings
+from support.apps import make_auth_header, make_settings
 from support.clocks import SLOW
 from support.sizes import THOROUGH, size
 
@@ -78,7 +77,7 @@ class Rooms:
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
-APP: Any = make_app(settings(FOLDER))
+APP: Any = make_app(make_settings(FOLDER))
 """Put together to be described; it opens its database with the first request."""
 
 schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)
@@ -95,7 +94,7 @@ def rooms() -> Iterator[Rooms]:
 
 
 @schema.parametrize()
-@hypothesis_settings(
+@settings(
     max_examples=size(3, 40),
     derandomize=not THOROUGH,
     deadline=None,
@@ -114,7 +113,7 @@ def test_every_answer_is_as_described_and_none_is_an_error_of_ours(
     if "{address}" in case.operation.path and not wrong & {"path", "header"}:
         address, token = rooms.one()
         case.path_parameters = {"address": address}
-        headers = bearing(token)
+        headers = make_auth_header(token)
     for given in (case.query, case.body):
         if (
             "puzzles" in case.operation.path

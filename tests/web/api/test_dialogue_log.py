@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from number_tower.web.api.games import MAX_CHANGES
 from number_tower.web.board.view import MAX_TEXT
 from number_tower.words.voice import MAX_UNDONE
-from support.apps import Player, begun
+from support.apps import Player, start_game
 
 LONG = "rules(blocks=1-3,supply=endless,towers=own,target=1000):"
 
@@ -23,7 +23,7 @@ def parts(player: Player, **query: str) -> list[Any]:
 
 
 def test_a_short_game_is_told_at_once(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     player.place(9, 8)
     log = player.get("/log").json()
     assert log["next"] is None
@@ -34,7 +34,7 @@ def test_a_short_game_is_told_at_once(client: TestClient) -> None:
 
 
 def test_a_long_game_is_told_in_parts_and_nothing_twice(client: TestClient) -> None:
-    player, _ = begun(client, game=None, record=f"{LONG}{'1,2,' * 120}1")
+    player, _ = start_game(client, game=None, record=f"{LONG}{'1,2,' * 120}1")
     told = parts(player)
     versions = [{line["version"] for line in part["said"]} for part in told]
     assert all(len(each) <= MAX_CHANGES for each in versions)
@@ -46,7 +46,7 @@ def test_a_long_game_is_told_in_parts_and_nothing_twice(client: TestClient) -> N
 
 
 def test_a_part_can_be_asked_for_by_its_first_version(client: TestClient) -> None:
-    player, _ = begun(client, game=None, record=f"{LONG}{'1,2,' * 120}1")
+    player, _ = start_game(client, game=None, record=f"{LONG}{'1,2,' * 120}1")
     log = player.get("/log", since="240").json()
     assert ({line["version"] for line in log["said"]}, log["next"]) == ({240, 241}, None)
     assert player.get("/log", since="1000").json() == {"game": 1, "said": [], "next": None}
@@ -57,7 +57,7 @@ def test_however_many_words_a_game_has_a_part_is_small(client: TestClient) -> No
     words = "x" * 1900
     voice = "\n".join(f"{moment} = '{words}'" for moment in ("turn", "turn_empty", "placed"))
     rules = f"[rules]\nblocks = '1-30'\nsupply = 'endless'\ntarget = 900\n[voice]\n{voice}"
-    player, _ = begun(client, game=None, rulefile=rules)
+    player, _ = start_game(client, game=None, rulefile=rules)
     player.place(*[1] * 60)
     told = parts(player)
     assert len(told) > 2
@@ -75,7 +75,7 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
         "fit": "descending",
         "stuck": "skips",
     }
-    first, made = begun(client, game=None, rules=rules, opponent="link")
+    first, made = start_game(client, game=None, rules=rules, opponent="link")
     second = Player(
         client, first.address, client.post(f"{first.path}/join", json={}).json()["token"]
     )
@@ -95,7 +95,7 @@ def test_of_a_long_takeback_the_last_blocks_are_told(client: TestClient) -> None
 
 
 def test_what_is_told_of_a_takeback_follows_the_game_as_it_was(client: TestClient) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     player.place(9, 8)
     version = player.get().json()["version"]
     assert player.act("undo", version=version).status_code == 200

@@ -25,7 +25,7 @@ from number_tower.web.live.events import KEEPALIVE, RECONNECT_HINT, Topic
 from number_tower.web.live.lobby import Lobby
 from support.clocks import SLOW
 from support.faults import Faults
-from support.lobbies import opened
+from support.lobbies import open_lobby
 
 TEACHER = Credentials(browsers=("teacher",))
 
@@ -89,7 +89,7 @@ async def following(events: Any) -> AsyncIterator[Follower]:
 
 def in_class(folder: Path, script: Callable[[Lesson], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with opened(folder) as lobby:
+        async with open_lobby(folder) as lobby:
             lesson = Lesson(lobby)
             await lesson.begin()
             await script(lesson)
@@ -194,7 +194,7 @@ def test_a_pupil_hears_of_the_round_and_not_of_every_other_pupil(
 
 def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
-        async with opened(tmp_path) as other:
+        async with open_lobby(tmp_path) as other:
             await lesson.join("Zoë", other)
             stored = await lesson.classes.find(lesson.code)
             assert len(stored.classroom.pupils) == 3, "a page is always fresh"
@@ -209,7 +209,7 @@ def test_a_class_that_another_process_has_changed_is_read_again(tmp_path: Path) 
 
 def test_many_who_hear_of_a_change_at_once_share_one_query(tmp_path: Path) -> None:
     async def script(lesson: Lesson) -> None:
-        async with opened(tmp_path) as other:
+        async with open_lobby(tmp_path) as other:
             await lesson.join("Zoë", other)
             revision = (await make_classes(other).find(lesson.code)).revision
             faults = Faults()

@@ -16,7 +16,7 @@ import pytest
 
 from serving import Server
 from support.clocks import SLOW
-from support.servers import HOST, serving
+from support.servers import HOST, run_servers
 
 pytest_plugins = ["support.postgres"]
 
@@ -105,7 +105,7 @@ def closing() -> Iterator[list[Class]]:
 def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
     tmp_path: Path, closing: list[Class]
 ) -> None:
-    with serving(tmp_path / "games.db") as (server,):
+    with run_servers(tmp_path / "games.db") as (server,):
 
         def kill() -> None:
             server.kill()
@@ -131,7 +131,7 @@ def test_a_class_goes_on_after_a_server_was_killed_at_any_step(
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_two_servers_serve_one_class(database: str, closing: list[Class]) -> None:
-    with serving(database, 2) as servers:
+    with run_servers(database, 2) as servers:
         lesson = Class(servers, 6)
         closing.append(lesson)
         lesson.start(1)
@@ -158,7 +158,7 @@ def do_together(*actions: Callable[[], object]) -> None:
 def test_what_is_done_at_both_servers_at_once_counts_once(
     database: str, closing: list[Class]
 ) -> None:
-    with serving(database, 2) as servers:
+    with run_servers(database, 2) as servers:
         lesson = Class(servers, 6)
         closing.append(lesson)
         colleague = lesson.invite_teacher(servers[1])
@@ -211,7 +211,7 @@ def test_a_move_at_one_server_reaches_the_wall_at_the_other(
             await wait_for(lines, "event: state")
             assert "1.0" in lesson.get_points()
 
-    with serving(database, 2) as servers:
+    with run_servers(database, 2) as servers:
         lesson = Class(servers, 2)
         closing.append(lesson)
         lesson.start(1)

@@ -26,7 +26,7 @@ from support.lessons import NAMES, Lesson, Visitor
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with apps.opened(tmp_path_factory.mktemp("classes")) as opened:
+    with apps.open_app(tmp_path_factory.mktemp("classes")) as opened:
         yield opened
 
 

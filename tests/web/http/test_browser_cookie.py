@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from support.apps import Player, begun, opened
-from support.cookies import Browser, room_of
+from support.apps import Player, open_app, start_game
+from support.cookies import Browser, read_room
 
 HEAD = 4096
 """Bytes that nginx reserves for the head of an answer, unless told otherwise."""
@@ -40,30 +40,30 @@ def test_a_browser_has_one_cookie_however_many_games_it_plays(browser: Browser) 
 
 
 def test_the_cookie_is_for_the_server_alone_lasts_a_year_and_is_renewed(browser: Browser) -> None:
-    begun = browser.ask("POST", "/new", **NEW)
-    [first] = begun.headers.get_list("set-cookie")
+    start_game = browser.ask("POST", "/new", **NEW)
+    [first] = start_game.headers.get_list("set-cookie")
     assert re.fullmatch(
         r"browser-[0-9a-f]{8}=[\w-]{43}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax",
         first,
         re.ASCII,
     )
-    for path in ("/", begun.headers["location"]):
+    for path in ("/", start_game.headers["location"]):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == [first]
 
 
 def test_over_https_only_this_host_can_set_the_cookie(browser: Browser) -> None:
-    begun = browser.ask("POST", "/new", https=True, **NEW)
-    [cookie] = begun.headers.get_list("set-cookie")
+    start_game = browser.ask("POST", "/new", https=True, **NEW)
+    [cookie] = start_game.headers.get_list("set-cookie")
     assert cookie.startswith("__Host-browser-")
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Lax; Secure")
-    assert browser.holds(room_of(begun), https=True)
-    assert not browser.holds(room_of(begun)), "it is not sent over http"
+    assert browser.holds(read_room(start_game), https=True)
+    assert not browser.holds(read_room(start_game)), "it is not sent over http"
 
 
 def test_nothing_is_set_for_a_visitor_who_holds_no_seat(
     client: TestClient, browser: Browser
 ) -> None:
-    player, made = begun(client, opponent="link")
+    player, made = start_game(client, opponent="link")
     for path in ("/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/games", "/nowhere"):
         assert browser.ask("GET", path).headers.get_list("set-cookie") == []
     assert (
@@ -74,7 +74,7 @@ def test_nothing_is_set_for_a_visitor_who_holds_no_seat(
 
 def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser: Browser) -> None:
     path = f"/api/games/{browser.begin().removeprefix('/g/')}"
-    stranger, _ = begun(client)
+    stranger, _ = start_game(client)
     assert browser.ask("GET", f"{path}/seat").json()["seats"] == [1, 2]
     move = {"do": "move", "block": 9, "version": 0}
     assert browser.ask("POST", f"{path}/actions", json=move).json()["moves"] == [9]
@@ -83,7 +83,7 @@ def test_the_cookie_holds_a_seat_for_the_api_as_well(client: TestClient, browser
 
 
 def test_the_database_holds_only_the_digest_of_the_secret(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
+    with open_app(tmp_path) as client:
         browser = Browser(client.app)
         room = browser.begin()
     [secret] = browser.jar.cookies.values()
@@ -97,7 +97,7 @@ def test_a_secret_holds_no_seat_of_another_browser(client: TestClient, browser: 
     mine, theirs = browser.begin(opponent="link"), other.begin()
     assert not browser.holds(theirs)
     assert browser.ask("POST", f"{theirs}/resign").status_code >= 400
-    assert room_of(other.ask("POST", f"{mine}/sit", data={"name": "Ben"})) == mine
+    assert read_room(other.ask("POST", f"{mine}/sit", data={"name": "Ben"})) == mine
     for each in (browser, other):
         assert len(each.jar.cookies) == 1
         seats = each.ask("GET", f"/api/games{mine.removeprefix('/g')}/seat").json()["seats"]
@@ -117,7 +117,7 @@ def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(
 ) -> None:
     room, other, third = browser.begin(), Browser(client.app), Browser(client.app)
     path = f"/api/games{room.removeprefix('/g')}"
-    assert room_of(other.ask("POST", f"{room}/take/{code_for(browser, room)}")) == room
+    assert read_room(other.ask("POST", f"{room}/take/{code_for(browser, room)}")) == room
     assert (browser.holds(room), other.holds(room)) == (False, True)
     assert room not in listed(browser.lists())
     assert room in listed(other.lists())
@@ -130,9 +130,9 @@ def test_a_seat_that_is_handed_over_is_held_by_the_new_browser_alone(
 def test_a_token_is_void_once_a_browser_has_taken_its_seat(
     client: TestClient, browser: Browser
 ) -> None:
-    player, _ = begun(client)
+    player, _ = start_game(client)
     code = player.post("handover").json()["code"]
-    room = room_of(browser.ask("POST", f"/g/{player.address}/take/{code}"))
+    room = read_room(browser.ask("POST", f"/g/{player.address}/take/{code}"))
     assert player.act("resign").status_code == 403
     assert browser.ask("POST", f"{room}/resign").status_code == 303
 
@@ -145,7 +145,7 @@ def test_tabs_that_begin_games_at_once_at_the_first_visit_lose_no_seat(
     browser: Browser, order: list[int]
 ) -> None:
     answers = [browser.answered("POST", "/new", **NEW) for _ in range(3)]
-    rooms = [room_of(answer) for answer in answers]
+    rooms = [read_room(answer) for answer in answers]
     for number in order:
         browser.receive(answers[number])
         assert browser.holds(rooms[number])
@@ -161,7 +161,7 @@ def test_an_answer_to_a_first_visit_that_comes_late_takes_no_seat_away(
     rooms = [browser.begin(https=https) for _ in range(2)]
     browser.ask("GET", rooms[0], https=https)
     browser.receive(late, https=https)
-    rooms.append(room_of(late))
+    rooms.append(read_room(late))
     assert all(browser.holds(room, https=https) for room in rooms)
 
 

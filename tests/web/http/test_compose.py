@@ -21,7 +21,7 @@ from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment
 from support.cookies import Jar
 from support.postgres import fresh
-from support.servers import serving
+from support.servers import run_servers
 from support.sites import Certificate, Site, next_revision, program, running
 
 pytest_plugins = ["support.postgres", "support.sites"]
@@ -58,7 +58,7 @@ def servers(database: str, https: int) -> Iterator[list[Server]]:
     assert options == services["server-2"]["command"]
     changed = {proxy: "127.0.0.1", "https://${SITE:-localhost}": f"https://localhost:{https}"}
     assert changed.keys() <= set(options)
-    with serving(database, 2, tuple(changed.get(each, each) for each in options)) as started:
+    with run_servers(database, 2, tuple(changed.get(each, each) for each in options)) as started:
         yield started
 
 

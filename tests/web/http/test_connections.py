@@ -21,7 +21,7 @@ from number_tower.web.http.connections import (
 )
 from number_tower.web.http.streams import MAX_STREAMS_PER_ADDRESS
 from support.clocks import wait_until
-from support.servers import serving
+from support.servers import run_servers
 from support.small_server import (
     HOST,
     NEIGHBOUR,
@@ -296,7 +296,7 @@ def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(tmp_path:
         ("/api/analyse", data, b'{"game":'),
         ("/new", multipart, b"--b\r\nContent-Disposition: "),
     ]
-    with serving(tmp_path / "games.db") as [server]:
+    with run_servers(tmp_path / "games.db") as [server]:
         for path, kind, begun in left:
             connect(server.port, HOST, post(path, begun, 1000, kind)).close()
         assert asked(server.port, "/api/levels")[0] == 200

@@ -34,7 +34,7 @@ from number_tower.web.pages import rule_form
 from number_tower.web.thinking import tasks
 from number_tower.words.prompt import read_answer
 from support import apps
-from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
+from support.costs import FORM, JSON, TEXTS, Call, Meter, list_routes, measure_costs
 from support.sizes import size
 
 Measuring = Callable[[Meter], AsyncIterator[str]]
@@ -376,7 +376,7 @@ def complaints(
         done = asyncio.Event()
 
         async def serve() -> None:
-            async with metered(tmp_path_factory.mktemp("costs")) as meter:
+            async with measure_costs(tmp_path_factory.mktemp("costs")) as meter:
                 await _warm_up(meter)
                 ready.set_result(meter)
                 await done.wait()
@@ -400,7 +400,7 @@ async def _list(said: AsyncIterator[str]) -> list[str]:
 
 
 def test_every_route_is_measured(tmp_path: Path) -> None:
-    assert set(routes(make_app(apps.settings(tmp_path)))) == ROUTES.keys()
+    assert set(list_routes(make_app(apps.make_settings(tmp_path)))) == ROUTES.keys()
 
 
 def test_no_text_is_expensive_wherever_it_is_sent(

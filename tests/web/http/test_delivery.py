@@ -79,7 +79,7 @@ def test_text_is_compressed_where_the_client_reads_it(client: TestClient, addres
 
 
 def test_streams_are_not_compressed_and_not_held_back(client: TestClient) -> None:
-    player, _ = apps.begun(client)
+    player, _ = apps.start_game(client)
     answer = client.get(f"{player.path}/events?limit=1", headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in answer.headers
     assert answer.text.startswith("retry: 1000\n\nevent: state")

@@ -29,12 +29,12 @@ from number_tower.web.http import health
 from number_tower.web.http.health import WriteCheck
 from number_tower.web.settings import Settings
 from serving import Server
-from support.apps import opened, replace_parts
-from support.clocks import SLOW, until
-from support.command import TOWER, plain_environment, tower
-from support.postgres import on_server, place_of
+from support.apps import open_app, replace_parts
+from support.clocks import SLOW, wait_until_true
+from support.command import TOWER, plain_environment, run_tower
+from support.postgres import make_location, on_server
 from support.servers import Client, make_server
-from support.stores import by_hand, store_in
+from support.stores import open_store, run_sql
 
 pytest_plugins = ["support.postgres"]
 
@@ -60,7 +60,7 @@ def test_one_write_is_made_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> 
     async def ask() -> list[str | None]:
         check = WriteCheck(writer.write)
         asking = asyncio.gather(*(check.find_problem() for _ in range(20)))
-        await until(lambda: writer.writes)
+        await wait_until_true(lambda: writer.writes)
         writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
         return await asking
 
@@ -87,7 +87,7 @@ def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.M
 
 
 def test_a_probe_leaves_nothing_behind(database: str) -> None:
-    store = store_in(database)
+    store = open_store(database)
     for _ in range(3):
         with store.write() as connection:
             probe_write(connection)
@@ -97,19 +97,19 @@ def test_a_probe_leaves_nothing_behind(database: str) -> None:
 
 
 def probe(database: str) -> None:
-    with closing(store_in(database, patience=0.05)) as store, store.write() as connection:
+    with closing(open_store(database, patience=0.05)) as store, store.write() as connection:
         probe_write(connection)
 
 
 def test_a_probe_fails_on_a_file_that_can_only_be_read(tmp_path: Path) -> None:
-    store_in(tmp_path / "games.db").close()
+    open_store(tmp_path / "games.db").close()
     with pytest.raises(StoreError, match="it is read-only"):
         probe(f"sqlite:///file:{tmp_path}/games.db?mode=ro&uri=true")
 
 
 def test_a_probe_fails_while_another_program_keeps_the_file_locked(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another program is using it"):
@@ -120,9 +120,9 @@ def test_a_probe_fails_while_another_program_keeps_the_file_locked(tmp_path: Pat
 def test_a_probe_fails_where_a_database_cannot_grow(tmp_path: Path) -> None:
     """Updating a row in place would still succeed here, and a new game would not."""
     file = tmp_path / "games.db"
-    store_in(file).close()
-    by_hand(file, "VACUUM")
-    store = store_in(file)
+    open_store(file).close()
+    run_sql(file, "VACUUM")
+    store = open_store(file)
     store.close()
 
     @event.listens_for(store.engine, "connect")
@@ -160,14 +160,14 @@ def read_only(database: str) -> Iterator[None]:
 
 def refused(*options: str) -> str:
     """Start a server that must not start; return what it says."""
-    done = tower("serve", "--port", "0", *options)
+    done = run_tower("serve", "--port", "0", *options)
     assert (done.returncode, done.stdout) == (1, ""), "nothing is announced"
     return done.stderr
 
 
 def test_no_server_starts_on_a_file_that_can_only_be_read(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    store_in(file).close()
+    open_store(file).close()
     said = refused("--db", f"sqlite:///file:{file}?mode=ro&uri=true")
     assert said == f"tower: the database {file} cannot be used: it is read-only\n"
 
@@ -175,7 +175,7 @@ def test_no_server_starts_on_a_file_that_can_only_be_read(tmp_path: Path) -> Non
 def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
     """The file can be read, but the log that SQLite writes ahead may not become any longer."""
     file = tmp_path / "games.db"
-    with closing(store_in(file)) as store:
+    with closing(open_store(file)) as store:
         for _ in range(4):
             with store.write() as connection:
                 probe_write(connection)
@@ -261,7 +261,7 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
 
 
 def test_a_database_is_healthy_unless_moves_of_other_servers_are_not_heard(database: str) -> None:
-    settings = Settings(place_of(database), quiet=True, host_names=("testserver",))
+    settings = Settings(make_location(database), quiet=True, host_names=("testserver",))
     with TestClient(make_app(settings)) as client:
         assert client.get("/health").status_code == 200, on_server(database)
         replace_parts(client, listener=SimpleNamespace(is_connected=False))
@@ -278,7 +278,7 @@ class NoWrites:
 
 
 def test_liveness_asks_no_database(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
+    with open_app(tmp_path) as client:
         replace_parts(client, writes=NoWrites())
         answer = client.get("/health/live")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})

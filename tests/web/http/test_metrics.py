@@ -19,11 +19,11 @@ from starlette.testclient import TestClient
 from number_tower.web.app import install_metrics, make_app
 from number_tower.web.settings import SettingError, parse_metrics_address
 from serving import free_port
-from support.apps import settings
-from support.clocks import SLOW, until
-from support.command import ROOT, tower
+from support.apps import make_settings
+from support.clocks import SLOW, wait_until_true
+from support.command import ROOT, run_tower
 from support.forking import Forked
-from support.servers import Client, following, game_between, make_server
+from support.servers import Client, follow_game, make_server, start_game_between
 
 PAGE = (ROOT / "docs/how-to/monitor.md").read_text()
 
@@ -49,12 +49,12 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
 
     async def play() -> tuple[str, dict[str, Metric]]:
         first, second = Client(running.port), Client(running.port)
-        seats = await game_between(first, second)
+        seats = await start_game_between(first, second)
         await seats.act(first, 0, "move", block=3, version=0)
         assert (await first.ask("GET", f"/api/{seats.tokens[0]}")).status == 404
-        async with following(running.port, seats.path) as follower:
+        async with follow_game(running.port, seats.path) as follower:
             await follower.until([3])
-            await until(lambda: value(scrape(port)[1], "tower_streams_open") == 1)
+            await wait_until_true(lambda: value(scrape(port)[1], "tower_streams_open") == 1)
             text, families = scrape(port)
         first.close()
         second.close()
@@ -81,7 +81,7 @@ def test_a_real_server_says_how_it_is_and_names_nobody(tmp_path: Path) -> None:
 
 
 def test_what_visitors_send_makes_no_new_series(tmp_path: Path) -> None:
-    app = make_app(settings(tmp_path))
+    app = make_app(make_settings(tmp_path))
     metrics = install_metrics(app)
     with TestClient(app) as client:
         for number in range(50):
@@ -133,7 +133,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         file = str(tmp_path / "games.db")
-        done = tower("serve", "--port", "0", "--db", file, "--metrics", port)
+        done = run_tower("serve", "--port", "0", "--db", file, "--metrics", port)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         f"tower: --metrics: the server cannot listen at '127.0.0.1', port {port}: "

@@ -113,7 +113,7 @@ def test_a_browser_is_known_by_its_cookie(cookie: str, *, is_known: bool) -> Non
 def limited(folder: Path, clock: Clock) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app_module, "RateLimiter", partial(RateLimiter, clock=clock))
-        with apps.opened(folder, limits=True) as client:
+        with apps.open_app(folder, limits=True) as client:
             yield client
 
 

@@ -21,9 +21,9 @@ from number_tower.engine.rules import Rules
 from number_tower.store import StoreError
 from number_tower.web.http.middleware.security_headers import SECURITY_HEADERS
 from support import apps
-from support.apps import Player, bearing, begun, linked, opened
+from support.apps import Player, make_auth_header, open_app, start_game, start_linked_game
 from support.clocks import SLOW
-from support.servers import HOST, serving
+from support.servers import HOST, run_servers
 
 BAD = '<img src=x onerror="alert(1)">'
 ALSO_BAD = "'\"><script>alert(2)</script>"
@@ -114,11 +114,13 @@ class Person:
 def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(
     tmp_path: Path,
 ) -> None:
-    with serving(tmp_path / "games.db") as (server,):
+    with run_servers(tmp_path / "games.db") as (server,):
         ann, ben, eve = people = [Person(server.port) for _ in range(3)]
-        begun = ann.ask("POST", "/new", data={"game": "draft", "opponent": "link", "name": "Ann"})
-        assert begun.status_code == 303, begun.text
-        room = begun.headers["location"]
+        start_game = ann.ask(
+            "POST", "/new", data={"game": "draft", "opponent": "link", "name": "Ann"}
+        )
+        assert start_game.status_code == 303, start_game.text
+        room = start_game.headers["location"]
         address = room.removeprefix("/g/")
         assert ben.ask("GET", room).status_code == 200
         assert ben.ask("POST", f"{room}/sit", data={"name": "Ben"}).status_code == 303
@@ -187,8 +189,8 @@ RESIGN = {"do": "resign"}
 
 
 def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient) -> None:
-    first, second, _ = linked(client)
-    stranger, _, _ = linked(client)
+    first, second, _ = start_linked_game(client)
+    stranger, _, _ = start_linked_game(client)
     deeds: list[tuple[str, dict[str, Any] | None]] = [
         ("handover", None),
         *(("actions", {"do": do}) for do in ("resign", "accept", "decline", "rematch", "claim")),
@@ -207,7 +209,7 @@ def test_a_token_acts_for_no_other_seat_and_in_no_other_game(client: TestClient)
 
 
 def test_a_watch_address_gives_nobody_a_seat(client: TestClient) -> None:
-    first, made = begun(client, opponent="link")
+    first, made = start_game(client, opponent="link")
     assert client.post(f"/api/games/{made['watch']}/join", json={}).status_code in {403, 404, 409}
     assert client.post(f"/g/{made['watch']}/sit", data={"name": "Eve"}).status_code >= 400
     code = first.post("handover").json()["code"]
@@ -221,9 +223,9 @@ def test_a_watch_address_gives_nobody_a_seat(client: TestClient) -> None:
 
 
 def test_the_code_of_a_seat_works_once_in_its_own_game_and_not_for_long(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
-        player, _ = begun(client)
-        other, _ = begun(client)
+    with open_app(tmp_path) as client:
+        player, _ = start_game(client)
+        other, _ = start_game(client)
         code = player.post("handover").json()["code"]
         assert client.post(f"{other.path}/take", json={"code": code}).status_code == 409
         assert client.post(f"{player.path}/take", json={"code": code[:-1]}).status_code == 409
@@ -244,8 +246,8 @@ def test_the_code_of_a_seat_works_once_in_its_own_game_and_not_for_long(tmp_path
 
 
 def test_only_the_digests_of_secrets_are_kept(tmp_path: Path) -> None:
-    with opened(tmp_path) as client:
-        player, made = begun(client)
+    with open_app(tmp_path) as client:
+        player, made = start_game(client)
         code = player.post("handover").json()["code"]
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert made["address"].encode() in kept
@@ -265,8 +267,8 @@ def test_only_the_digests_of_secrets_are_kept(tmp_path: Path) -> None:
 def test_what_another_site_lets_a_browser_send_is_refused(
     client: TestClient, headers: dict[str, str]
 ) -> None:
-    player, _ = begun(client)
-    cookie = {**apps.cookie_of(player), **headers}
+    player, _ = start_game(client)
+    cookie = {**apps.move_to_cookie(player), **headers}
     assert client.post(f"{player.path}/actions", json=RESIGN, headers=cookie).status_code == 403
     assert client.post(f"/g/{player.address}/resign", headers=cookie).status_code == 403
     assert client.post("/new", data={"game": "draft"}, headers=headers).status_code == 403
@@ -274,8 +276,8 @@ def test_what_another_site_lets_a_browser_send_is_refused(
 
 
 def test_a_form_of_another_site_could_not_speak_to_the_api_at_all(client: TestClient) -> None:
-    player, _ = begun(client)
-    cookie = apps.cookie_of(player)
+    player, _ = start_game(client)
+    cookie = apps.move_to_cookie(player)
     evil = {"Origin": "https://evil.example"}
     assert client.post(f"{player.path}/actions", data=RESIGN, headers=cookie).status_code == 400
     assert client.options(f"{player.path}/actions", headers=evil).status_code == 405
@@ -308,8 +310,8 @@ end_resigned = "@{left} {legal}@"
 def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(
     client: TestClient, wanted: dict[str, Any]
 ) -> None:
-    first, second, made = linked(client, hidden=True, **wanted)
-    holding = apps.cookie_of(first)
+    first, second, made = start_linked_game(client, hidden=True, **wanted)
+    holding = apps.move_to_cookie(first)
     sent: list[str] = []
 
     def look() -> None:
@@ -360,8 +362,8 @@ def test_where_blocks_are_hidden_nothing_that_is_sent_tells_a_hand(
 
 def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient) -> None:
     names = ["<b>Ann</b><script>a()</script>", '" onfocus="b()"']
-    player, made = begun(client, game=None, rulefile=RULES, names=names)
-    holding = apps.cookie_of(player)
+    player, made = start_game(client, game=None, rulefile=RULES, names=names)
+    holding = apps.move_to_cookie(player)
     player.place(5)
     player.act("undo", version=1)
     player.place(5, 1)
@@ -401,8 +403,8 @@ def test_html_in_names_and_rule_files_is_inert_on_every_page(client: TestClient)
 
 
 def test_every_page_has_a_policy_that_lets_nothing_else_in(client: TestClient) -> None:
-    player, made = begun(client)
-    holding = apps.cookie_of(player)
+    player, made = start_game(client)
+    holding = apps.move_to_cookie(player)
     for path in (
         "/", "/new", f"/g/{player.address}", f"/w/{made['watch']}", "/analysis?game=draft:9,8",
         "/puzzle", "/puzzles", "/games", "/games/draft", "/learn/draft", "/nowhere",
@@ -420,8 +422,8 @@ def test_every_page_has_a_policy_that_lets_nothing_else_in(client: TestClient) -
 
 
 def test_nothing_of_a_seat_is_kept_by_caches(client: TestClient) -> None:
-    player, _ = begun(client)
-    holding = apps.cookie_of(player)
+    player, _ = start_game(client)
+    holding = apps.move_to_cookie(player)
     for answer in (
         client.get(f"/g/{player.address}", headers=holding),
         player.get(),
@@ -433,7 +435,7 @@ def test_nothing_of_a_seat_is_kept_by_caches(client: TestClient) -> None:
 
 
 def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> None:
-    player, made = begun(client)
+    player, made = start_game(client)
     path, basic = f"{player.path}/actions", {"Authorization": f"Basic {made['token']}"}
     assert client.post(f"{path}?token={made['token']}", json=RESIGN).status_code == 401
     assert client.post(path, json=RESIGN, headers=basic).status_code == 401
@@ -443,8 +445,8 @@ def test_a_token_is_only_taken_from_its_header_or_cookie(client: TestClient) -> 
 def test_what_goes_wrong_here_is_told_without_details(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path) as client:
-        player, made = begun(client)
+    with open_app(tmp_path) as client:
+        player, made = start_game(client)
 
         async def broken(address: str, _: object = None) -> None:
             raise RuntimeError(f"secret of {address}")
@@ -475,7 +477,7 @@ def test_what_goes_wrong_here_is_told_without_details(
 def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
     client: TestClient, seats: str
 ) -> None:
-    first, made = begun(client, opponent="link")
+    first, made = start_game(client, opponent="link")
     if seats == "taken":
         assert client.post(f"{first.path}/join", json={}).status_code == 200
     watch = made["watch"]
@@ -500,7 +502,9 @@ def test_whatever_is_sent_to_a_watch_address_tells_nobody_where_it_is_played(
         client.post(f"/api/games/{watch}/join", json={}),
     ]
     move = {"do": "move", "block": 9, "version": 0}
-    answers.append(client.post(f"/api/games/{watch}/actions", json=move, headers=bearing("A" * 43)))
+    answers.append(
+        client.post(f"/api/games/{watch}/actions", json=move, headers=make_auth_header("A" * 43))
+    )
     answers += [
         client.get(f"/{kind}/{watch}{more}")
         for kind in "gw"

@@ -20,7 +20,7 @@ from number_tower.web import server
 from number_tower.web.server import ServerStartError, format_addresses, open_listener
 from number_tower.web.settings import SettingError, Settings, parse_proxies, parse_public_url
 from support.clocks import SLOW, wait_until
-from support.command import ROOT, TOWER, plain_environment, tower
+from support.command import ROOT, TOWER, plain_environment, run_tower
 from support.small_server import asked, connect, get, read_all, read_until, running, small
 
 PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
@@ -50,13 +50,13 @@ def test_it_serves_until_it_is_told_to_stop(
 
 
 def test_without_a_place_for_games_there_is_no_server() -> None:
-    done = tower("serve", "--db", "none")
+    done = run_tower("serve", "--db", "none")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tower: games are not saved: --db")
 
 
 def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
-    done = tower("serve", "--db", str(tmp_path))
+    done = run_tower("serve", "--db", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.endswith("cannot be used: it is a folder; expected a file\n")
     assert done.stderr.count("\n") == 1
@@ -65,7 +65,7 @@ def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = tower("serve", "--port", str(port), "--db", str(tmp_path / "games.db"))
+        done = run_tower("serve", "--port", str(port), "--db", str(tmp_path / "games.db"))
     assert (done.returncode, done.stdout) == (1, "")
     advice = "choose another, or leave out --port"
     assert done.stderr == f"tower: port {port} is in use by another program; {advice}\n"

@@ -19,13 +19,13 @@ from support.servers import (
     Answer,
     Client,
     Seats,
-    following,
-    game_at_one_table,
-    game_between,
-    serving,
+    follow_game,
+    run_servers,
+    start_game_at_one_table,
+    start_game_between,
 )
 from support.sizes import size
-from support.stores import store_in
+from support.stores import open_store
 
 pytest_plugins = ["support.postgres"]
 
@@ -51,7 +51,7 @@ def shared(
 @pytest.fixture(scope="module")
 def two(shared: str) -> Iterator[list[Server]]:
     """Two servers at one database."""
-    with serving(shared, 2) as servers:
+    with run_servers(shared, 2) as servers:
         yield servers
 
 
@@ -65,11 +65,11 @@ def test_players_at_different_servers_see_each_others_moves(two: list[Server]) -
 
     async def script() -> None:
         players = [Client(port) for port in ports]
-        game = await game_between(*players)
+        game = await start_game_between(*players)
         async with (
-            following(ports[0], game.path, game.tokens[0]) as first,
-            following(ports[1], game.path, game.tokens[1]) as second,
-            following(ports[1], f"/api/games/{game.watch}") as watching,
+            follow_game(ports[0], game.path, game.tokens[0]) as first,
+            follow_game(ports[1], game.path, game.tokens[1]) as second,
+            follow_game(ports[1], f"/api/games/{game.watch}") as watching,
         ):
             moves: list[int] = []
             for version in range(8):
@@ -92,8 +92,11 @@ def test_what_else_happens_in_a_room_is_seen_at_the_other_server(two: list[Serve
 
     async def script() -> None:
         ann, ben = players = [Client(port) for port in ports]
-        game = await game_between(*players)
-        async with following(ports[1], game.path) as seen, following(ports[0], game.path) as also:
+        game = await start_game_between(*players)
+        async with (
+            follow_game(ports[1], game.path) as seen,
+            follow_game(ports[0], game.path) as also,
+        ):
             await game.act(ann, 0, "move", block=5, version=0)
             await seen.until([5])
             await game.act(ann, 0, "offer", kind="takeback")
@@ -114,14 +117,14 @@ def test_what_else_happens_in_a_room_is_seen_at_the_other_server(two: list[Serve
 
 def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str) -> None:
     """The store is what the command uses; it knows of no server."""
-    store = store_in(shared)
+    store = open_store(shared)
 
     async def script() -> None:
         client = Client(two[0].port)
-        game = await game_at_one_table(client)
+        game = await start_game_at_one_table(client)
         async with (
-            following(two[0].port, game.path) as one,
-            following(two[1].port, game.path) as other,
+            follow_game(two[0].port, game.path) as one,
+            follow_game(two[1].port, game.path) as other,
         ):
             await game.act(client, 0, "move", block=5, version=0)
             await one.until([5])
@@ -164,7 +167,7 @@ def test_of_conflicting_moves_exactly_one_counts(two: list[Server], number: int)
 
     async def script() -> None:
         client = Client(ports[0])
-        game = await game_at_one_table(client)
+        game = await start_game_at_one_table(client)
         moves: list[int] = []
         for version in range(5):
             crowd = [{"block": 1 + place, "version": version} for place in range(CROWD)]
@@ -189,7 +192,7 @@ def test_a_move_that_many_send_counts_once(two: list[Server], number: int) -> No
 
     async def script() -> None:
         client = Client(ports[0])
-        game = await game_at_one_table(client)
+        game = await start_game_at_one_table(client)
         for version in range(5):
             answers = await all_at_once(ports, game, [{"block": 7, "version": version}] * CROWD)
             assert Counter(answer.status for answer in answers) == {200: CROWD}
@@ -232,7 +235,7 @@ def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server
 
     async def play(number: int) -> None:
         players = [Client(two[(number + seat) % 2].port) for seat in (0, 1)]
-        game = await game_between(*players)
+        game = await start_game_between(*players)
         granted: dict[int, int] = {}
 
         async def hurry(seat: int) -> None:

@@ -18,9 +18,9 @@ from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
 from number_tower.web.live.events import ChangeListener, Hub, Notice, Topic
 from support.clocks import SLOW
-from support.lobbies import node, sat
+from support.lobbies import open_linked_room, open_node
 from support.postgres import fresh
-from support.stores import store_in
+from support.stores import open_store
 
 pytest_plugins = ["support.postgres"]
 
@@ -194,7 +194,7 @@ class Heard(Hub):
 
 @asynccontextmanager
 async def news_at(database: str | Path) -> AsyncIterator[Heard]:
-    store = store_in(database)
+    store = open_store(database)
     news = Heard(store)
     try:
         assert await news.next() is None
@@ -214,10 +214,10 @@ def on_server(server: str, template: str) -> Iterator[str]:
 def test_what_others_write_to_a_file_is_heard_by_those_who_follow_it(tmp_path: Path) -> None:
     async def script() -> None:
         async with (
-            node(str(tmp_path / "games.db")) as other,
+            open_node(str(tmp_path / "games.db")) as other,
             news_at(tmp_path / "games.db") as news,
         ):
-            address, ann, _ = await sat(other.lobby)
+            address, ann, _ = await open_linked_room(other.lobby)
             room = await other.lobby.find_room(address)
             news.subscribe(Topic("room", room.id))
             await news.until(Notice(Topic("room", room.id), room.revision))

@@ -22,8 +22,17 @@ from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.web.live.state import encode_event
 from support.clocks import SLOW
-from support.lobbies import BOOK, LINK, START, Instantly, answered, at, opened, sat
-from support.stores import store_in
+from support.lobbies import (
+    BOOK,
+    LINK,
+    START,
+    InstantWorkers,
+    open_linked_room,
+    open_lobby,
+    run_in_lobby,
+    wait_for_computer,
+)
+from support.stores import open_store
 
 
 async def following(followed: AsyncGenerator[tuple[StoredRoom, Wakeup], None]) -> StoredRoom:
@@ -34,7 +43,7 @@ async def following(followed: AsyncGenerator[tuple[StoredRoom, Wakeup], None]) -
 
 def test_a_game_over_a_link_is_played_by_two_tokens(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         await lobby.act(address, ann, Move(0, 9))
         with pytest.raises(RoomError):
             await lobby.act(address, ann, Move(1, 8))
@@ -42,12 +51,12 @@ def test_a_game_over_a_link_is_played_by_two_tokens(tmp_path: Path) -> None:
         assert known.room.table.game.moves == (9, 8)
         assert known.room.seats[1].name == "Ben"
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         watch = (await lobby.find_room(address)).watch
         seen: list[StoredRoom] = []
 
@@ -66,7 +75,7 @@ def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: 
         assert moments == sorted(moments)
         assert seen[-1].room.table.outcome == (0, "resigned")
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_whoever_only_watches_can_neither_sit_nor_act_nor_move_a_seat(tmp_path: Path) -> None:
@@ -82,7 +91,7 @@ def test_whoever_only_watches_can_neither_sit_nor_act_nor_move_a_seat(tmp_path: 
         with pytest.raises(RoomError):
             await lobby.make_handover_code(known.address, "no token")
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
@@ -96,7 +105,7 @@ def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
         )
         assert len((await lobby.find_room(known.address)).room.table.game.moves) == 1
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_the_free_seat_goes_to_one_of_many(tmp_path: Path) -> None:
@@ -108,13 +117,13 @@ def test_the_free_seat_goes_to_one_of_many(tmp_path: Path) -> None:
         assert sum(isinstance(answer, tuple) for answer in answers) == 1
         assert {answer.reason for answer in answers if isinstance(answer, RoomError)} == {"taken"}
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_another_server_finds_the_room_and_what_it_overtakes_is_tried_again(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
-        async with opened(tmp_path) as other:
+        address, ann, ben = await open_linked_room(lobby)
+        async with open_lobby(tmp_path) as other:
             assert (await other.find_room(address)).room == (await lobby.find_room(address)).room
             await lobby.act(address, ann, Move(0, 9))
             known = await other.act(address, ben, Move(1, 8))
@@ -122,20 +131,20 @@ def test_another_server_finds_the_room_and_what_it_overtakes_is_tried_again(tmp_
             with pytest.raises(StaleError):
                 await lobby.act(address, ann, Move(1, 7))
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, _ = await sat(lobby)
+        address, ann, _ = await open_linked_room(lobby)
         identity = (await lobby.find_room(address)).id
         for told in (None, Topic("room", identity)):
             table = (await lobby.find_room(address)).room.table
             followed = lobby.follow(await lobby.find_room(address))
             await anext(followed)
-            async with opened(tmp_path) as other:
+            async with open_lobby(tmp_path) as other:
                 kept = (await other.find_room(address)).game
-                store = store_in(tmp_path / "games.db")
+                store = open_store(tmp_path / "games.db")
                 store.change(kept.id, table.version, Change("place", table.game.legal[-1]))
                 store.close()
             lobby.hub.publish_all() if told is None else lobby.hub.publish(told)
@@ -143,7 +152,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
             await followed.aclose()
         assert ann
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 # Computers ----------------------------------------------------------------------------------------
@@ -159,19 +168,19 @@ def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
         while not known.room.over:
             assert known.room.table.game.to_move == 0
             move = Move(known.room.table.version, known.room.table.game.legal[0])
-            known = await answered(lobby, await lobby.act(known.address, token, move))
+            known = await wait_for_computer(lobby, await lobby.act(known.address, token, move))
         assert known.room.seats[1].name == "Gentle"
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_computer_that_begins_has_moved_soon(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = await lobby.open_room(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
-        known = await answered(lobby, await lobby.find_room(known.address))
+        known = await wait_for_computer(lobby, await lobby.find_room(known.address))
         assert len(known.room.table.game.moves) == 1
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(
@@ -182,12 +191,12 @@ def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(
         addresses.append(known.address)
 
     async def then(lobby: Lobby) -> None:
-        known = await answered(lobby, await lobby.find_room(addresses[0]))
+        known = await wait_for_computer(lobby, await lobby.find_room(addresses[0]))
         assert len(known.room.table.game.moves) == 1
 
     addresses: list[str] = []
-    at(tmp_path, first, Instantly(gives_up=True))
-    at(tmp_path, then)
+    run_in_lobby(tmp_path, first, InstantWorkers(gives_up=True))
+    run_in_lobby(tmp_path, then)
 
 
 def test_a_server_that_stops_makes_no_computer_play_worse(tmp_path: Path) -> None:
@@ -198,24 +207,24 @@ def test_a_server_that_stops_makes_no_computer_play_worse(tmp_path: Path) -> Non
         await asyncio.sleep(0.05)
         assert (await lobby.find_room(known.address)).room.table.game.moves == (5,)
 
-    class Never(Instantly):
+    class Never(InstantWorkers):
         async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # whatever it is asked
             await asyncio.Event().wait()
 
-    at(tmp_path, do, Never())
+    run_in_lobby(tmp_path, do, Never())
 
 
 def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("perfect"))
-        known = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)))
+        known = await wait_for_computer(lobby, await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
 
-    class Broken(Instantly):
+    class Broken(InstantWorkers):
         async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # whatever it is asked
             raise ZeroDivisionError
 
-    at(tmp_path, do, Broken())
+    run_in_lobby(tmp_path, do, Broken())
 
 
 def test_a_computer_whose_move_could_not_be_kept_moves_later(
@@ -240,17 +249,19 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(
             return await write(do)
 
         monkeypatch.setattr(database, "write", fails)
-        known_after = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)), 10)
+        known_after = await wait_for_computer(
+            lobby, await lobby.act(known.address, token, Move(0, 5)), 10
+        )
         assert len(known_after.room.table.game.moves) == 2
         assert not failures
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, ann = await lobby.open_room(LINK)
-        async with opened(tmp_path) as other:
+        async with open_lobby(tmp_path) as other:
             await other.find_room(known.address)
             _, ben = await lobby.join(known.address, "Ben")
             assert (await other.find_room(known.address)).find_seats(ben) == {1}
@@ -260,29 +271,29 @@ def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Pa
             with pytest.raises(RoomError):
                 await other.make_handover_code(known.address, "nobody's")
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_many_rooms_can_be_looked_for_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         addresses = [(await lobby.open_room(LINK))[0].address for _ in range(8)]
-        async with opened(tmp_path) as other:
+        async with open_lobby(tmp_path) as other:
             found = await asyncio.gather(*(other.find_room(address) for address in addresses))
             assert [known.address for known in found] == addresses
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("perfect"))
-        known = await answered(lobby, await lobby.act(known.address, token, Move(0, 5)))
+        known = await wait_for_computer(lobby, await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
         assert known.room.remark.startswith("Perfect had no time to think")
         assert known.room.remark.encode() in encode_event(known)
 
-    workers = Instantly(gives_up=True)
-    at(tmp_path, do, workers)
+    workers = InstantWorkers(gives_up=True)
+    run_in_lobby(tmp_path, do, workers)
     assert workers.asked == 1
 
 
@@ -291,11 +302,11 @@ def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path:
         known, token = await lobby.open_room(against("gentle"))
         await lobby.act(known.address, token, Move(0, 5))
         await lobby.act(known.address, token, Undo(1))
-        known = await answered(lobby, await lobby.act(known.address, token, Move(2, 6)))
+        known = await wait_for_computer(lobby, await lobby.act(known.address, token, Move(2, 6)))
         assert known.room.table.game.moves[0] == 6
         assert len(known.room.table.game.moves) == 2
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 # What somebody wishes -----------------------------------------------------------------------------
@@ -309,7 +320,7 @@ def test_names_that_nobody_chose_are_the_rulebooks(tmp_path: Path) -> None:
         with pytest.raises(TableError):
             await lobby.open_room(NewRoom(START, names=("Ann", "ann")))
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
@@ -322,7 +333,7 @@ def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
             with pytest.raises(TooLargeError):
                 await lobby.open_room(NewRoom(Table(Game(rules))))
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_position_is_played_on_from(tmp_path: Path) -> None:
@@ -334,7 +345,7 @@ def test_a_position_is_played_on_from(tmp_path: Path) -> None:
         again = await lobby.act(known.address, token, Resign())
         assert again.room.table.version == 4
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
@@ -349,41 +360,41 @@ def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
         assert '"legal":null' in told
         assert '"refused":null' in told
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         await lobby.act(address, ann, Move(0, 9))
         await lobby.act(address, ann, MakeOffer("takeback"))
         known = await lobby.act(address, ben, Accept())
         assert known.room.table.game.moves == ()
         assert b"Ann's 9 is taken back." in encode_event(known)
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_whoever_follows_a_room_in_which_nothing_happens_hears_that(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, _, _ = await sat(lobby)
+        address, _, _ = await open_linked_room(lobby)
         followed = lobby.follow(await lobby.find_room(address), 0.01)
         assert (await following(followed)).revision == (await following(followed)).revision
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_room_that_is_gone_ends_its_stream(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, _, _ = await sat(lobby)
+        address, _, _ = await open_linked_room(lobby)
         known = await lobby.find_room(address)
         followed = lobby.follow(await lobby.find_room(address))
         await following(followed)
-        store = store_in(tmp_path / "games.db")
+        store = open_store(tmp_path / "games.db")
         store.delete(known.game.id)
         store.close()
         lobby.hub.publish_all()
         with pytest.raises(StopAsyncIteration):
             await asyncio.wait_for(anext(followed), SLOW)
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)

@@ -17,10 +17,10 @@ from number_tower.web.app import make_app
 from number_tower.web.live.lobby import BehindError, Lobby
 from number_tower.web.settings import Settings
 from support import apps
-from support.apps import Player, linked
+from support.apps import Player, start_linked_game
 from support.clocks import SLOW
-from support.lobbies import at, sat
-from support.postgres import KINDS, fresh, place_of
+from support.lobbies import open_linked_room, run_in_lobby
+from support.postgres import KINDS, fresh, make_location
 
 pytest_plugins = ["support.postgres"]
 
@@ -42,7 +42,7 @@ def servers(
             server, template = (request.getfixturevalue(name) for name in ("server", "template"))
             database = stack.enter_context(fresh(server, template))
         settings = Settings(
-            place_of(database), limits=False, quiet=True, host_names=("testserver",)
+            make_location(database), limits=False, quiet=True, host_names=("testserver",)
         )
         first, second = (
             stack.enter_context(TestClient(make_app(settings), follow_redirects=False))
@@ -89,7 +89,7 @@ PAGES = ("/g/{address}", "/g/{address}/table", "/w/{watch}", "/w/{watch}/table")
 def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, what: str) -> None:
     limit = {"limit": "1"} if what == "/events" else {}
     first, second = servers
-    ann, _, _ = linked(first)
+    ann, _, _ = start_linked_game(first)
     assert not SHOWS[what](there(ann, second).get(what, **limit))
     seen = ann.place(9).json()["revision"]
     assert SHOWS[what](there(ann, second).get(what, seen=seen, **limit))
@@ -98,9 +98,9 @@ def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, w
 @pytest.mark.parametrize("page", PAGES[1:])
 def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
     first, second = servers
-    ann, _, made = linked(first)
+    ann, _, made = start_linked_game(first)
     path = page.format(**made)
-    headers = apps.cookie_of(ann)
+    headers = apps.move_to_cookie(ann)
     before = revision_of(second.get(path, headers=headers).text)
     seen = ann.place(9).json()["revision"]
     assert before < seen <= revision_of(second.get(f"{path}?seen={seen}", headers=headers).text)
@@ -108,7 +108,7 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
 
 def test_a_browser_that_asks_for_its_stream_again_names_its_last_event(servers: Pair) -> None:
     first, second = servers
-    ann, _, _ = linked(first)
+    ann, _, _ = start_linked_game(first)
     there(ann, second).get()
     seen = ann.place(9).json()["revision"]
     answer = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": str(seen)})
@@ -120,7 +120,7 @@ def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(
     servers: Pair, seen: str
 ) -> None:
     first, _ = servers
-    ann, _, made = linked(first)
+    ann, _, made = start_linked_game(first)
     for what in SHOWS:
         limit = {"limit": "1"} if what == "/events" else {}
         answer = ann.get(what, seen=seen, **limit)
@@ -131,7 +131,7 @@ def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(
 
 def test_a_state_that_no_server_knows_is_told_to_be_missing(servers: Pair) -> None:
     first, _ = servers
-    ann, _, made = linked(first)
+    ann, _, made = start_linked_game(first)
     for what in SHOWS:
         answer = ann.get(what, seen=FUTURE)
         assert (answer.status_code, answer.json()["reason"]) == (409, "behind")
@@ -148,7 +148,7 @@ def test_a_state_that_comes_while_a_request_waits_is_the_answer(
 ) -> None:
     async def do(lobby: Lobby) -> None:
         monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         revision = (await lobby.find_room(address)).revision
         waiting = asyncio.create_task(lobby.find_room(address, revision + 2))
         await lobby.act(address, ann, Move(0, 9))
@@ -157,7 +157,7 @@ def test_a_state_that_comes_while_a_request_waits_is_the_answer(
         await lobby.act(address, ben, Move(1, 8))
         assert (await waiting).room.table.game.moves == (9, 8)
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_request_that_waits_in_vain_leaves_nothing_behind(
@@ -165,19 +165,19 @@ def test_a_request_that_waits_in_vain_leaves_nothing_behind(
 ) -> None:
     async def do(lobby: Lobby) -> None:
         monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
-        address, _, _ = await sat(lobby)
+        address, _, _ = await open_linked_room(lobby)
         with pytest.raises(BehindError):
             await lobby.find_room(address, 999)
         assert not lobby.hub.list_topics()
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest_state(
     servers: Pair,
 ) -> None:
     first, second = servers
-    ann, ben, _ = linked(first)
+    ann, ben, _ = start_linked_game(first)
     ann.place(9)
     there(ann, second).get()
     seen = ben.place(8).json()["revision"]
@@ -187,7 +187,7 @@ def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest
 
 def test_a_game_that_has_just_become_an_earlier_one_is_found_at_every_server(servers: Pair) -> None:
     first, second = servers
-    ann, ben, _ = linked(first)
+    ann, ben, _ = start_linked_game(first)
     there(ann, second).get()
     ann.place(9)
     ben.act("resign")

@@ -20,10 +20,10 @@ from number_tower.rooms.presence import AWAY_AFTER
 from number_tower.rooms.room import CLAIM_AFTER, Claim, Move, RoomError
 from number_tower.web.live.events import Topic
 from number_tower.web.live.lobby import Lobby
-from support.apps import Player, linked
+from support.apps import Player, start_linked_game
 from support.clocks import SLOW
-from support.lobbies import LINK, at, opened, sat
-from support.stores import by_hand
+from support.lobbies import LINK, open_linked_room, open_lobby, run_in_lobby
+from support.stores import run_sql
 
 ANN, BEN = 0, 1
 
@@ -48,7 +48,7 @@ def test_a_player_is_here_while_a_page_is_open(
     monkeypatch.setattr("number_tower.web.live.lobby.SEEN_EVERY", 0.01)
 
     async def do(lobby: Lobby) -> None:
-        address, ann, _ = await sat(lobby)
+        address, ann, _ = await open_linked_room(lobby)
         room = await lobby.find_room(address)
         with later(lobby, 1000):
             async with lobby.attend(room, ann):
@@ -59,13 +59,13 @@ def test_a_player_is_here_while_a_page_is_open(
             with later(lobby, 2 * AWAY_AFTER):
                 await see(lobby, address, ("gone", "gone"))
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_another_server_hears_at_once_who_comes_and_who_hides_the_page(tmp_path: Path) -> None:
     async def do(one: Lobby) -> None:
-        async with opened(tmp_path) as other:
-            address, ann, ben = await sat(one)
+        async with open_lobby(tmp_path) as other:
+            address, ann, ben = await open_linked_room(one)
             await one.act(address, ann, Move(0, 9))
             await see(other, address, ("here", "here"))
             room = await one.find_room(address)
@@ -79,12 +79,12 @@ def test_another_server_hears_at_once_who_comes_and_who_hides_the_page(tmp_path:
                 known = await other.act(address, ann, Claim())
                 assert known.room.table.outcome == (0, "forfeit")
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_followers_are_woken_when_a_player_comes_or_hides_the_page(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, _, ben = await sat(lobby)
+        address, _, ben = await open_linked_room(lobby)
         room = await lobby.find_room(address)
         with closing(lobby.hub.subscribe(Topic("room", room.id))) as news:
             await news.wait()
@@ -93,12 +93,12 @@ def test_followers_are_woken_when_a_player_comes_or_hides_the_page(tmp_path: Pat
             await lobby.note_player(await lobby.find_room(address), ben, hidden=True)
             assert await news.wait(0.01)
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_nobody_is_gone_because_the_server_was(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         await lobby.act(address, ann, Move(0, 9))
         with later(lobby, 10_000):
             lobby._started = lobby.clock() - 50  # noqa: SLF001 - it was started again
@@ -110,7 +110,7 @@ def test_nobody_is_gone_because_the_server_was(tmp_path: Path) -> None:
             assert presence is not None
             assert presence.gone_for < 5
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 # Claims -------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def later(lobby: Lobby, seconds: float) -> Iterator[None]:
 
 def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, ben = await sat(lobby)
+        address, ann, ben = await open_linked_room(lobby)
         await lobby.act(address, ann, Move(0, 9))
         with later(lobby, CLAIM_AFTER - 2), pytest.raises(RoomError, match="gone for long"):
             await lobby.act(address, ann, Claim())
@@ -142,14 +142,14 @@ def test_a_game_can_be_claimed_after_five_minutes_and_ends_as_a_forfeit(tmp_path
         assert known.room.table.outcome == (0, "forfeit")
         assert known.room.table.log[-1].to_text() == "forfeit 2"
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_the_time_counts_from_the_turn_of_a_player_who_left_before(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        address, ann, _ = await sat(lobby)
+        address, ann, _ = await open_linked_room(lobby)
         lobby._started = time() - 10_000  # noqa: SLF001 - Ben has left long ago
-        by_hand(tmp_path / "games.db", "UPDATE seats SET seen = 5.0")
+        run_sql(tmp_path / "games.db", "UPDATE seats SET seen = 5.0")
         await lobby.act(address, ann, Move(0, 9))
         described = lobby.describe_presence(await lobby.find_room(address))
         assert described is not None
@@ -158,7 +158,7 @@ def test_the_time_counts_from_the_turn_of_a_player_who_left_before(tmp_path: Pat
         with pytest.raises(RoomError, match="gone for long"):
             await lobby.act(address, ann, Claim())
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
         known, _ = await lobby.open_room(LINK)
         day = timedelta(days=1)
         began = (datetime.now(UTC) - day).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        by_hand(tmp_path / "games.db", f"UPDATE rooms SET changed = '{began}'")  # noqa: S608 - ours
+        run_sql(tmp_path / "games.db", f"UPDATE rooms SET changed = '{began}'")  # noqa: S608 - ours
         lobby._started = time() - 10_000  # noqa: SLF001 - Ann has left long ago
         known, ben = await lobby.join(known.address, "Ben")
         described = lobby.describe_presence(known)
@@ -179,7 +179,7 @@ def test_a_player_who_joins_waits_as_long_for_one_who_left_before(tmp_path: Path
                 "forfeit",
             )
 
-    at(tmp_path, do)
+    run_in_lobby(tmp_path, do)
 
 
 # On the pages and in the API ----------------------------------------------------------------------
@@ -253,7 +253,7 @@ def test_a_claim_is_offered_on_the_page_and_made_there(client: TestClient) -> No
 
 
 def test_programs_see_presence_and_claim_as_well(client: TestClient) -> None:
-    ann, ben, _ = linked(client)
+    ann, ben, _ = start_linked_game(client)
     ann.place(9)
     assert ben.get("/presence").json() == {
         "players": ["here", "here"],

@@ -82,13 +82,13 @@ def test_a_database_is_full_from_its_size_on_and_that_is_logged(
 
 
 def open_app(folder: Path, **settings: Any) -> TestClient:
-    app = make_app(replace(apps.settings(folder), **settings))
+    app = make_app(replace(apps.make_settings(folder), **settings))
     return TestClient(app, follow_redirects=False)
 
 
 def test_a_full_database_takes_no_new_rooms_and_games_that_have_begun_go_on(tmp_path: Path) -> None:
     with open_app(tmp_path) as client:
-        player, _ = apps.begun(client)
+        player, _ = apps.start_game(client)
     with open_app(tmp_path, max_db=1) as client:
         for path, sent in NEW:
             refused = client.post(path, **sent)  # type: ignore[arg-type]  # the arguments of `post`

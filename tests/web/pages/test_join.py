@@ -104,7 +104,7 @@ def test_a_wrong_code_is_explained_at_its_field(
 
 
 def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_path: Path) -> None:
-    with apps.opened(tmp_path, limits=True) as client:
+    with apps.open_app(tmp_path, limits=True) as client:
         address, code = invite(client)
         apps.replace_parts(client, limiter=RateLimiter(clock=lambda: 0.0))
         assert [enter(client, NOBODYS)[0] for _ in range(20)] == [404] * 20
@@ -116,7 +116,7 @@ def test_after_twenty_wrong_codes_an_address_waits_but_a_right_one_works(tmp_pat
 
 
 def test_a_wrong_code_in_the_address_of_a_class_counts_once(tmp_path: Path) -> None:
-    with apps.opened(tmp_path, limits=True) as client:
+    with apps.open_app(tmp_path, limits=True) as client:
         limiter = RateLimiter(clock=lambda: 0.0)
         apps.replace_parts(client, limiter=limiter)
         wrong = (

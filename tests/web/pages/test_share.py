@@ -50,7 +50,7 @@ def test_the_picture_is_also_an_svg(client: TestClient) -> None:
 
 
 def test_a_room_leads_to_the_page_of_its_game_once_it_is_over(client: TestClient) -> None:
-    player, made = apps.begun(client, names=["Ann", "Ben"])
+    player, made = apps.start_game(client, names=["Ann", "Ben"])
     watch = f"/w/{made['watch']}"
     player.place(9, 8)
     assert "/share" not in client.get(watch).text

@@ -18,7 +18,7 @@ from number_tower.web.thinking import questions
 from number_tower.web.thinking import workers as workers_module
 from number_tower.web.thinking.workers import Lane
 from support import apps
-from support.clocks import SLOW, until
+from support.clocks import SLOW, wait_until_true
 from support.jobs import FOLDER, ThreadProcess, gated_analysis
 
 BUSY = "The server is busy. Please try again in a moment."
@@ -59,7 +59,7 @@ def at_site(test: Callable[[Site], Awaitable[None]], folder: Path) -> None:
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Site]:
-        app = app_module.make_app(apps.settings(folder, limits=True))
+        app = app_module.make_app(apps.make_settings(folder, limits=True))
         async with app.router.lifespan_context(app):
             yield Site(app, folder)
 
@@ -85,11 +85,11 @@ def lines(count: int) -> list[str]:
 def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) -> None:
     async def test(site: Site) -> None:
         asked = [site.analyse("10.0.0.1", line) for line in lines(8)]
-        await until(lambda: site.begun)
+        await wait_until_true(lambda: site.begun)
         send = partial(site.send, "10.0.0.2")
         wanted = {"game": "draft", "opponent": "perfect"}
         made = (await send("POST", "/api/games", json=wanted)).json()
-        path, seat = f"/api/games/{made['address']}", apps.bearing(made["token"])
+        path, seat = f"/api/games/{made['address']}", apps.make_auth_header(made["token"])
         wish, move = {"do": "hint", "version": 0}, {"do": "move", "block": 5, "version": 0}
         hint = await send("POST", f"{path}/actions", json=wish, headers=seat)
         assert hint.status_code == 200, hint.text
@@ -115,7 +115,7 @@ def test_a_question_that_waits_too_long_is_refused(
 
     async def test(site: Site) -> None:
         running = site.analyse("10.0.0.1", "draft:")
-        await until(lambda: site.begun)
+        await wait_until_true(lambda: site.begun)
         refused = await site.analyse("10.0.0.2", "draft:9")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert (refused.json()["reason"], refused.json()["detail"]) == ("busy", BUSY)

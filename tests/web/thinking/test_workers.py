@@ -26,7 +26,7 @@ from number_tower.solve.limits import NotSolvedError
 from number_tower.web.thinking import tasks
 from number_tower.web.thinking import workers as workers_module
 from number_tower.web.thinking.workers import MAX_ANSWERS, BusyError, GaveUpError, Lane, Workers
-from support.clocks import SLOW, until
+from support.clocks import SLOW, wait_until_true
 from support.forking import Forked
 from support.jobs import (
     ThreadProcess,
@@ -103,7 +103,7 @@ async def test_a_question_is_answered_in_another_process_while_the_loop_goes_on(
     async with open_workers() as workers:
         assert await begin(workers, add, 2, 3) == 5
         asked = begin(workers, released, tmp_path / "gate")
-        await until(lambda: workers.running)
+        await wait_until_true(lambda: workers.running)
         (tmp_path / "gate").touch()
         assert await asked != os.getpid()
 
@@ -186,7 +186,7 @@ async def test_a_process_that_died_while_it_was_idle_costs_no_question() -> None
     async with open_workers() as workers:
         before = await begin(workers, os.getpid)
         os.kill(before, signal.SIGKILL)
-        await until(lambda: not active_children())
+        await wait_until_true(lambda: not active_children())
         assert await begin(workers, os.getpid) != before
 
 
@@ -212,7 +212,7 @@ async def test_closing_ends_processes_in_the_middle_of_a_question() -> None:
     workers = Workers()
     await workers.warm()
     hanging, waiting = begin(workers, time.sleep, LONG), begin(workers, add, 2, 3)
-    await until(lambda: workers.waiting)
+    await wait_until_true(lambda: workers.waiting)
     await workers.close()
     with pytest.raises(GaveUpError):
         await hanging
@@ -232,7 +232,7 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
 ) -> None:
     async with open_workers() as workers:
         blocking = begin(workers, released, tmp_path / "gate")
-        await until(lambda: workers.running)
+        await wait_until_true(lambda: workers.running)
         monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
         with pytest.raises(BusyError, match="busy"):
             await begin(workers, noted, tmp_path / "log", "late")
@@ -249,7 +249,7 @@ async def test_cheap_questions_are_not_behind_expensive_ones(tmp_path: Path) -> 
     async with open_workers(3) as workers:
         gate = tmp_path / "gate"
         flood = [begin(workers, released, gate, lane=Lane.EXPENSIVE) for _ in range(20)]
-        await until(lambda: workers.waiting == 18)
+        await wait_until_true(lambda: workers.waiting == 18)
         for _ in range(3):
             assert await begin(workers, add, 2, 3) == 5
         assert (workers.running, workers.waiting) == (2, 18)
@@ -268,7 +268,7 @@ async def test_a_question_with_a_key_is_worked_on_once_and_its_answer_is_kept(
     async with open_workers() as workers:
         blocking = begin(workers, released, tmp_path / "gate")
         asked = [begin(workers, noted, tmp_path / "log", word, key="q") for word in "ab"]
-        await until(lambda: workers.waiting == 1)
+        await wait_until_true(lambda: workers.waiting == 1)
         asked[0].cancel()
         (tmp_path / "gate").touch()
         await blocking
