@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick mutants budget lint types imports unit unit-jax browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
+.PHONY: help play play-web test test-all quick mutants budget lint imports types types-all slow jax coverage scripts browser proxies screenshots lab-maps soak fresh package release-check lock container bench bench-web bench-envs bench-gpu eval golden docs site setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -17,23 +17,52 @@ play: $(VENV)/.play ## set up everything and start a game
 play-web: $(VENV)/.web ## set up everything and play in the browser, at the address that it prints
 	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
-test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
-	@$(MAKE) --no-print-directory -j 3 budget lint types imports unit unit-jax fresh package
+test: $(VENV)/.test ## set up what it needs and run every check that takes no browser, PostgreSQL, JAX or Numba
+	@$(MAKE) --no-print-directory budget lint imports types quick
+
+test-all: ## `make test`, and all the rest: browsers, PostgreSQL, JAX, types of everything, packages, scripts, coverage
+	@$(MAKE) --no-print-directory test COVER='$(COVER_ALL)'
+	@$(MAKE) --no-print-directory $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j 3 types-all scripts slow jax fresh package COVER='$(COVER_ALL)'
+	@$(MAKE) --no-print-directory coverage
 
 setup: $(VENV)/.dev ## set up the development environment
 
-budget: $(VENV)/.dev ## how much there is to read, and how much there may be
+budget: $(VENV)/.test ## how much there is to read, and how much there may be
 	$(BIN)/python tools/count_lines.py --budget
 
-lint: $(VENV)/.dev ## style, formatting and common mistakes
+lint: $(VENV)/.test ## style, formatting and common mistakes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev ## strict types
+imports: $(VENV)/.test ## who may import whom
+	$(BIN)/lint-imports
+
+types: $(VENV)/.test ## strict types, as far as the packages of `make test` tell them
+	$(BIN)/mypy $(LIGHT_TYPES)
+
+types-all: $(VENV)/.dev ## strict types of everything
 	$(BIN)/mypy
 
-imports: $(VENV)/.dev ## who may import whom
-	$(BIN)/lint-imports
+scripts: $(VENV)/.dev ## types and style of the scripts for the browser, and style of the style sheets
+	$(BIN)/python tools/javascript.py
+
+COVER_ALL := -p pytest_cov --cov --cov-branch --cov-report=
+TESTS = env -u MAKEFLAGS -u MFLAGS COVERAGE_FILE=.coverage.$@ $(BIN)/pytest -q $(COVER)
+quick: $(VENV)/.test ## the tests of `make test`: what to run between two edits
+	$(TESTS) -n auto -m 'not slow'
+
+# JAX starts threads, beside which no process should be forked; the other tests fork many.
+JAX_TESTS := tests/envs/test_alphazero.py tests/envs/test_jax.py tests/envs/test_same_game.py
+slow: $(VENV)/.dev browser proxies ## the tests that `make test` leaves out
+	$(TESTS) -n auto -m slow $(addprefix --ignore=,$(JAX_TESTS))
+
+jax: $(VENV)/.dev ## the tests of JAX; one process is enough, as the others mostly wait
+	$(TESTS) $(JAX_TESTS)
+
+coverage: $(VENV)/.dev ## which branches the tests of `make test-all` reached
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --skip-empty
 
 browser: $(VENV)/.dev ## find a browser for the tests, or get one
 	@$(BIN)/python tools/browser.py
@@ -50,10 +79,7 @@ unit: $(VENV)/.dev browser proxies ## the tests
 unit-jax: $(VENV)/.dev ## the tests of JAX; one process at a time is enough, as `unit` mostly waits
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q $(JAX_TESTS)
 
-quick: $(VENV)/.dev ## what to run between two edits: tests of every layer, without browsers, PostgreSQL, JAX and what takes long
-	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -q -n auto -m 'not slow and not browser and not postgres' $(WITHOUT_JAX)
-
-mutants: $(VENV)/.dev ## break the product in sixty places and see which tests notice; takes an hour or more, and can be stopped
+mutants: $(VENV)/.dev ## break the product in 120 places and see which tests notice; takes an hour or more, and can be stopped
 	$(BIN)/python -u tools/mutants.py
 
 SOAK := 600
@@ -159,9 +185,13 @@ $(VENV)/.web: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	$(call install,web,--editable '.[tui$(COMMA)web]')
 	@touch $@ $(VENV)/.play
 
+$(VENV)/.test: pyproject.toml $(LOCKS) | $(VENV)/bin/python
+	$(call install,test,--editable '.[mcp$(COMMA)postgres$(COMMA)tui$(COMMA)web]' --group test)
+	@touch $@ $(VENV)/.play $(VENV)/.web
+
 $(VENV)/.dev: pyproject.toml $(LOCKS) | $(VENV)/bin/python
 	$(call install,dev,--editable . --group dev)
-	@touch $@ $(VENV)/.play $(VENV)/.web
+	@touch $@ $(VENV)/.play $(VENV)/.web $(VENV)/.test
 
 $(VENV)/.bench: pyproject.toml $(LOCKS) $(VENV)/.dev
 	$(call install,bench,--group bench)

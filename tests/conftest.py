@@ -32,18 +32,20 @@ settings.load_profile("tower")
 gc.disable()  # until everything is loaded: what is loaded stays
 
 SLOW = {
-    "studies/batch/test_cluster.py", "envs/test_training.py", "studies/evaluation/test_report.py",
-    "studies/lab/test_executors.py", "project/test_api.py", "project/test_docs.py",
-    "project/test_loading.py", "project/test_make.py", "project/test_site.py",
-    "project/test_typing.py", "soak", "store/test_backup.py", "store/test_crowds.py",
-    "store/test_trouble.py", "terminal/tui/test_terminal.py", "web/api/test_api_fuzz.py",
+    "browser", "drawing/test_charts.py", "envs/test_alphazero.py", "envs/test_jax.py",
+    "envs/test_openspiel.py", "envs/test_same_game.py", "envs/test_textarena.py",
+    "envs/test_training.py", "envs/test_vector.py", "project/test_api.py", "project/test_docs.py",
+    "project/test_loading.py", "project/test_locks.py", "project/test_make.py",
+    "project/test_site.py", "project/test_typing.py", "soak", "store/test_backup.py",
+    "store/test_crowds.py", "store/test_trouble.py", "studies/batch/test_cluster.py",
+    "studies/evaluation/test_report.py", "studies/lab/test_executors.py", "studies/lab/test_report.py",
+    "terminal/tui/test_terminal.py", "web/api/test_api_fuzz.py",
     "web/classes/test_class_servers.py", "web/http/test_cost.py", "web/http/test_health.py",
     "web/http/test_proxies.py", "web/http/test_stop.py", "web/live/test_crowds.py",
     "web/thinking/test_workers.py",
 }  # fmt: skip
-"""What `make quick` leaves out: folders and files that take long.
-
-Single tests are marked where they are.
+"""Folders and files that `make test` leaves to `make test-all`: they need a browser, PostgreSQL,
+Numba or another large package, or take long. Single tests are marked where they are.
 """
 
 
@@ -55,23 +57,34 @@ def pytest_xdist_auto_num_workers() -> int:
     return 1 + (os.cpu_count() or 1)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out slow files where slow tests are not wanted: their packages may be missing."""
+    return True if config.option.markexpr == "not slow" and is_slow(collection_path) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their file and database, and give each an id of its own."""
+    """Mark slow tests by their file and database, and give each an id of its own."""
     for item in items:
-        path = item.path.relative_to(Path(__file__).parent)
-        if path.parts[0] == "browser":
-            item.add_marker("browser")
-        if {path.parts[0], path.as_posix()} & SLOW:
+        if is_slow(item.path) or (isinstance(item, pytest.Function) and needs_postgres(item)):
             item.add_marker("slow")
-        if isinstance(item, pytest.Function) and _needs_postgres(item):
-            item.add_marker("postgres")
-        if not item.nodeid.endswith(
-            item.name
-        ):  # schemathesis gives all items one id, and xdist would run one of them
+        # Schemathesis gives all items one id, and xdist would run only one of them.
+        if not item.nodeid.endswith(item.name):
             # There is no other way to name it.
             item._id = coerce_node_id(  # noqa: SLF001
                 f"{item.nodeid.rpartition('::')[0]}::{item.name}"
             )
+
+
+def is_slow(path: Path) -> bool:
+    """Say whether all tests of a file are slow."""
+    name = path.relative_to(Path(__file__).parent)
+    return bool({name.as_posix(), *name.parts[:1]} & SLOW)
+
+
+def needs_postgres(item: pytest.Function) -> bool:
+    """Say whether a test uses the PostgreSQL server of the tests."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "server" in item.fixturenames or "postgresql" in {*map(str, values)}
 
 
 def pytest_collection_finish() -> None:
@@ -80,9 +93,3 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
 
-
-def _needs_postgres(item: pytest.Function) -> bool:
-    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "server" in item.fixturenames or any(
-        value == "postgresql" for value in values if isinstance(value, str)
-    )

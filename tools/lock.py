@@ -27,16 +27,17 @@ class Lock(NamedTuple):
     includes: tuple[str, ...] = ()
 
 
+ADAPTERS = ("--extra", "postgres", "--extra", "tui", "--extra", "web")
+
 LOCKS = {
-    "dev": Lock((PROJECT, "--all-extras", "--group", "dev"), ("web",)),
+    "dev": Lock((PROJECT, "--all-extras", "--group", "dev"), ("test",)),
+    "test": Lock((PROJECT, *ADAPTERS, "--extra", "mcp", "--group", "test"), ("web",)),
     "bench": Lock(("--group", "bench")),
     "build": Lock(("--group", "build")),
     "base": Lock((PROJECT,)),
     "play": Lock((PROJECT, "--extra", "tui"), ("base",)),
     "container": Lock((PROJECT, "--extra", "postgres", "--extra", "web"), ("base",)),
-    "web": Lock(
-        (PROJECT, "--extra", "postgres", "--extra", "tui", "--extra", "web"), ("play", "container")
-    ),
+    "web": Lock((PROJECT, *ADAPTERS), ("play", "container")),
 }
 """The first is resolved freely, and all others have its versions."""
 

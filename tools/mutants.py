@@ -1,10 +1,10 @@
-"""Break the product in sixty places, one at a time, and see which tests notice.
+"""Break the product in 120 places, one at a time, and see which tests notice.
 
-The places stand in TABLE, with the test that found each break; they were drawn once, over all
-packages. For each place its killer is tried first, then the tests of its package, then `make
-quick`, then the rest. What is found is written to RESULTS, row by row, so that a run can be stopped
-and goes on later; delete RESULTS to start anew. The run fails if a place that still exists is not
-found any more. Everything happens in a copy of the project with its own installation.
+TABLE lists the places, drawn once over all packages, with the test that found each break. For each
+place its killer is tried first, then the tests of its package, then those of `make test`, then the
+slow ones of `make test-all`. RESULTS is written row by row, so a run can be stopped and continued;
+delete it to start again. The run fails if no test notices a break that was noticed before. All
+happens in a copy of the project with its own installation.
 """
 
 from __future__ import annotations
@@ -36,12 +36,6 @@ MAX_SECONDS = 3600
 """How long one run of tests may take; a break that makes it last longer is found."""
 MAX_KILLER_SECONDS = 300
 
-QUICK = "not slow and not browser and not postgres"
-REST = "slow and not browser and not postgres"
-REST_WITH_SERVERS = "slow or browser or postgres"
-SERVED = {"web", "store"}
-"""The packages for which tests with a browser or PostgreSQL are tried."""
-
 NO_TESTS, TIME_OUT = 5, 124
 
 PLUGIN = """
@@ -68,8 +62,8 @@ class Mutant:
     before: str
     after: str
     found_by: str = ""
-    """`quick`, `rest`, `nothing`; `same` if the break changes nothing, `gone` if the place does not
-    exist any more.
+    """`test` or `test-all`, which runs the killer; `nothing`; `same` if the break changes nothing;
+    `gone` if the place no longer exists.
     """
     killer: str = ""
     reason: str = ""
@@ -143,14 +137,13 @@ def run_pytest(*arguments: str, max_seconds: int = MAX_SECONDS) -> tuple[int, st
 def find_killer(mutant: Mutant) -> None:
     """Run more and more tests until one fails; note which."""
     without_jax = ["-n", "auto", *(f"--ignore={file}" for file in JAX)]
-    rest = REST_WITH_SERVERS if mutant.package in SERVED else REST
     runs = [
-        ("quick", [*without_jax, "-m", QUICK]),
-        ("rest", [*without_jax, "-m", rest]),
-        ("rest", JAX),
+        ("test", [*without_jax, "-m", "not slow"]),
+        ("test-all", [*without_jax, "-m", "slow"]),
+        ("test-all", JAX),
     ]
     if (COPY / "tests" / mutant.package).is_dir():
-        runs.insert(0, ("quick", [*without_jax, "-m", QUICK, f"tests/{mutant.package}"]))
+        runs.insert(0, ("test", [*without_jax, "-m", "not slow", f"tests/{mutant.package}"]))
     for found_by, arguments in runs:
         code, printed = run_pytest(*arguments)
         if code not in {0, NO_TESTS}:
@@ -238,7 +231,7 @@ def main() -> int:
     set_up_copy()
     lost = list[str]()
     for number, (mutant, before) in enumerate(zip(mutants, baseline, strict=True), 1):
-        was_found = before.found_by in {"quick", "rest"}
+        was_found = before.found_by in {"test", "test-all"}
         if not mutant.found_by:
             if was_found:
                 try_mutant(mutant, before.found_by)
