@@ -143,7 +143,7 @@ def test_pages_for_users_have_a_limited_number_of_words() -> None:
 def test_only_one_page_says_how_to_install_the_published_package() -> None:
     published = re.compile(r"install '?number-tower|number-tower\[")
     pages = {relative(path) for path in PAGES if published.search(path.read_text())}
-    assert pages == {"docs/how-to/install.md"}
+    assert pages - {"CHANGELOG.md"} == {"docs/how-to/install.md"}
 
 
 def test_the_command_reference_is_what_the_command_says() -> None:
