@@ -116,7 +116,7 @@ class Puzzle:
         try:
             solution.best  # noqa: B018 - evaluates all moves
         except NotSolvedError:
-            # The puzzle itself was found without plies, and in fewer positions than these.
+            # The search for the puzzle needed no plies, and fewer positions than this.
             return Solution(position, budget(), plies=False)
         return solution
 
@@ -184,7 +184,7 @@ def find_numbered_puzzle(
     rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
     counts: Counter[int] = Counter()
     for trial in range(_TRIALS):
-        # The last trial is the game as it stands in the catalogue.
+        # The last trial is the unchanged game of the catalogue.
         rules = _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules
         stream = find_puzzles(rules, f"{seed} {number}", grade=wanted)
         for puzzle in stream:
@@ -287,7 +287,7 @@ def _make_puzzle(game: Game, solver: Solver) -> Puzzle | None:
     legal = position.legal
     if not 2 <= len(legal) <= _MAX_MOVES:
         return None
-    # Two winning moves are enough to know that it is no puzzle.
+    # With two winning moves it is not a puzzle: stop counting.
     wins = (block for block in legal if solver.evaluate_move(position, block).value == "win")
     winning = list(islice(wins, 2))
     if len(winning) != 1:
@@ -337,7 +337,7 @@ def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | N
             key = reduce_position(after)
             if key not in ways:
                 frontier.append((after, way))
-            # Of n ways to a position, each is kept with the chance 1/n.
+            # Keep each of n lines to a position with probability 1/n.
             visits[key] += 1
             if not pick_below(visits[key], rng):
                 ways[key] = way
@@ -376,7 +376,7 @@ def _vary_rules(book: Rulebook, rng: Random) -> Rules:
     return rules
 
 
-# Random choices: only `Random.random` is promised to stay the same --------------------------------
+# Random choices: Python guarantees stable results only of `Random.random` -------------------------
 
 
 def pick_below(number: int, rng: Random) -> int:
@@ -400,7 +400,7 @@ def _balance_grades(puzzles: Iterator[Puzzle]) -> Iterator[Puzzle]:
         waiting = [grade for grade in GRADES if queues[grade]]
         if not waiting:
             return
-        # The grade that was given least often; of several, the lowest.
+        # The least frequent grade so far; of several, the lowest.
         grade = min(waiting, key=lambda candidate: counts[candidate])
         counts[grade] += 1
         yield queues[grade].popleft()

@@ -238,8 +238,8 @@ def change_classroom(
 
     With a browser, a pupil joins whom this browser holds.
     """
-    # Joining changes no room. Otherwise no game can end meanwhile: all rooms are locked. They come
-    # before the class, as when a game ends, so that nobody waits in a circle.
+    # Joining changes no room. Any other change locks all rooms, so that no game ends meanwhile.
+    # Rooms come before their class, as at the end of a game, which prevents deadlocks.
     if browser is None:
         _lock_rooms(connection, identity)
     before = load_classroom(connection, identity, lock=True)
@@ -296,7 +296,7 @@ def _update_rooms(
     paired = set[int | None]()
     for pairing in after.pairings[len(old.pairings) :]:
         paired |= {pairing.first, pairing.second} - {None}
-    # The page of the last game of a pupil leads to the new one.
+    # The page of a pupil's last game links to the new one.
     last: dict[int | None, int] = {}
     for pairing in old.pairings:
         last |= dict.fromkeys((pairing.first, pairing.second), pairing.number)
@@ -398,7 +398,7 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
         "round": classroom.round,
         "settings": {**vars(settings), "games": choices},
         "pupils": classroom.pupils,
-        # Winners are those of the games, which are read with the rooms.
+        # The winners come from the games, which are read with the rooms.
         "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
     }
     return {"changed": format_now(), "document": json.dumps(document)}

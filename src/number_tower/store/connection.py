@@ -99,7 +99,7 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     if isinstance(cause, UnicodeDecodeError):
-        # SQLite quotes the damaged schema in a message that is no text.
+        # SQLite's message quotes the damaged schema, which is not text.
         code = "SQLITE_CORRUPT"
     for prefix, words in _ERRORS.items():
         if f"{code}_".startswith(f"{prefix}_"):

@@ -79,7 +79,7 @@ class Store:
         """
         name, file = self.location.name, self.location.file
         if file is not None and not os.path.exists(file):
-            # SQLite would go on writing to the deleted file.
+            # SQLite would continue to write to the deleted file.
             raise StoreError(f"the database {name} cannot be used: the file is missing")
         with translate_errors(name), self.engine.begin() as connection:
             yield connection
@@ -263,7 +263,7 @@ class Writer:
         closing = False
         while not closing:
             batch: list[_Job] = []
-            # Wait for a job, and take those that are waiting behind it.
+            # Wait for a job, and take all that are queued behind it.
             while len(batch) < _MAX_BATCH and not (batch and self._queue.empty()):
                 job = self._queue.get()
                 if job is None:

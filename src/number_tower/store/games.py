@@ -56,7 +56,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     """
     query = select(games).where(games.c.id == identity)
     if lock:
-        # The room and the match come before the game, so that nobody waits in a circle.
+        # Lock room and match before the game: a fixed order prevents deadlocks.
         connection.execute(select(rooms.c.id).where(rooms.c.game == identity).with_for_update())
         match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
         connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
@@ -98,11 +98,11 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
 
 def update_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
     """Store the changed columns of a game, and reset its accuracy."""
-    # A move changes neither names nor seats, so the rest of the row need not be made again.
+    # A move changes neither names nor seats, so the other columns stay.
     has_same_players = (before.table.names, before.seats) == (after.table.names, after.seats)
     make_columns = make_changing_columns if has_same_players else make_row
     old, new = make_columns(before), make_columns(after)
-    # Columns that stay as they are need no new entries in their indexes.
+    # Write only changed columns: their indexes need no new entries.
     changed = {name: value for name, value in new.items() if value != old[name]}
     connection.execute(_UPDATE, {"of_game": before.id, **changed, **_NO_ACCURACY})
     insert_changes(connection, after, before)

@@ -111,7 +111,7 @@ def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[i
     that many days. Rooms that another process has locked are left alone.
     """
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
-    # Changes with a blank are no moves, and those of the start have its time.
+    # Changes with a space are not moves; those made at the start have its time.
     is_move = (changes.c.at > games.c.started) & ~changes.c.change.like("% %")
     moves = made.where(games.c.id == rooms.c.game, is_move).scalar_subquery()
     # Unused rooms of a class are kept with it.
@@ -134,7 +134,7 @@ def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[i
         series = set(connection.execute(in_match).scalars())
         connection.execute(delete(rooms).where(rooms.c.id == room.id))
         elsewhere = games.c.match.in_(series) & games.c.id.not_in(played)
-        # A match of which a game was played elsewhere, such as in a terminal, is kept.
+        # Keep a match if one of its games was played elsewhere, such as in a terminal.
         if not count_rows(connection, games, elsewhere):
             connection.execute(delete(games).where(games.c.id.in_(played)))
             connection.execute(delete(matches).where(matches.c.id.in_(series)))

@@ -176,7 +176,7 @@ class RoomCache:
 
     def add(self, stored: StoredRoom) -> None:
         """Add a room whose state is committed."""
-        # Taken out and put back at the end: the first is the one least recently added.
+        # Reinsert it at the end: the first entry is the least recently added.
         cached = self._rooms.pop(stored.id, stored)
         self._rooms[stored.id] = cached if cached.revision > stored.revision else stored
         if len(self._rooms) > MAX_CACHED:
@@ -336,7 +336,7 @@ def change_room(
         return before
     after = update_room(connection, before, room)
     if after.class_link is not None and room.over and not before.room.over:
-        # The results of a class are those of its games.
+        # The results of a class come from its games.
         raise_revisions(connection, classrooms, classrooms.c.id == after.class_link.id)
     return after
 
@@ -363,10 +363,10 @@ def update_room(
         revision=before.revision + 1,
         changed=format_now(),
         game=game,
-        # The table as it is stored: another server may have begun this game.
+        # Use the stored table: another server may have begun this game.
         room=replace(room, table=game.table),
         earlier_games=earlier,
-        # The bytes were those of the state before.
+        # The encoded state is out of date.
         encoded={},
         class_link=class_link or before.class_link,
     )

@@ -173,7 +173,7 @@ def make_row(game: StoredGame) -> dict[str, Any]:
         "rules": json.dumps(table.game.rules.to_dict()),
         "first": table.game.first + 1,
         "hidden": table.hidden,
-        # By these a player is found, however the name is written.
+        # Casefolded, so that a search finds a player in upper or lower case.
         "player_1": first.casefold(),
         "player_2": second.casefold(),
         "name_1": name_1,
@@ -252,7 +252,7 @@ def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     query = query.with_for_update(read=True, key_share=True)
     identity: int | None = connection.execute(query).scalar()
     if identity is None:
-        # Another process may store it at the same time; then its row is found.
+        # Another process may store it at the same time; then use its row.
         with suppress(IntegrityError), connection.begin_nested():
             connection.execute(insert(rulebooks).values(digest=digest, **row))
         identity = connection.execute(query).scalar_one()
@@ -285,7 +285,7 @@ def expect(key: str, expected: str) -> Iterator[None]:
     try:
         yield
     except RecordError:
-        # It is a ValueError as well, but says more precisely what is wrong.
+        # Also a ValueError, but with a more precise message.
         raise
     except WRONG_VALUES:
         raise RecordError(key, f"expected {expected}") from None
@@ -339,7 +339,7 @@ def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
     first, second = players
     for player in (first, second):
-        # The space makes an empty name differ, so that it is refused as well.
+        # The space makes an empty name differ, so it is refused too.
         if player is not None and sanitize_text(player or " ") != player:
             raise ValueError("expected players, each a level, a program, or null")
     if seed is not None and type(seed) is not int:

@@ -258,7 +258,7 @@ def _summarize_players(connection: Connection, sides: list[_Side]) -> _Players:
         last = played[-1]
         name = last.name
         if name is None:
-            # A player without a name has the one of the game's dialogue.
+            # A player without a name has the default name of the game.
             try:
                 table = load_game(connection, last.id).table
                 name = get_voice(table.book).get_name(table, last.seat - 1)
@@ -352,7 +352,7 @@ def judge_games(store: Store, player: str | None = None) -> Iterator[tuple[int, 
             first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
             values = {"mattered_1": first.mattered, "kept_1": first.kept}
             values |= {"mattered_2": second.mattered, "kept_2": second.kept}
-            # A game that was changed meanwhile is judged another time.
+            # A game that changed meanwhile is judged next time.
             same = update(games).where(games.c.id == identity, games.c.version == table.version)
             with store.write() as connection:
                 connection.execute(same.values(values))

@@ -62,7 +62,7 @@ class ImportResult(NamedTuple):
     puzzles: int
 
 
-# Out ----------------------------------------------------------------------------------------------
+# Export -------------------------------------------------------------------------------------------
 
 
 def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | DamagedEntry]:
@@ -98,7 +98,7 @@ def format_line(connection: Connection, game: StoredGame) -> str:
     return json.format_document({**json.make_document(game.table), "kept": kept})
 
 
-# In -----------------------------------------------------------------------------------------------
+# Import -------------------------------------------------------------------------------------------
 
 
 ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
@@ -122,7 +122,7 @@ def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
     results = defaultdict[str, list[int]](list)
     for start in range(0, len(entries), _GAMES_PER_TRANSACTION):
         with store.write() as connection:
-            # Imports wait for each other, so that none wait in a circle for games.
+            # One import at a time: imports in another order of games could deadlock.
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
             for number, entry in entries[start : start + _GAMES_PER_TRANSACTION]:
@@ -200,7 +200,7 @@ def _make_key(text: str, seen: Counter[str]) -> str:
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
     log = tuple(map(Change.from_text, kept["log"]))
-    # Make all changes again, also those that were taken back.
+    # Repeat all changes, including undone moves.
     again = Table(Game(table.game.rules, table.game.first))
     for change in log:
         if change.kind == "place":

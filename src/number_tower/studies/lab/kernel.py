@@ -134,7 +134,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
     ):
         frame = depth * FRAME_SIZE
         if stack[frame + LEGAL] == 0:
-            # All moves of the position have been made: number it, and go back to the one before.
+            # All moves of the position are done: number it, and return to its predecessor.
             edge = 2 * number_position(frame, memory, state)
             edge += stack[frame + TURN_PASSED]
             if depth == 0:
@@ -151,7 +151,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
             else:
                 frame += FRAME_SIZE
                 set_key(rules, stack, frame)
-                # A position that is known is an edge; a new one is explored first.
+                # A numbered position becomes an edge; a new one is explored first.
                 number = find_number(stack[frame + KEY_1], stack[frame + KEY_2], memory.table)
                 if number < 0:
                     stack[frame + EDGES_START] = state[PENDING]
@@ -178,7 +178,7 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
     """Give the position of a frame the next number, and store its edges and values."""
     stack, pending, words = memory.stack, memory.pending, memory.words
     number, first = state[COUNT], stack[frame + EDGES_START]
-    # For each sight, the best value of any move.
+    # For each number of visible plies, the best value of any move.
     best = 0
     for place in range(first, state[PENDING]):
         values = get_move_values(pending[place], words)
@@ -209,7 +209,7 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
     state[EDGES] = memory.starts[number + 1] = at
     state[PENDING] = first
     state[DECISIONS] += differ
-    # From here everything is one ply farther away; who sees no ply expects a draw.
+    # From here everything is one ply farther away; a player who sees no ply expects a draw.
     seen = (best << 2 | 1) & ((1 << TRUE_VALUE) - 1)
     words[number] = (
         seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LENGTH_SHIFT
@@ -229,7 +229,7 @@ def get_move_values(edge: int, words: Numbers) -> int:
 
 def mark_players(values: int, best: int) -> int:
     """Return a bit for each player of the ladder: set if that player sees no better move."""
-    # Who sees nothing chooses any move.
+    # A player who sees nothing may choose any move.
     marks = 1
     for step in range(1, SIGHT_COUNT):
         shift = SIGHT_SHIFTS[step]
