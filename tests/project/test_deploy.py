@@ -123,7 +123,7 @@ def test_the_unit_is_restarted_and_leaves_no_memory_dump() -> None:
 
 def test_what_is_installed_can_be() -> None:
     known = set(PROJECT["optional-dependencies"])
-    extras = [set(found.split(",")) for found in re.findall(r"number-tower\[([a-z,]+)\]", PAGE)]
+    extras = [set(found.split(",")) for found in re.findall(r"'\.\[([a-z,]+)\]'", PAGE)]
     assert extras
     for each in extras:
         assert "web" in each

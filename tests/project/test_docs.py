@@ -25,6 +25,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README = ROOT / "README.md"
 HOW_TO = (ROOT / "docs/how-to/add-a-game.md").read_text()
+GENERATED = ("docs/cli.md", "docs/evaluation/report.md", "docs/reference/")
+MAX_WORDS = 40_000
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -126,6 +128,22 @@ def test_links_lead_somewhere(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (path.parent / target).exists(), target
+
+
+def test_pages_for_users_have_a_limited_number_of_words() -> None:
+    words = {relative(path): len(path.read_text().split()) for path in PAGES}
+    counted = [
+        count
+        for page, count in words.items()
+        if page.startswith("docs/") and not page.startswith(GENERATED)
+    ]
+    assert sum(counted) <= MAX_WORDS
+
+
+def test_only_one_page_says_how_to_install_the_published_package() -> None:
+    published = re.compile(r"install '?number-tower|number-tower\[")
+    pages = {relative(path) for path in PAGES if published.search(path.read_text())}
+    assert pages - {"CHANGELOG.md"} == {"docs/how-to/install.md"}
 
 
 def test_the_command_reference_is_what_the_command_says() -> None:

@@ -1,7 +1,7 @@
-"""Puzzles: positions of real games in which exactly one move wins, graded by difficulty.
+"""Find puzzles: positions in which exactly one move wins, graded by difficulty.
 
-All values are exact. Searches are limited by positions, never by seconds, and none is compiled, so
-the same seed gives the same puzzles on every machine.
+All values are exact. Limits count positions, not seconds, and searches are never compiled: the same
+seed gives the same puzzles on every machine.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ GRADES = range(1, 6)
 T = TypeVar("T")
 
 _MAX_POSITIONS = 6_000
-"""Search a game with at most this many positions completely, and a larger one by random games."""
+"""Search a game of at most this many positions completely, a larger one by random games."""
 
 _MAX_BLOCKS_TO_ENUMERATE = 100
 """Do not try to search a game with more blocks completely."""
 
 _MAX_BLOCKS_TO_REDUCE = 2_000
-"""Up to this many blocks, comparisons ignore those that cannot be placed any more."""
+"""Up to this many blocks, positions are compared without the blocks that no longer fit."""
 
 _MAX_MOVES = _MAX_BLOCKS_TO_ENUMERATE
 """A puzzle has at most this many legal moves."""
@@ -57,7 +57,7 @@ _MAX_SEARCHED = 10_000
 """Give up on one random game after searching this many positions."""
 
 _MEMORY = 8
-"""MiB for that search, besides the memory of the blocks."""
+"""Memory of that search in MiB, apart from the blocks."""
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
 """If a theory gives the value of a puzzle, search at most this many positions for its plies."""
@@ -75,16 +75,16 @@ A position that is only played, not searched, counts as at least 30.
 """
 
 _LOOKAHEAD = 3
-"""Find this many puzzles for each one returned, and return the least frequent grade."""
+"""For each puzzle, find this many and return one of the least frequent grade."""
 
 _UNKNOWN_PLIES = 9
-"""Assume this many plies to the end where they are unknown: such a win is long."""
+"""Assumed plies to the end where they are unknown: such a win is long."""
 
 _HARD, _HARDEST = 6, 12
-"""A puzzle has grade 4, or 5, if all tempting moves together need this many plies of reading."""
+"""Grades 4 and 5 begin at this product of tempting moves and plies of the win."""
 
 _TRIALS = 3
-"""Look for a puzzle of a grade in this many variations of a game."""
+"""Variations of a game in which to look for a puzzle of a grade."""
 
 _GRADES_BY_WEEKDAY = (1, 2, 3, 3, 4, 4, 5)
 """The grade of each weekday, from Monday."""
@@ -106,7 +106,7 @@ class Puzzle:
     answer: int
     grade: int
     plies: int | None
-    """The plies to the end, answer included, if both play their best (None: not known)."""
+    """The plies to the end with best play, answer included; None if unknown."""
 
     def solve(self, memory: int | None = None) -> Solution:
         """Solve the puzzle for its explanations; without plies if they take too long."""
@@ -116,13 +116,13 @@ class Puzzle:
         try:
             solution.best  # noqa: B018 - evaluates all moves
         except NotSolvedError:
-            # The puzzle itself was found without plies, and in fewer positions than these.
+            # The search for the puzzle needed no plies, and fewer positions than this.
             return Solution(position, budget(), plies=False)
         return solution
 
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
-    """Give puzzles of a game, of one grade or of all in turn; no position comes twice.
+    """Yield puzzles of a game, of one grade or of all in turn, without repeating a position.
 
     Examples:
         >>> puzzles = find_puzzles(nt.Rules(target=15), seed=1, grade=1)
@@ -150,7 +150,7 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
 def find_mixed_puzzles(
     seed: int | str, *, grade: int | None = None
 ) -> Iterator[tuple[Rulebook, Puzzle]]:
-    """Give endless puzzles from the whole catalogue, of one grade or of all in turn.
+    """Yield endless puzzles from the whole catalogue, of one grade or of all in turn.
 
     Examples:
         >>> book, puzzle = next(find_mixed_puzzles(seed=1, grade=2))
@@ -184,7 +184,7 @@ def find_numbered_puzzle(
     rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
     counts: Counter[int] = Counter()
     for trial in range(_TRIALS):
-        # The last trial is the game as it stands in the catalogue.
+        # The last trial is the unchanged game of the catalogue.
         rules = _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules
         stream = find_puzzles(rules, f"{seed} {number}", grade=wanted)
         for puzzle in stream:
@@ -218,9 +218,9 @@ class PuzzleStream(Iterator[Puzzle]):
 
     def __init__(self, rules: Rules, seed: int | str, grade: int | None = None) -> None:
         self.found: Counter[int] = Counter()
-        """How many puzzles of each grade were found so far, given or not."""
+        """The number of puzzles found so far by grade, whether returned or not."""
         self.complete = False
-        """Whether all positions of the game were looked at, so that there can be no more."""
+        """Whether all positions of the game were searched, so that no puzzle is left."""
         self._rules = rules
         self._grade = grade
         self._rng = Random(f"{seed} {rules.to_dict()}")  # noqa: S311 - play, not secrets
@@ -233,7 +233,7 @@ class PuzzleStream(Iterator[Puzzle]):
         return next(self._puzzles)
 
     def _search_all(self, ways: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
-        """Look at every position of a small game; each way is the moves to one of them."""
+        """Search every position of a small game; `ways` are the moves that lead to each."""
         solver = DeepSolver(Position.start(self._rules), SearchLimits(), compiled=False)
         for moves in shuffle(ways, self._rng):
             puzzle = _make_puzzle(Game(self._rules, pick_below(2, self._rng), moves), solver)
@@ -242,10 +242,10 @@ class PuzzleStream(Iterator[Puzzle]):
         self.complete = True
 
     def _search_random_games(self) -> Iterator[Puzzle]:
-        """Play random games, and give the first puzzle of each from a random move on.
+        """Play random games, and yield the first puzzle of each after a random move.
 
-        Early positions that prove too hard to solve are left out of the games that follow. The
-        search ends after `_MAX_WORK` without a puzzle.
+        Later games skip early positions that proved too hard to solve. The search ends after
+        `_MAX_WORK` without a puzzle.
         """
         rules, seen = self._rules, set[object]()
         memory = _MEMORY + len(rules.blocks) // 4_000
@@ -282,12 +282,12 @@ class PuzzleStream(Iterator[Puzzle]):
 
 
 def _make_puzzle(game: Game, solver: Solver) -> Puzzle | None:
-    """Make a puzzle of a game as it stands, if exactly one move wins."""
+    """Return a puzzle at the position of a game, if exactly one move wins."""
     position = game.position
     legal = position.legal
     if not 2 <= len(legal) <= _MAX_MOVES:
         return None
-    # Two winning moves are enough to know that it is no puzzle.
+    # With two winning moves it is not a puzzle: stop counting.
     wins = (block for block in legal if solver.evaluate_move(position, block).value == "win")
     winning = list(islice(wins, 2))
     if len(winning) != 1:
@@ -321,7 +321,7 @@ def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
 
 
 def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
-    """Return random moves to each position of a game; None for too many positions."""
+    """Return a random line of moves to each position; None for too many positions."""
     if len(rules.blocks) > _MAX_BLOCKS_TO_ENUMERATE:
         return None
     start = Position.start(rules)
@@ -337,7 +337,7 @@ def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | N
             key = reduce_position(after)
             if key not in ways:
                 frontier.append((after, way))
-            # Of n ways to a position, each is kept with the chance 1/n.
+            # Keep each of n lines to a position with probability 1/n.
             visits[key] += 1
             if not pick_below(visits[key], rng):
                 ways[key] = way
@@ -345,7 +345,7 @@ def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | N
 
 
 def reduce_position(position: Position) -> object:
-    """Return what the rest of a game depends on, as the player to move sees it."""
+    """Return all that the rest of a game depends on, as the player to move sees it."""
     rules = position.rules
     if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
@@ -376,7 +376,7 @@ def _vary_rules(book: Rulebook, rng: Random) -> Rules:
     return rules
 
 
-# Random choices: only `Random.random` is promised to stay the same --------------------------------
+# Random choices: Python guarantees stable results only of `Random.random` -------------------------
 
 
 def pick_below(number: int, rng: Random) -> int:
@@ -385,12 +385,12 @@ def pick_below(number: int, rng: Random) -> int:
 
 
 def shuffle(things: Iterable[T], rng: Random) -> list[T]:
-    """Return things in a random order."""
+    """Return items in a random order."""
     return sorted(things, key=lambda _: rng.random())
 
 
 def _balance_grades(puzzles: Iterator[Puzzle]) -> Iterator[Puzzle]:
-    """Give all puzzles, in an order in which every grade comes about equally often."""
+    """Yield all puzzles, in an order in which every grade is about equally frequent."""
     counts: Counter[int] = Counter()
     queues: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
     while True:
@@ -400,7 +400,7 @@ def _balance_grades(puzzles: Iterator[Puzzle]) -> Iterator[Puzzle]:
         waiting = [grade for grade in GRADES if queues[grade]]
         if not waiting:
             return
-        # The grade that was given least often; of several, the lowest.
+        # The least frequent grade so far; of several, the lowest.
         grade = min(waiting, key=lambda candidate: counts[candidate])
         counts[grade] += 1
         yield queues[grade].popleft()

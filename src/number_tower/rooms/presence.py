@@ -1,4 +1,4 @@
-"""Whether a player is here, away or gone: judged by when the player was last seen."""
+"""Presence: whether a player is here, away or gone, judged by when the player was last seen."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from number_tower.rooms.room import Room
 Presence = Literal["here", "away", "gone"]
 
 SEEN_EVERY = 20.0
-"""Seconds after which a player with an open page is seen again."""
+"""Interval in seconds at which an open page reports its player."""
 
 AWAY_AFTER = 45.0
-"""Seconds without a sign after which a player is away; with a hidden page, at once."""
+"""A player is away after this many seconds without a report; with a hidden page, at once."""
 
 GONE_AFTER = 90.0
-"""Seconds without a sign after which a player is gone; a hidden page may send one a minute."""
+"""A player is gone after this many seconds without a report; hidden pages report once a minute."""
 
 
 class Sighting(NamedTuple):
@@ -26,14 +26,14 @@ class Sighting(NamedTuple):
 
 
 class RoomPresence(NamedTuple):
-    """Where both players are, and for how many seconds the player to move has been gone."""
+    """The presence of both players, and the seconds for which the player to move has been gone."""
 
     seats: tuple[Presence, Presence]
     gone_for: float = 0.0
 
 
 def judge_presence(sighting: Sighting | None, now: float) -> Presence:
-    """Say where a player is who was seen so; one who was never seen is gone."""
+    """Return a player's presence; a player who was never seen is gone."""
     if sighting is None or now - sighting.at >= GONE_AFTER:
         return "gone"
     return "away" if sighting.hidden or now - sighting.at >= AWAY_AFTER else "here"

@@ -32,7 +32,7 @@ def disable_jit() -> None:
 
 @cache
 def is_available() -> bool:
-    """Say whether Numba is installed (`pip install number-tower[solve]`) and not switched off.
+    """Say whether Numba is installed (the extra `solve`) and not switched off.
 
     With Numba's own switch off, kernels on numpy arrays would be slower than on lists.
     """

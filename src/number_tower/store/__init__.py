@@ -58,11 +58,11 @@ class StoreError(NumberTowerError):
 
 
 class DamagedError(StoreError):
-    """What is damaged in a database, such as a game, and why."""
+    """A damaged part of a database, such as a game, and the reason."""
 
 
 class LocationError(NumberTowerError, ValueError):
-    """Text that names no database, and what would.
+    """A text that does not name a database; the message says what would.
 
     Examples:
         >>> open_store("mysql://localhost/games")
@@ -88,7 +88,7 @@ class GameNotFoundError(NumberTowerError, LookupError):
 
 
 class GameStartedError(ValueError):
-    """The game of a match that was to be started is stored already, by another process."""
+    """Another process has already started this game of a match."""
 
     def __init__(self, game: StoredGame) -> None:
         super().__init__(f"{game.slot} was begun already")
@@ -119,12 +119,12 @@ def open_store(where: str | None = None) -> Store:
 
 
 def get_choice(given: str | None) -> str:
-    """Return the chosen location: as given, or from the environment; "" is the default."""
+    """Return the chosen location, from the argument or the environment; "" is the default."""
     return os.environ.get(ENVIRONMENT_VARIABLE, "") if given is None else given
 
 
 def is_disabled(given: str | None) -> bool:
-    """Say whether nothing is to be stored."""
+    """Say whether the location means that nothing is stored."""
     return get_choice(given).lower() == NONE
 
 

@@ -23,7 +23,7 @@ from number_tower.support.text import format_path
 
 
 def create_backup(location: Location, target: Path, *, overwrite: bool = False) -> None:
-    """Write a backup of a database, as it is at one moment, while others may use the database."""
+    """Write a consistent backup of a database, even while others use it."""
     file, name = _require_file(location), format_path(target)
     if target.resolve() == file:
         raise StoreError(f"{name} is the database itself; choose another file for the backup")
@@ -91,7 +91,7 @@ def _copy_checked(location: Location, part: Path) -> None:
 
 
 def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
-    """Keep all others from a database file; refuse if a program has it open, even an idle one.
+    """Lock all others out of a database file; refuse if a program has it open, even an idle one.
 
     A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs
     the opposite lock. It also moves everything from the log into the file and removes the log.

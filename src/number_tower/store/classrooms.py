@@ -60,7 +60,7 @@ class RoomLink(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredClassroom:
-    """A class in the database; of secrets it has the digests."""
+    """A class in the database, with digests of its secrets."""
 
     id: int
     code: str
@@ -95,7 +95,7 @@ class StoredClassroom:
 
 
 class ClassChange(NamedTuple):
-    """A class after a change, and the rooms that were changed with it."""
+    """A class after a change, and the rooms that changed with it."""
 
     stored: StoredClassroom
     rooms: frozenset[int] = frozenset()
@@ -234,12 +234,12 @@ def change_classroom(
     browser: str | None = None,
     cache: RoomCache | None = None,
 ) -> ClassChange:
-    """Change a class as `decide` says for its present state, and store what follows for its rooms.
+    """Apply `decide` to the stored class, and store the result with the rooms that it changes.
 
     With a browser, a pupil joins whom this browser holds.
     """
-    # Joining changes no room. Otherwise no game can end meanwhile: all rooms are locked. They come
-    # before the class, as when a game ends, so that nobody waits in a circle.
+    # Joining changes no room. Any other change locks all rooms, so that no game ends meanwhile.
+    # Rooms come before their class, as at the end of a game, which prevents deadlocks.
     if browser is None:
         _lock_rooms(connection, identity)
     before = load_classroom(connection, identity, lock=True)
@@ -286,7 +286,7 @@ def _make_condition(identity: int, numbers: Collection[int]) -> ColumnElement[bo
 def _update_rooms(
     connection: Connection, before: StoredClassroom, after: Classroom, cache: RoomCache | None
 ) -> frozenset[int]:
-    """Store in the rooms what a change of the class means for them; return the changed ones."""
+    """Update the rooms that a change of the class affects; return them."""
     old = before.classroom
     numbers = {
         was.number
@@ -296,7 +296,7 @@ def _update_rooms(
     paired = set[int | None]()
     for pairing in after.pairings[len(old.pairings) :]:
         paired |= {pairing.first, pairing.second} - {None}
-    # The page of the last game of a pupil leads to the new one.
+    # The page of a pupil's last game links to the new one.
     last: dict[int | None, int] = {}
     for pairing in old.pairings:
         last |= dict.fromkeys((pairing.first, pairing.second), pairing.number)
@@ -315,7 +315,7 @@ def _update_rooms(
 
 
 def _follow_pairing(room: Room, classroom: Classroom, pairing: Pairing) -> Room:
-    """Return the room of a pairing as the class has it: renamed, paused, ended by the teacher."""
+    """Return the room of a pairing after a change of its class: renamed, paused or ended."""
     names = classroom.get_names(pairing)
     if not room.over and room.table.names != names:
         first, second = room.seats
@@ -368,7 +368,7 @@ def make_pupil_code(connection: Connection, identity: int, number: int) -> str:
 
 
 def take_pupil(connection: Connection, identity: int, code: str, browser: str) -> ClassChange:
-    """Let a browser continue as the pupil that a normalized code is for, in all of their games."""
+    """Give a browser all games of the pupil for whom a normalized code was made."""
     _lock_rooms(connection, identity)
     stored = load_classroom(connection, identity, lock=True)
     members = {pupil.number for pupil in stored.classroom.members}
@@ -398,7 +398,7 @@ def _make_columns(classroom: Classroom) -> dict[str, str]:
         "round": classroom.round,
         "settings": {**vars(settings), "games": choices},
         "pupils": classroom.pupils,
-        # Winners are those of the games, which are read with the rooms.
+        # The winners come from the games, which are read with the rooms.
         "pairings": [pairing[: Pairing._fields.index("winners")] for pairing in classroom.pairings],
     }
     return {"changed": format_now(), "document": json.dumps(document)}

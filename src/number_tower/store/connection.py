@@ -83,7 +83,7 @@ def translate_errors(name: str, *others: type[OSError]) -> Iterator[None]:
 
 @contextmanager
 def detect_damage(what: str) -> Iterator[None]:
-    """Turn what building a value from wrong rows raises into a DamagedError."""
+    """Turn errors of building a value from wrong rows into a DamagedError."""
     try:
         yield
     except WRONG_VALUES as error:
@@ -93,13 +93,13 @@ def detect_damage(what: str) -> Iterator[None]:
 
 
 def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError | OSError) -> str:
-    """Say in a few words what an error means."""
+    """Describe an error in a few words."""
     if isinstance(error, OSError):
         return format_text(error.strerror or str(error))
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     if isinstance(cause, UnicodeDecodeError):
-        # SQLite quotes the damaged schema in a message that is no text.
+        # SQLite's message quotes the damaged schema, which is not text.
         code = "SQLITE_CORRUPT"
     for prefix, words in _ERRORS.items():
         if f"{code}_".startswith(f"{prefix}_"):
@@ -119,7 +119,7 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
 
 
 def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
-    """Return an engine for a location; nothing is opened yet."""
+    """Return an engine for a location, without opening it."""
     timeout = TIMEOUT if timeout is None else timeout
     try:
         if location.file is None:
@@ -156,8 +156,7 @@ def _make_file_url(file: str) -> URL:
 def _make_server_engine(url: URL, timeout: float) -> Engine:
     """Return an engine for a server, with time limits for connections, answers and others' locks.
 
-    Only a server that was halted in the middle of an answer, with its connections intact, is waited
-    for.
+    No limit covers a server that stops in the middle of an answer and keeps its connections.
     """
     defaults = {
         "application_name": "number-tower",
@@ -185,9 +184,9 @@ def _configure_sqlite(connection: DBAPIConnection, _: object) -> None:
 
 
 def _begin_transaction(connection: Connection) -> None:
-    """Begin as a writer at once, unless it is a snapshot.
+    """Begin every transaction as a writer, except a snapshot.
 
-    A reader that turns writer may find the file changed.
+    A transaction that reads first and writes later fails if the file changed in between.
     """
     reading = connection.get_execution_options().get("reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
@@ -195,7 +194,7 @@ def _begin_transaction(connection: Connection) -> None:
 
 @contextmanager
 def begin_snapshot(engine: Engine) -> Iterator[Connection]:
-    """Read a database as it is at one moment, however many statements that takes."""
+    """Read one state of a database with any number of statements."""
     options: dict[str, Any] = {"reading": True}
     if engine.dialect.name == "postgresql":
         options["isolation_level"] = "REPEATABLE READ"
@@ -205,7 +204,7 @@ def begin_snapshot(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def use_once(location: Location) -> Iterator[Engine]:
-    """Give an engine for one task; errors of the database are StoreErrors."""
+    """Yield an engine for one task; errors of the database become StoreErrors."""
     engine = make_engine(location)
     try:
         with translate_errors(location.name):
@@ -226,7 +225,7 @@ def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[
 def create_private(file: str) -> None:
     """Create a missing database file that only its owner can read and write.
 
-    An existing file is left alone. SQLite gives the files that it keeps beside it (`-wal`, `-shm`,
+    An existing file does not change. SQLite gives the files beside it (`-wal`, `-shm`,
     `-journal`) the same permissions.
     """
     target = os.path.realpath(file)
@@ -236,7 +235,7 @@ def create_private(file: str) -> None:
 
 
 def make_private_folders(folder: str) -> None:
-    """Create the missing folders of a path, for their owner alone."""
+    """Create the missing folders of a path, accessible to their owner only."""
     for path in reversed((Path(folder), *Path(folder).parents)):
         if not path.is_dir():
             path.mkdir(_FOLDER_MODE, exist_ok=True)

@@ -26,14 +26,14 @@ from number_tower.store.upgrade import ensure_newest_version
 T = TypeVar("T")
 
 _MAX_BATCH = 64
-"""At most this many jobs are committed together, so that the first need not wait long."""
+"""Most jobs in one transaction, so that the first need not wait long."""
 
 _PROBE_BYTES = 8192
 """Size of the row that `probe_write` inserts: more than one page, so that it needs free space."""
 
 
 class Store:
-    """A database of games. All its errors are a StoreError, in words.
+    """A database of games. Every error of the database is a StoreError.
 
     Examples:
         >>> from number_tower.store import open_store
@@ -67,7 +67,7 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Change the database in one transaction, which an error undoes.
+        """Change the database in one transaction, which an error rolls back.
 
         Examples:
             >>> from number_tower.store import open_store
@@ -79,14 +79,14 @@ class Store:
         """
         name, file = self.location.name, self.location.file
         if file is not None and not os.path.exists(file):
-            # SQLite would go on writing to the deleted file.
+            # SQLite would continue to write to the deleted file.
             raise StoreError(f"the database {name} cannot be used: the file is missing")
         with translate_errors(name), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Read the database as it is at one moment.
+        """Read one state of the database.
 
         Examples:
             >>> from number_tower.store import open_store
@@ -112,11 +112,11 @@ class Store:
         *,
         with_values: bool = False,
     ) -> StoredGame:
-        """Store a game from here on, with the changes made in it so far.
+        """Store a new game with its changes so far.
 
         `book` replaces the table's rulebook. `find_slot` finds the game's slot in a match, in the
-        same transaction. If a game of this key is stored already, it is continued: the answer to an
-        earlier call may have been lost.
+        same transaction. If a game with the same key is stored already, it is continued: the answer
+        to an earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
         game = StoredGame.start(table, seats or Seats(), key, with_values=with_values)
@@ -137,7 +137,7 @@ class Store:
         *,
         with_values: bool = False,
     ) -> StoredGame:
-        """Store the changes of a table since the version that is known to be stored.
+        """Store the changes of a table since its last stored version.
 
         If another process has made the same changes, they count once, and the game returned may be
         further on. If it has made others, `StaleError` has the current table. `GameNotFoundError`
@@ -171,7 +171,7 @@ class Store:
             return load_game(connection, identity)
 
     def reload_if_changed(self, known: StoredGame) -> StoredGame | None:
-        """Return a game as it is stored, if that differs from what is known."""
+        """Return the stored game if it differs from `known`."""
         query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.read() as connection:
             version = connection.execute(query).scalar()
@@ -180,7 +180,7 @@ class Store:
             return load_game(connection, known.id)
 
     def find_by_key(self, key: str) -> StoredGame | None:
-        """Return the game of a key, if it is stored here."""
+        """Return the game with a key, if it is stored here."""
         with self.read() as connection:
             identity = find_id(connection, key)
             return None if identity is None else load_game(connection, identity)
@@ -213,7 +213,7 @@ class Store:
 
 
 class DatabaseCounts(NamedTuple):
-    """How much a database holds."""
+    """How many games, matches and puzzles a database has."""
 
     games: int
     unfinished: int
@@ -222,7 +222,7 @@ class DatabaseCounts(NamedTuple):
 
 
 def count_contents(connection: Connection) -> DatabaseCounts:
-    """Count what a database holds."""
+    """Count the contents of a database."""
     return DatabaseCounts(
         games=count_rows(connection, games),
         unfinished=count_rows(connection, games, games.c.reason.is_(None)),
@@ -263,7 +263,7 @@ class Writer:
         closing = False
         while not closing:
             batch: list[_Job] = []
-            # Wait for a job, and take those that are waiting behind it.
+            # Wait for a job, and take all that are queued behind it.
             while len(batch) < _MAX_BATCH and not (batch and self._queue.empty()):
                 job = self._queue.get()
                 if job is None:

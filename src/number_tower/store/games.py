@@ -56,7 +56,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     """
     query = select(games).where(games.c.id == identity)
     if lock:
-        # The room and the match come before the game, so that nobody waits in a circle.
+        # Lock room and match before the game: a fixed order prevents deadlocks.
         connection.execute(select(rooms.c.id).where(rooms.c.game == identity).with_for_update())
         match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
         connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
@@ -72,7 +72,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
 
 
 def find_id(connection: Connection, key: str) -> int | None:
-    """Return the id of the game of a key; None if it is not stored here."""
+    """Return the id of the game with a key; None if it is not stored here."""
     query = select(games.c.id).where(games.c.key == key)
     identity: int | None = connection.execute(query).scalar()
     return identity
@@ -97,12 +97,12 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
 
 
 def update_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
-    """Store what has changed in a game, and reset its accuracy."""
-    # A move changes neither names nor seats, so the rest of the row need not be made again.
+    """Store the changed columns of a game, and reset its accuracy."""
+    # A move changes neither names nor seats, so the other columns stay.
     has_same_players = (before.table.names, before.seats) == (after.table.names, after.seats)
     make_columns = make_changing_columns if has_same_players else make_row
     old, new = make_columns(before), make_columns(after)
-    # Columns that stay as they are need no new entries in their indexes.
+    # Write only changed columns: their indexes need no new entries.
     changed = {name: value for name, value in new.items() if value != old[name]}
     connection.execute(_UPDATE, {"of_game": before.id, **changed, **_NO_ACCURACY})
     insert_changes(connection, after, before)
@@ -110,13 +110,13 @@ def update_game(connection: Connection, before: StoredGame, after: StoredGame) -
 
 
 def change_game(connection: Connection, before: StoredGame, after: StoredGame) -> StoredGame:
-    """Store what has changed in a game, and raise the revision of its room, if it has one."""
+    """Store the changed columns of a game, and raise the revision of its room, if it has one."""
     raise_revisions(connection, rooms, rooms.c.game == before.id)
     return update_game(connection, before, after)
 
 
 def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
-    """Store that the players of a game saw what every move is worth."""
+    """Store that the players of a game saw the value of every move."""
     same = update(games).where(games.c.id == game.id, games.c.key == game.key)
     connection.execute(same.values(with_values=True))
     return replace(game, with_values=True)
@@ -178,7 +178,7 @@ class DamagedEntry(NamedTuple):
 
 
 class GameFilter(NamedTuple):
-    """Which games to find; times are from (inclusive) and to (exclusive), as they are stored."""
+    """A filter of games; stored times are from `since` (inclusive) to `before` (exclusive)."""
 
     game: str | None = None
     player: str | None = None
@@ -222,7 +222,7 @@ def list_games(
 def load_matching_games(
     connection: Connection, wanted: GameFilter
 ) -> Iterator[StoredGame | DamagedEntry]:
-    """Give every game that matches a filter by id, and with a game all those of its match."""
+    """Yield the games that match a filter in the order of ids, with all games of their matches."""
     matching = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
     series = select(matching.c.match).where(matching.c.match.is_not(None))
     condition = or_(games.c.id.in_(select(matching.c.id)), games.c.match.in_(series))
@@ -233,7 +233,7 @@ def load_matching_games(
 def load_games(
     connection: Connection, identities: Iterable[int]
 ) -> Iterator[StoredGame | DamagedEntry]:
-    """Give games by their ids, in the order given, with a few queries for some hundred games."""
+    """Yield games in the order of the given ids, with a few queries for some hundred games."""
     books: dict[int | None, Rulebook | None] = {}
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):

@@ -24,15 +24,15 @@ from number_tower.store.upgrade import require_newest_version
 from number_tower.support.text import format_text
 
 UNUSED_DAYS = 30
-"""Days without any event after which a room with at most one move is deleted."""
+"""A room with at most one move is deleted after this many days without an event."""
 
 ROOMS_PER_TRANSACTION = 100
-"""At most this many rooms are deleted in one transaction, so that no player waits long."""
+"""Most rooms deleted in one transaction, so that no player waits long."""
 
 _RULEBOOKS_PER_TRANSACTION = 100
 
 _MAX_PROBLEMS = 100
-"""At most this many problems of the file itself are listed."""
+"""Most problems of the file itself that are listed."""
 
 _SERVER_SIZE = "SELECT pg_database_size(current_database())"
 _FILE_SIZE = """
@@ -45,7 +45,7 @@ _FILE_SIZE = """
 
 
 class DatabaseReport(NamedTuple):
-    """How much a database holds, and everything that is damaged in it."""
+    """The contents of a database, and everything that is damaged in it."""
 
     contents: DatabaseCounts
     problems: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def check_database(
 def _find_damage(
     connection: Connection, table: Table, load: Callable[[Connection, int], object]
 ) -> Iterator[str]:
-    """Load every row of a table; say what is wrong with those that are damaged."""
+    """Load every row of a table, and describe the damaged ones."""
     for identity in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
         try:
             load(connection, identity)
@@ -111,7 +111,7 @@ def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[i
     that many days. Rooms that another process has locked are left alone.
     """
     made = select(func.count()).select_from(changes).join(games, games.c.id == changes.c.game)
-    # Changes with a blank are no moves, and those of the start have its time.
+    # Changes with a space are not moves; those made at the start have its time.
     is_move = (changes.c.at > games.c.started) & ~changes.c.change.like("% %")
     moves = made.where(games.c.id == rooms.c.game, is_move).scalar_subquery()
     # Unused rooms of a class are kept with it.
@@ -134,7 +134,7 @@ def delete_rooms(connection: Connection, keep_days: int | None = None) -> list[i
         series = set(connection.execute(in_match).scalars())
         connection.execute(delete(rooms).where(rooms.c.id == room.id))
         elsewhere = games.c.match.in_(series) & games.c.id.not_in(played)
-        # A match of which a game was played elsewhere, such as in a terminal, is kept.
+        # Keep a match if one of its games was played elsewhere, such as in a terminal.
         if not count_rows(connection, games, elsewhere):
             connection.execute(delete(games).where(games.c.id.in_(played)))
             connection.execute(delete(matches).where(matches.c.id.in_(series)))

@@ -36,7 +36,7 @@ class StoredMatch:
     seats: Seats
     started: str = ""
     current: StoredGame | None = None
-    """The game that is being played, if one is."""
+    """The current game, if there is one."""
 
 
 def find_unfinished_match(store: Store) -> Row[Any, Any] | None:
@@ -80,7 +80,7 @@ def _find_game(connection: Connection, slot: MatchSlot) -> StoredGame | None:
 def claim_slot(connection: Connection, match: StoredMatch) -> MatchSlot:
     """Return the slot of a match's next game, and store the match if it is new.
 
-    The match is locked, so that nobody else starts the same game.
+    The lock on the match keeps other processes from starting the same game.
     """
     query = select(matches.c.id).where(matches.c.key == match.key).with_for_update()
     identity = connection.execute(query).scalar()
@@ -170,14 +170,14 @@ def _read_match(row: Mapping[Any, Any]) -> StoredMatch:
 
 
 def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object]:
-    """Return what a line with a game of a match says of the match."""
+    """Return the fields of a match for a line with one of its games."""
     match = _read_match(_fetch_row(connection, slot.match))
     document = {"key": match.key, **_serialize(match)}
     return {**document, "started": match.started, "number": slot.number}
 
 
 class ImportedMatch(NamedTuple):
-    """The match of a line, and which of its games the line holds."""
+    """The match of a line, and the number of the line's game in it."""
 
     match: StoredMatch
     number: int
@@ -197,7 +197,7 @@ class ImportedMatch(NamedTuple):
 
 
 def parse_match(document: Mapping[str, Any], table: Table) -> ImportedMatch:
-    """Read what a line says of the match that its game is part of."""
+    """Read the match of a line, and the number of the line's game in it."""
     with rows.expect("match", "a match as tower export writes it"):
         rows.check_key(document["key"])
         match = _build_match(None, document["key"], document["started"], document)

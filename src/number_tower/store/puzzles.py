@@ -54,7 +54,7 @@ _NAMES = [field.name for field in fields(PuzzleAttempt)]
 def make_attempt(
     name: str | None, game: str, position: str, grade: int, result: PuzzleResult
 ) -> PuzzleAttempt:
-    """Return an attempt that was made just now."""
+    """Return an attempt made now."""
     return PuzzleAttempt(token_hex(16), name, game, position, grade, result, format_now())
 
 
@@ -69,7 +69,7 @@ def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
 
 
 def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt | DamagedEntry]:
-    """Give every attempt in the order in which they were stored."""
+    """Yield all attempts in the order in which they were stored."""
     query = select(*(puzzles.c[name] for name in _NAMES)).order_by(puzzles.c.id)
     for number, row in enumerate(connection.execute(query), 1):
         try:

@@ -78,7 +78,7 @@ class Credentials:
 
 
 def digest_secret(secret: str) -> str:
-    """Return the digest of a secret, which is all that the database holds."""
+    """Return the digest of a secret; the database never has the secret itself."""
     return sha256(secret.encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -91,7 +91,7 @@ def make_holder(token: str | None = None, browser: str | None = None) -> dict[st
 
 
 def match_digest(stored: str | None, digests: Iterable[str]) -> bool:
-    """Say whether one of some digests is the stored one, in constant time."""
+    """Say in constant time whether one of the digests equals the stored one."""
     return stored is not None and any(compare_digest(stored, digest) for digest in digests)
 
 
@@ -108,15 +108,15 @@ class ClassLink(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredRoom:
-    """A room in the database; of tokens and the secrets of browsers it has the digests."""
+    """A room in the database, with digests of tokens and browsers' secrets."""
 
     id: int
     address: str
     watch: str
     revision: int
-    """Grows with every change, whatever has changed."""
+    """Grows with every change of the room or its game."""
     changed: str
-    """When something last happened in the room."""
+    """The time of the last event in the room."""
     game: StoredGame
     room: Room
     tokens: tuple[str | None, str | None]
@@ -144,13 +144,13 @@ class StoredRoom:
 
     @property
     def is_for_two(self) -> bool:
-        """Whether two people play here, or will, each with a seat of their own."""
+        """Whether two people play in this room, or will, each in their own seat."""
         is_free_of_computers = all(seat.kind != "computer" for seat in self.room.seats)
         return is_free_of_computers and self.tokens[0] != self.tokens[1]
 
     @property
     def is_attended(self) -> bool:
-        """Whether another player or a teacher is shown where its players are."""
+        """Whether the presence of its players is shown to another player or a teacher."""
         return self.is_for_two or self.class_link is not None
 
     @property
@@ -170,13 +170,13 @@ class RoomCache:
         self._rooms: dict[int, StoredRoom] = {}
 
     def find(self, room_id: int, revision: int) -> StoredRoom | None:
-        """Return a room of this revision, if it is here."""
+        """Return the cached room of this revision, if there is one."""
         room = self._rooms.get(room_id)
         return room if room is not None and room.revision == revision else None
 
     def add(self, stored: StoredRoom) -> None:
-        """Add a room that is committed in this state."""
-        # Taken out and put back at the end: the first is the one least recently added.
+        """Add a room whose state is committed."""
+        # Reinsert it at the end: the first entry is the least recently added.
         cached = self._rooms.pop(stored.id, stored)
         self._rooms[stored.id] = cached if cached.revision > stored.revision else stored
         if len(self._rooms) > MAX_CACHED:
@@ -298,8 +298,8 @@ def insert_room(
 ) -> tuple[StoredRoom, str]:
     """Store a new room; return it, and the token that holds the seats of all people there.
 
-    The browsers, by their digests, hold the seats as well. In a class each seat has a token of its
-    own, which nobody has. A free seat gets a short code.
+    The browsers, by their digests, hold the seats too. In a class each seat gets a token of its own
+    that is given to nobody. A free seat gets a short code.
     """
     token = token_urlsafe(32)
     game = _start_game(connection, room, StoredGame.start(room.table, players))
@@ -329,14 +329,14 @@ def change_room(
     decide: Callable[[StoredRoom], Room],
     cache: RoomCache | None = None,
 ) -> StoredRoom:
-    """Change a room as `decide` says for its present state; nobody else can change it meanwhile."""
+    """Apply `decide` to the stored room, under a lock, and store the result."""
     before = find_room(connection, address, cache, lock=True)
     room = decide(before)
     if room is before.room:
         return before
     after = update_room(connection, before, room)
     if after.class_link is not None and room.over and not before.room.over:
-        # The results of a class are those of its games.
+        # The results of a class come from its games.
         raise_revisions(connection, classrooms, classrooms.c.id == after.class_link.id)
     return after
 
@@ -363,10 +363,10 @@ def update_room(
         revision=before.revision + 1,
         changed=format_now(),
         game=game,
-        # The table as it is stored: another server may have begun this game.
+        # Use the stored table: another server may have begun this game.
         room=replace(room, table=game.table),
         earlier_games=earlier,
-        # The bytes were those of the state before.
+        # The encoded state is out of date.
         encoded={},
         class_link=class_link or before.class_link,
     )
@@ -381,7 +381,7 @@ def update_room(
 
 
 def _write(room: Room, earlier_games: tuple[int, ...], link: ClassLink | None) -> str:
-    """Return as JSON what has no column in the row of a room."""
+    """Return as JSON the fields of a room that have no column."""
     names = *_PLAIN, "winners", "offer", "declined", "hints_taken"
     document = {name: getattr(room, name) for name in names}
     return json.dumps({**document, "games": earlier_games, "class": link})
@@ -412,7 +412,7 @@ def _start_game(connection: Connection, room: Room, model: StoredGame) -> Stored
 
 
 def make_free_code(connection: Connection) -> str:
-    """Make a short code that leads nowhere yet."""
+    """Return a new short code that is not in use."""
     while True:
         code = make_code(SystemRandom())
         if find_code(connection, code) is None:

@@ -43,7 +43,7 @@ class Seats(NamedTuple):
 
     @property
     def automatic(self) -> tuple[bool, bool]:
-        """Which seats are played by a computer."""
+        """The seats that a computer plays."""
         return self.players[0] is not None, self.players[1] is not None
 
 
@@ -59,7 +59,7 @@ class MatchSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game in the database; its `key` stays the same in every copy of it, its `id` does not.
+    """A game in the database: every copy has the same `key`, but an `id` of its own.
 
     Examples:
         >>> from number_tower.store import open_store
@@ -88,7 +88,7 @@ class StoredGame:
 
     slot: MatchSlot | None = None
     with_values: bool = False
-    """Whether the players saw what every move is worth."""
+    """Whether the players saw the value of every move."""
 
     def __post_init__(self) -> None:
         check_key(self.key)
@@ -124,12 +124,12 @@ class StoredGame:
 
 
 def format_now() -> str:
-    """Return the current time as it is stored."""
+    """Return the current time in its stored form."""
     return format_time(datetime.now(UTC))
 
 
 def format_time(moment: datetime) -> str:
-    """Write a time in UTC, so that times sort as text."""
+    """Write a time in UTC, in a form that sorts as text."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -161,7 +161,7 @@ def sanitize_text(text: str) -> str:
 
 
 def make_row(game: StoredGame) -> dict[str, Any]:
-    """Return the columns of a game, but for its rule file and its accuracy."""
+    """Return the columns of a game, except its rule file and its accuracy."""
     table, seats = game.table, game.seats
     first, second = table.names or get_voice(table.book).players
     name_1, name_2 = table.names or (None, None)
@@ -173,7 +173,7 @@ def make_row(game: StoredGame) -> dict[str, Any]:
         "rules": json.dumps(table.game.rules.to_dict()),
         "first": table.game.first + 1,
         "hidden": table.hidden,
-        # By these a player is found, however the name is written.
+        # Casefolded, so that a search finds a player in upper or lower case.
         "player_1": first.casefold(),
         "player_2": second.casefold(),
         "name_1": name_1,
@@ -209,7 +209,7 @@ def _make_result_columns(table: Table) -> dict[str, Any]:
 def read_game(
     row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None
 ) -> StoredGame:
-    """Make a game of its row and its changes with their times.
+    """Build a game from its row and its changes with their times.
 
     If the row is damaged, this raises one of `WRONG_VALUES`.
     """
@@ -252,7 +252,7 @@ def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
     query = query.with_for_update(read=True, key_share=True)
     identity: int | None = connection.execute(query).scalar()
     if identity is None:
-        # Another process may store it at the same time; then its row is found.
+        # Another process may store it at the same time; then use its row.
         with suppress(IntegrityError), connection.begin_nested():
             connection.execute(insert(rulebooks).values(digest=digest, **row))
         identity = connection.execute(query).scalar_one()
@@ -285,7 +285,7 @@ def expect(key: str, expected: str) -> Iterator[None]:
     try:
         yield
     except RecordError:
-        # It is a ValueError as well, but says more precisely what is wrong.
+        # Also a ValueError, but with a more precise message.
         raise
     except WRONG_VALUES:
         raise RecordError(key, f"expected {expected}") from None
@@ -339,7 +339,7 @@ def parse_seats(players: Any, seed: object) -> Seats:
     """Return the players' specifications and seed."""
     first, second = players
     for player in (first, second):
-        # The space makes an empty name differ, so that it is refused as well.
+        # The space makes an empty name differ, so it is refused too.
         if player is not None and sanitize_text(player or " ") != player:
             raise ValueError("expected players, each a level, a program, or null")
     if seed is not None and type(seed) is not int:

@@ -1,6 +1,6 @@
-"""The tables of a new database; later changes are also migrations (`migrations/versions`).
+"""The tables of the database. A change here also needs a migration (`migrations/versions`).
 
-An id is never used again: `tower resume 12` always means the same game.
+Ids are never reused: `tower resume 12` always means the same game.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 FIRST = NEWEST = "0009"
-"""The earliest version that this program upgrades, and the one that it reads and writes."""
+"""The oldest version that this program can upgrade, and the version that it reads and writes."""
 
 metadata = MetaData()
 
@@ -35,18 +35,18 @@ def _columns(kind: type[TypeEngine[Any]], *names: str, **options: Any) -> list[C
 
 
 def _refer(name: str, target: str, **options: Any) -> Column[Any]:
-    """Return a column that refers to a row of another table; rows are deleted with that row."""
+    """Return a column that refers to another table; deleting that row deletes these rows."""
     return Column(name, Integer, ForeignKey(f"{target}.id", ondelete="CASCADE"), **options)
 
 
 def _index_where(name: str, condition: str, column: str) -> Index:
-    """Return an index of those rows only that fulfil a condition."""
+    """Return an index of the rows that fulfil a condition."""
     where = text(condition)
     return Index(name, column, sqlite_where=where, postgresql_where=where)
 
 
 alembic_version = Table("alembic_version", metadata, Column("version_num", Text, primary_key=True))
-"""The version of the database, in the one row that Alembic reads and writes."""
+"""The version of the database, in a single row that Alembic reads and writes."""
 
 rulebooks = Table(
     "rulebooks",
@@ -67,7 +67,7 @@ matches = Table(
     _index_where("matches_unfinished", "NOT finished", "changed"),
     sqlite_autoincrement=True,
 )
-"""Matches: their rules and players as JSON, and whether they are decided.
+"""Matches: rules and players as JSON, and whether the match is decided.
 
 The score is computed from the games.
 """
@@ -99,10 +99,10 @@ games = Table(
 )
 """Games.
 
-`seat_1` is the computer's level or program, or null for a person. `player_1` is the casefolded
-name, for searching. `with_values` says whether the players saw what every move is worth. A game
-without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
-computed when it is first needed.
+`seat_1` is a level or program, or null for a person. `player_1` is the casefolded name, for
+searching. `with_values` says whether the app showed the value of every move. A game without a
+reason is unfinished. The accuracy of a finished game (`mattered_1`, `kept_1`, ...) is computed when
+it is first needed.
 """
 
 changes = Table(
@@ -136,9 +136,9 @@ classrooms = Table(
     *_columns(Text, "changed", "document", nullable=False),
     sqlite_autoincrement=True,
 )
-"""Classes: the short code and the address for spectators, and the rest as JSON.
+"""Classes: the short code, the address for spectators, and the rest as JSON.
 
-`revision` grows with every change of the class, and when one of its games is over.
+`revision` grows with every change of the class, and when one of its games ends.
 """
 
 rooms = Table(
@@ -157,9 +157,9 @@ rooms = Table(
 )
 """Rooms on a server.
 
-They have addresses for players and spectators, the short code of a free seat, and the current game.
-The JSON has offers, hints, the match and earlier games. `revision` grows with every change of the
-room or its game. A room of a class has the number of its pairing there.
+A room has addresses for players and spectators, the short code of a free seat, and the current
+game. The JSON has offers, hints, the match and earlier games. `revision` grows with every change of
+the room or its game. `pairing` is the number of the room's pairing in its class.
 """
 
 seats = Table(
@@ -175,9 +175,9 @@ seats = Table(
     Column("hidden", Boolean, nullable=False, server_default=false()),
     Index("seats_room", "room", "seat", unique=True),
 )
-"""Who holds a seat in a room, or in a class: a pupil by number, or the teacher as 0.
+"""Holders of seats: in a room by seat, in a class by the pupil's number, with 0 for the teacher.
 
-All secrets are digests: `token` is the seat's own, and `browser` that of the browser that holds it.
-`code` lets another device take over for a while. `seen` is when the player was last seen, in
-seconds since 1970, and `hidden` whether the page was hidden then.
+Secrets are stored as digests: `token` belongs to the seat, `browser` to the browser that holds it.
+`code` lets another device take over the seat until `until`. `seen` is the time when the player was
+last seen, in seconds since 1970, and `hidden` says whether the page was hidden then.
 """

@@ -21,7 +21,7 @@ from number_tower.store.rooms import (
 from number_tower.store.schema import games, rooms, seats
 
 CODE_LIFETIME = timedelta(minutes=10)
-"""How long a code lets another device take over a seat."""
+"""The time for which a code lets another device take over a seat."""
 
 _MARK = update(seats).where(
     seats.c.room == bindparam("of_room"), seats.c.seat == bindparam("of_seat")
@@ -102,7 +102,7 @@ def take_over(
 
 
 def set_code(connection: Connection, held: ColumnElement[bool], code: str) -> None:
-    """Let a code take over some seats, for as long as it lives."""
+    """Let a code take over some seats until it expires."""
     until = (datetime.now(UTC) + CODE_LIFETIME).isoformat(timespec="seconds")
     connection.execute(update(seats).where(held).values(code=digest_secret(code), until=until))
 
@@ -125,7 +125,7 @@ def mark_seen(
 ) -> None:
     """Store when the players of some seats were last seen, and whether their page was hidden.
 
-    `hidden` is None if that is not known. If `announced`, other servers show it at once.
+    `hidden` is None if unknown. With `announced`, other servers show the change at once.
     """
     values = {"seen": at} if hidden is None else {"seen": at, "hidden": hidden}
     rows = [{"of_room": room, "of_seat": seat + 1, **values} for seat in held]

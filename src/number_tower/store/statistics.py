@@ -28,10 +28,10 @@ PlayerKind = Literal["person", "level", "program"]
 PeriodKind = Literal["games", "month", "quarter", "year"]
 
 MAX_PERIODS = 12
-"""Accuracy over time is divided into at most this many periods."""
+"""Most periods in the accuracy over time."""
 
 SECONDS_PER_POSITION = 0.5
-"""Time for each position; one that takes longer is not judged, so that no game takes long."""
+"""Time limit in seconds for a position; one that takes longer is not judged."""
 
 
 class PlayerStatistics(NamedTuple):
@@ -109,7 +109,7 @@ class Statistics(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to show."""
+        """Whether there are no statistics."""
         return not self.players and not self.puzzles
 
 
@@ -140,7 +140,7 @@ class _Side:
 
 
 def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
-    """Compute the statistics of a player, by the name in upper or lower case, or of all."""
+    """Compute the statistics of a player, whose name may be in upper or lower case, or of all."""
     player = None if name is None else name.casefold()
     with detect_damage("a game or a puzzle"):
         sides = _load_sides(connection, player)
@@ -180,7 +180,7 @@ def compute_statistics(connection: Connection, name: str | None = None) -> Stati
 
 
 def list_names(connection: Connection) -> list[str]:
-    """Return the names of all who played a game or solved a puzzle, those who played most first."""
+    """Return the names of all players and puzzle solvers, the most active first."""
     names: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
         players = _summarize_players(connection, _load_sides(connection))
@@ -205,7 +205,7 @@ def _load_sides(connection: Connection, player: str | None = None) -> list[_Side
 
 
 def _sum_results(sides: list[_Side]) -> tuple[ResultsByGame, ...]:
-    """Return the results by game, the one played most first."""
+    """Return the results by game, the most played first."""
     by_game: dict[str, list[_Side]] = defaultdict(list)
     for side in sides:
         if side.reason is not None:
@@ -246,7 +246,7 @@ _Players = dict[tuple[str, PlayerKind], PlayerStatistics]
 
 
 def _summarize_players(connection: Connection, sides: list[_Side]) -> _Players:
-    """Return the players, those who played most first.
+    """Return the players, the most active first.
 
     A computer is not the person whose name it has.
     """
@@ -258,7 +258,7 @@ def _summarize_players(connection: Connection, sides: list[_Side]) -> _Players:
         last = played[-1]
         name = last.name
         if name is None:
-            # A player without a name has the one of the game's dialogue.
+            # A player without a name has the default name of the game.
             try:
                 table = load_game(connection, last.id).table
                 name = get_voice(table.book).get_name(table, last.seat - 1)
@@ -352,7 +352,7 @@ def judge_games(store: Store, player: str | None = None) -> Iterator[tuple[int, 
             first, second = review(table.game, seconds=SECONDS_PER_POSITION).accuracy
             values = {"mattered_1": first.mattered, "kept_1": first.kept}
             values |= {"mattered_2": second.mattered, "kept_2": second.kept}
-            # A game that was changed meanwhile is judged another time.
+            # A game that changed meanwhile is judged next time.
             same = update(games).where(games.c.id == identity, games.c.version == table.version)
             with store.write() as connection:
                 connection.execute(same.values(values))

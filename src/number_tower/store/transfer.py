@@ -1,7 +1,7 @@
 """Export and import of games: one record per line, with database-only facts under `kept`.
 
-A line may come from a stranger, so everything is checked. Importing a game twice changes nothing,
-and a game that was continued elsewhere is continued here.
+A line may come from a stranger, so everything is checked. Importing a game twice changes nothing; a
+game that was continued elsewhere is updated here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from number_tower.support.errors import NumberTowerError
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
 
 _MARK = "with_values"
-"""Only a game whose players saw the value of every move has this key."""
+"""The key of a line that says that the players saw the value of every move."""
 
 _GAMES_PER_TRANSACTION = 200
 
@@ -62,11 +62,11 @@ class ImportResult(NamedTuple):
     puzzles: int
 
 
-# Out ----------------------------------------------------------------------------------------------
+# Export -------------------------------------------------------------------------------------------
 
 
 def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | DamagedEntry]:
-    """Give a line for each game that matches a filter."""
+    """Yield a line for each game that matches a filter."""
     for game in load_matching_games(connection, wanted):
         try:
             yield game if isinstance(game, DamagedEntry) else format_line(connection, game)
@@ -75,7 +75,7 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[str | D
 
 
 def export_attempts(connection: Connection) -> Iterator[str | DamagedEntry]:
-    """Give a line for each attempt at a puzzle."""
+    """Yield a line for each attempt at a puzzle."""
     for attempt in load_attempts(connection):
         if isinstance(attempt, DamagedEntry):
             yield attempt
@@ -98,7 +98,7 @@ def format_line(connection: Connection, game: StoredGame) -> str:
     return json.format_document({**json.make_document(game.table), "kept": kept})
 
 
-# In -----------------------------------------------------------------------------------------------
+# Import -------------------------------------------------------------------------------------------
 
 
 ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
@@ -106,7 +106,7 @@ ImportedGame = tuple[StoredGame, matches.ImportedMatch | None]
 
 
 def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
-    """Import all the games and attempts of some lines; if one line is wrong, none.
+    """Import the games and attempts of all lines, or none of them if a line is wrong.
 
     Everything is read before anything is written. Each transaction is short, so that others do not
     wait long.
@@ -122,7 +122,7 @@ def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
     results = defaultdict[str, list[int]](list)
     for start in range(0, len(entries), _GAMES_PER_TRANSACTION):
         with store.write() as connection:
-            # Imports wait for each other, so that none wait in a circle for games.
+            # One import at a time: imports in another order of games could deadlock.
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
             for number, entry in entries[start : start + _GAMES_PER_TRANSACTION]:
@@ -156,7 +156,7 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
 
 
 def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) -> str:
-    """Store a game or an attempt that is new here; continue a game that is further on."""
+    """Store a new game or attempt; update a game that was continued elsewhere."""
     if isinstance(entry, PuzzleAttempt):
         return "puzzle" if insert_attempt(connection, entry) else "nothing"
     game, match = entry
@@ -171,7 +171,7 @@ def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) ->
 
 
 def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
-    """Continue a stored game, if it was continued elsewhere from where it stands here."""
+    """Update a stored game, if it was continued elsewhere from its state here."""
     ours, theirs = here.table.log, game.table.log
     shorter = min(len(ours), len(theirs))
     if _get_setup(here.table) != _get_setup(game.table) or ours[:shorter] != theirs[:shorter]:
@@ -200,7 +200,7 @@ def _make_key(text: str, seen: Counter[str]) -> str:
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
     log = tuple(map(Change.from_text, kept["log"]))
-    # Make all changes again, also those that were taken back.
+    # Repeat all changes, including undone moves.
     again = Table(Game(table.game.rules, table.game.first))
     for change in log:
         if change.kind == "place":

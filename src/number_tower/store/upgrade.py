@@ -1,4 +1,4 @@
-"""Versions of a database: make its tables, run migrations, refuse what this program cannot read."""
+"""Versions of a database: create tables, run migrations, refuse unreadable versions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from number_tower.support.text import format_path, format_text
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 _UPGRADE_LOCK = 7_263_514
-"""The advisory lock under which a server's tables are upgraded."""
+"""The advisory lock for upgrading a server's tables."""
 
 
 def ensure_newest_version(engine: Engine, location: Location) -> None:
-    """Make sure that a database has the newest version.
+    """Ensure that a database has the newest version.
 
     A file is upgraded at once, a server's database only on request.
     """
@@ -54,7 +54,7 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
 def _create_file(engine: Engine, file: str) -> None:
     """Create a database file and its folder.
 
-    The errors say what is wrong; SQLite would only say that it cannot open the file.
+    The errors say what is wrong; SQLite only says that it cannot open the file.
     """
     if os.path.isdir(file):
         raise IsADirectoryError("it is a folder; expected a file")
@@ -119,7 +119,7 @@ def read_version(connection: Connection, location: Location) -> str | None:
 
 
 def require_newest_version(connection: Connection, location: Location) -> None:
-    """Refuse a database that has no tables yet, or those of an earlier version."""
+    """Refuse a database without tables, or with those of an earlier version."""
     if read_version(connection, location) != NEWEST:
         problem = f"has no tables of version {NEWEST} yet; open it once before"
         raise StoreError(f"the database {location.name} {problem}")

@@ -1,7 +1,6 @@
-"""Limits on what clients may ask for: the time of questions, the size of games and texts.
+"""Limits on what clients may send: seconds for a question, sizes of games and texts.
 
-Limits on requests are in `http/rates.py`, on connections in `http/connections.py`, on new rooms
-in `live/quota.py`.
+`http/rates.py` limits requests, `http/connections.py` connections, `live/quota.py` new rooms.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from number_tower.words.voice import get_voice
 # Questions ----------------------------------------------------------------------------------------
 
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
-"""Seconds after which a question about a position, a game or a puzzle is given up."""
+"""Seconds after which the server gives up a question about a position, a game or a puzzle."""
 
 PICTURE_TIMEOUT = 8.0
-"""Seconds after which the picture of a game is given up."""
+"""Seconds after which the server gives up a picture of a game."""
 
 REVIEW_SECONDS = 6.0
-"""Seconds for all positions of a game that is reviewed."""
+"""Seconds for all positions of a reviewed game."""
 
 MAX_REVIEWED_MOVES = 400
 
@@ -38,14 +37,14 @@ MAX_RECORD_LENGTH = 12_000
 
 MAX_BLOCKS = MAX_SERVED_BLOCKS
 MAX_IRREGULAR_BLOCKS = 300
-"""Blocks with gaps between them of which each has to be compared with each."""
+"""Blocks in unequal steps, where every block must be compared with every other."""
 
 MAX_WRITTEN_BLOCKS = 2 * MAX_BLOCKS
-"""Blocks that a text may name before they are counted one by one: some may be named twice."""
+"""Blocks that a text may name; above, they are counted one by one, as some may be named twice."""
 
 MAX_TARGET = MAX_SERVED_TARGET
 MAX_MOVES = MAX_SERVED_PLIES
-"""Moves that a game can last at most: all of them are told and sent."""
+"""Moves of the longest game: every answer contains all of them."""
 
 MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
 """Fields in all texts of a voice and in one, and its characters: each field can grow to a list."""

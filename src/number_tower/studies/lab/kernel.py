@@ -1,15 +1,15 @@
-"""The inner loops of a study: find all positions and their values, and play all pairs of players.
+"""The inner loops of a study: value all positions, and play the games of all pairs of players.
 
-Numba can compile this module (see `solve.jit`), so it uses integers and arrays only.
+Numba can compile this module (see `solve.jit`), so it uses only integers and arrays.
 
-`explore` walks through the game depth first. It numbers a position after all positions that can
-follow it, and computes its values at the same time. So every move leads to a smaller number, and
-the start has the highest. `play_first` then goes from the start down to 0 once, and passes on the
-probability of each position to those that follow it.
+`explore` walks the game depth first. It numbers each position after all its successors and computes
+its values, so every move leads to a smaller number and the start has the largest. `play_first`
+visits the positions once, from the start down to 0, and passes the probability of each to its
+successors.
 
-A value is 0, 1 or 2: the player to move loses, draws or wins. A position has nine values, packed
-into one word with two bits each: what a player expects who sees 0, 1, ... 7 plies ahead, and the
-true value. A game whose end is not seen counts as a draw.
+A value is 0, 1 or 2: the player to move loses, draws or wins. One word packs nine values of two
+bits each: those that players see 0, 1, ... 7 plies ahead, and the exact one. A game whose end lies
+beyond the visible plies counts as a draw.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ SIGHT_COUNT = 8
 """Players on the ladder: they see 0, 1, 2, 3, 4, 6 or 8 plies ahead, or everything."""
 
 VALUE_COUNT = 9
-"""Values of a position: those seen within 0 to 7 plies, and the true one."""
+"""Values of a position: seen 0 to 7 plies ahead, and the exact one."""
 
 ALL_VALUES = 0b01_01_01_01_01_01_01_01_01
 TRUE_VALUE = 2 * (VALUE_COUNT - 1)
 SIGHT_SHIFTS = (0, 0, 2, 4, 6, 10, 14, TRUE_VALUE)
-"""For each player of the ladder, the shift to the value that it sees; the first sees nothing."""
+"""The shift to the value that each player of the ladder sees; the first player sees none."""
 
 PLIES_SHIFT, LENGTH_SHIFT = 18, 40
 PLIES_MASK = (1 << (LENGTH_SHIFT - PLIES_SHIFT)) - 1
 """A word has the nine values, then the plies with best play, then the plies of the longest game."""
 
 LOSS_SHIFT = SIGHT_COUNT
-"""The marks of a move: a bit for each player who might choose it, then the value it loses."""
+"""A move's marks: a bit for each player who might choose it, then the value that it loses."""
 
 SLOT_WORDS = 3
 """Words of a slot of the table: two for the key, one for the number of the position plus 1."""
@@ -102,7 +102,7 @@ class Memory(NamedTuple):
     number of the position after it, plus 1 if the other player is to move there.
     """
     marks: Any
-    """For each move, who might choose it and how much value it loses."""
+    """For each move, the players who might choose it and the value that it loses."""
     words: Any
     """For each position, its values and the plies to its end."""
 
@@ -120,7 +120,10 @@ class Tallies(NamedTuple):
 
 
 def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
-    """Continue to number positions until all are, an array is full, or `budget` moves were made."""
+    """Continue numbering positions until none is left, an array is full, or the budget is spent.
+
+    The budget is a number of moves.
+    """
     stack = memory.stack
     depth = state[DEPTH]
     while budget > 0 and (
@@ -131,7 +134,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
     ):
         frame = depth * FRAME_SIZE
         if stack[frame + LEGAL] == 0:
-            # All moves of the position have been made: number it, and go back to the one before.
+            # All moves of the position are done: number it, and return to its predecessor.
             edge = 2 * number_position(frame, memory, state)
             edge += stack[frame + TURN_PASSED]
             if depth == 0:
@@ -148,7 +151,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
             else:
                 frame += FRAME_SIZE
                 set_key(rules, stack, frame)
-                # A position that is known is an edge; a new one is explored first.
+                # A numbered position becomes an edge; a new one is explored first.
                 number = find_number(stack[frame + KEY_1], stack[frame + KEY_2], memory.table)
                 if number < 0:
                     stack[frame + EDGES_START] = state[PENDING]
@@ -161,7 +164,7 @@ def explore(budget: int, rules: Numbers, memory: Memory, state: State) -> None:
 
 
 def encode_ending(score: int, block: int, rules: Numbers, stack: Numbers, frame: int) -> int:
-    """Return the edge of a move that ends the game: the reason, and the value for who made it."""
+    """Return the edge of a move that ends the game: the reason, and the value for its player."""
     reason = STUCK
     if stack[frame + MY_HEIGHT] + rules[rules[SIZE_TABLE] + block] == rules[TARGET]:
         reason = EXACT
@@ -175,7 +178,7 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
     """Give the position of a frame the next number, and store its edges and values."""
     stack, pending, words = memory.stack, memory.pending, memory.words
     number, first = state[COUNT], stack[frame + EDGES_START]
-    # For each sight, the best value of any move.
+    # For each number of visible plies, the best value of any move.
     best = 0
     for place in range(first, state[PENDING]):
         values = get_move_values(pending[place], words)
@@ -206,7 +209,7 @@ def number_position(frame: int, memory: Memory, state: State) -> int:
     state[EDGES] = memory.starts[number + 1] = at
     state[PENDING] = first
     state[DECISIONS] += differ
-    # From here everything is one ply farther away; who sees no ply expects a draw.
+    # From here everything is one ply farther away; a player who sees no ply expects a draw.
     seen = (best << 2 | 1) & ((1 << TRUE_VALUE) - 1)
     words[number] = (
         seen | value << TRUE_VALUE | plies + 1 << PLIES_SHIFT | longest + 1 << LENGTH_SHIFT
@@ -226,7 +229,7 @@ def get_move_values(edge: int, words: Numbers) -> int:
 
 def mark_players(values: int, best: int) -> int:
     """Return a bit for each player of the ladder: set if that player sees no better move."""
-    # Who sees nothing chooses any move.
+    # A player who sees nothing may choose any move.
     marks = 1
     for step in range(1, SIGHT_COUNT):
         shift = SIGHT_SHIFTS[step]

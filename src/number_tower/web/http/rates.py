@@ -1,4 +1,8 @@
-"""Rate limits: each client has a bucket of tokens, and each route has a price."""
+"""Rate limits: a client has a bucket of tokens, and a request costs the price of its route.
+
+A client is a browser, by its cookie, or else an address. All browsers at one address share a bucket
+of their own, because a client can invent cookies.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,16 @@ from number_tower.support.text import format_duration
 from number_tower.web.http.middleware import identify_address, identify_client
 
 RATE = 100
-"""Tokens that a client gets each second."""
+"""Tokens that a bucket gains each second."""
 
 BURST = 6000
-"""Tokens that a client can save up."""
+"""Tokens of a full bucket."""
 
 BROWSERS_PER_ADDRESS = 10
-"""All browsers at one address together get this many shares: any client can invent a cookie."""
+"""Size of an address's bucket, in buckets of one browser."""
 
 MAX_CLIENTS = 50_000
-"""Clients that are counted; the least recent one is forgotten first."""
+"""Buckets in memory; the least recently used one is forgotten first."""
 
 # Prices in tokens ---------------------------------------------------------------------------------
 
@@ -37,7 +41,7 @@ NEW_GAME = 50
 """A new game or a new class."""
 
 WRONG_CODE = 300
-"""A wrong short code, which its address pays for; a right one always works."""
+"""A wrong short code, charged to the address; a right one always works."""
 
 
 class RateLimiter:
