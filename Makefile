@@ -130,7 +130,8 @@ lab-maps: $(VENV)/.dev ## measure the usual settings of every game again, for th
 	  $(BIN)/tower lab $$game --out build/lab/$$game.jsonl --resume || exit 1; done
 	$(BIN)/python tools/lab_maps.py build/lab/*.jsonl
 
-golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
+golden: $(VENV)/.dev browser ## record the sessions and snapshots that the tests compare with anew; read the difference
+	-$(TESTS) -n auto --snapshot-update --no-header
 	$(SCRIPT) tests/support/command.py
 	$(SCRIPT) tests/coach/test_review.py
 	$(SCRIPT) tests/words/test_prompt.py
