@@ -241,10 +241,7 @@ async function post(sent) {
     failure = show(html, answer.status) ? "" : describeFailure(answer.status);
   } catch {
     next = null;
-    if (sending === sent && sent.block && !navigator.onLine) {
-      showUnsent(sent);
-      return;
-    }
+    if (sending === sent && sent.block && !navigator.onLine) return showUnsent(sent);
     failure = navigator.onLine ? "That was not sent. Your game is safe. Please try again." : "You are offline. Your game is safe. Continue when you are online again.";
   }
   setMessage(failure);
@@ -368,10 +365,7 @@ let tourStep = 1;
 function showTour() {
   const tour = document.getElementById("tour");
   if (!tour) return;
-  if (tourStep > 3) {
-    endTour(tour);
-    return;
-  }
+  if (tourStep > 3) return endTour(tour);
   // It belongs to this game: in the next one it is not shown again. The server's own cookie is not overwritten.
   setCookie("tour", tour.dataset.game);
   tour.dataset.at = `${tourStep}`;
