@@ -1,9 +1,9 @@
-"""A browser for the tests and the screenshots: find one that starts, or get one.
+"""Find a browser that starts, for the tests and the screenshots, or install one.
 
-In this order: the one that NUMBER_TOWER_BROWSER names, and then no other; the system's Chromium or
-Chrome; Playwright's own download; Debian's package, where it may be installed. A headless shell is
-preferred: it needs a third less CPU time than a whole browser. The path is printed, and everything
-else goes to stderr.
+If NUMBER_TOWER_BROWSER names one, no other is used. Otherwise it is, in this order: the system's
+Chromium or Chrome; Playwright's own download; Debian's package, where this user may install it. A
+headless shell is preferred: it needs a third less CPU time than a whole browser. The path goes to
+stdout, and everything else to stderr.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ PLACES = (
 )
 DOWNLOADED = {"chrome-headless-shell", "chrome-headless-shell.exe", "headless_shell"}
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")
-"""What lets a browser start in a container and as root; it visits no pages but ours."""
+"""These let a browser start in a container and as root; it visits only our pages."""
 
 _PLAYWRIGHT = (sys.executable, "-m", "playwright", "install")
 _BUILD = "chromium-headless-shell"
 
 
 class NoBrowserError(Exception):
-    """There is no browser, and none can be had; what to do about it."""
+    """There is no browser, and none can be installed; the message says what to do."""
 
 
 def get() -> str:
-    """Return the path of a browser that starts, and get one first if there is none."""
+    """Return the path of a browser that starts; install one if there is none."""
     path = find()
     if path is None:
         report("No browser is installed. Trying Playwright's own download ...")
@@ -61,14 +61,14 @@ def get() -> str:
             path = _first_that_starts(_on_the_system())
     if path is None:
         raise NoBrowserError(
-            "No browser was found, and none can be had here. "
+            "No browser was found, and none could be installed. "
             f"Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
         )
     return path
 
 
 def find() -> str | None:
-    """Return the path of a browser that is there and starts."""
+    """Return the path of an installed browser that starts, or None."""
     if named := os.environ.get(VARIABLE):
         if not starts(named):
             raise NoBrowserError(
@@ -79,7 +79,7 @@ def find() -> str | None:
 
 
 def starts(path: str) -> bool:
-    """Say whether a browser shows a blank page; one that tells its version may still not start."""
+    """Return whether a browser shows a blank page; one that only tells its version may not."""
     with TemporaryDirectory(prefix="tower-browser-", ignore_cleanup_errors=True) as profile:
         options = (*FLAGS, "--headless", f"--user-data-dir={profile}", "--dump-dom")
         try:
@@ -98,10 +98,10 @@ def _on_the_system() -> Iterator[str]:
 
 
 def _downloaded() -> Iterator[str]:
-    """Find what Playwright has downloaded before: it tells where it would put it."""
+    """List the browsers that Playwright has downloaded; it prints the folders of its downloads."""
     call = (*_PLAYWRIGHT, "--dry-run", _BUILD)
-    told = subprocess.run(call, capture_output=True, text=True, check=False).stdout
-    for folder in re.findall(r"Install location: *(.+)", told):
+    plan = subprocess.run(call, capture_output=True, text=True, check=False).stdout
+    for folder in re.findall(r"Install location: *(.+)", plan):
         for path in sorted(Path(folder).rglob("*")):
             if path.name in DOWNLOADED and path.is_file():
                 yield str(path)
@@ -111,16 +111,16 @@ def _first_that_starts(paths: Iterator[str]) -> str | None:
     for path in paths:
         if starts(path):
             return path
-        report(f"{path} is there, but does not start.")
+        report(f"{path} is installed, but does not start.")
     return None
 
 
 def main() -> int:
-    """Print the path of a browser, or say that there is none."""
+    """Print the path of a browser, or report that there is none."""
     try:
         print(get())
-    except NoBrowserError as trouble:
-        report(str(trouble))
+    except NoBrowserError as error:
+        report(str(error))
         return 1
     return 0
 

@@ -1,6 +1,6 @@
-"""Make the maps of the rule lab that the browser shows, from files of `tower lab`.
+"""Make the maps of the rule lab for the browser from files of `tower lab`.
 
-For example: `python tools/lab_maps.py draft.jsonl race.jsonl`.
+Usage: python tools/lab_maps.py draft.jsonl race.jsonl ...
 """
 
 from __future__ import annotations
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MAX_CELLS = 1_000
-"""Settings of a map: each is a link of the page, which a phone has to load. Of more of them, some
-are left out.
-"""
+"""Settings of a map. Each is a link on the page, which a phone has to load; others are left out."""
 
 MAX_COLUMNS = 46
 """Cells of a row that a wide window shows without scrolling."""
 
 
 def read_rows(path: Path) -> Sequence[LabRow]:
-    """Return the rows of a file; each must have the rules that its game has with its options."""
+    """Return the rows of a file; refuse those whose rules are not the game's of today."""
     rows = read_results(path).rows
     for row in rows:
         if row.make_rules() != catalogue.load_named(row.game).rules.replace(row.options):
@@ -43,7 +41,7 @@ def read_rows(path: Path) -> Sequence[LabRow]:
 
 
 def make_map(game: str, rows: Iterable[LabRow]) -> dict[str, Any]:
-    """Make the map of a game: of each setting its value and its figures, as whole numbers."""
+    """Make the map of a game: the value and the figures of each setting, as whole numbers."""
     ordered = thin_rows(
         sorted(rows, key=lambda row: row.index), catalogue.load_named(game).rules.to_dict()
     )

@@ -1,8 +1,8 @@
 """Write the files in requirements/: exact versions with hashes, for all systems and Pythons.
 
-A version that is locked stays as long as pyproject.toml admits it; `--upgrade` takes the newest of
-everything. All files agree with dev.txt, which has the packages of every extra. A file includes
-others, and repeats no line of theirs.
+A locked version stays as long as pyproject.toml allows it; `--upgrade` takes the newest versions.
+All files agree with dev.txt, which has the packages of every extra. A file includes others, and
+does not repeat their lines.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOCKS = {
     "container": Lock((PROJECT, "--extra", "postgres", "--extra", "web"), ("base",)),
     "web": Lock((PROJECT, *ADAPTERS), ("play", "container")),
 }
-"""The first is resolved freely, and all others have its versions."""
+"""The first is resolved freely; all others take its versions."""
 
 HEADER = "# Written by `make lock`.\n"
 ENTRY = re.compile(r"^[^\s#-].*\n(?:[ \t]+.*\n)*", re.MULTILINE)
@@ -59,7 +59,7 @@ def list_entries(name: str) -> list[str]:
 
 
 def get_pin(entry: str) -> str:
-    """Return the package, its version and where it is for: the first line of an entry."""
+    """Return the first line of an entry: the package, its version and its marker."""
     return entry.partition(" \\\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""Debian packages for the tests, where this user may get them. Progress goes to stderr."""
+"""Install or unpack Debian packages for the tests, if this user may. Progress goes to stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 
 def install_package(name: str) -> bool:
-    """Install a package on the system; say whether that went well."""
+    """Install a package on the system; return whether it worked."""
     apt = _update_lists()
     return bool(apt) and run_command(*apt, "install", "-y", "--no-install-recommends", name)
 
@@ -29,7 +29,7 @@ def unpack_package(name: str, folder: Path) -> bool:
 
 
 def _update_lists() -> tuple[str, ...]:
-    """Update the lists of packages; return how to call apt-get, or nothing if this user may not."""
+    """Update the lists of packages; return the call of apt-get, empty if this user may not."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         report("Only root can get packages, and only where there is apt-get.")
@@ -40,7 +40,7 @@ def _update_lists() -> tuple[str, ...]:
 
 
 def run_command(*call: str, folder: str | None = None) -> bool:
-    """Run a command that tells of its progress, on stderr; say whether it went well."""
+    """Run a command whose output goes to stderr; return whether it worked."""
     try:
         done = subprocess.run(
             call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False, cwd=folder
@@ -50,6 +50,6 @@ def run_command(*call: str, folder: str | None = None) -> bool:
     return done.returncode == 0
 
 
-def report(words: str) -> None:
-    """Say something about the progress."""
-    print(words, file=sys.stderr, flush=True)
+def report(message: str) -> None:
+    """Print a message about the progress."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,8 +1,7 @@
 """Take all pictures: `make screenshots` writes build/pictures/, and docs/pictures/.
 
-There are pictures of every page, on a desktop and, in the dark, on a phone, of screens of the app,
-and of a short game that moves, in both. Arguments are the names of the sights that are wanted;
-without any it is all.
+They show every page, on a desktop and on a phone with dark colours; screens of the app; and a short
+game, in both, as a moving picture. Arguments select sights by name; without any, all are taken.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone": {"size": PHONE, "dark": True, "touch": True},
 }
 MAX_HEIGHT = 1300
-"""Pixels of a page from its top that are shown; one is very long."""
+"""Pixels of a page that are shown; one page is very long."""
 
 GAME, MOVES = "draft", (9, 8, 6)
 IN_APP, IN_BROWSER = "game-app", "game-browser"
-"""The game that moves, and its two pictures."""
+"""The game of the moving pictures, and their names."""
 
 PAUSE, END = 1400, 3500
-"""Milliseconds that each of its pictures is shown, and the last one."""
+"""Milliseconds that a frame of them is shown, and the last one."""
 
 _SETTLE = """
 () => {
@@ -107,7 +106,7 @@ def list_shown() -> set[str]:
 
 
 def shrink(pngs: Sequence[bytes]) -> bytes:
-    """Return a picture as WebP with 64 colours at most, and several as one that moves."""
+    """Return a picture as WebP with at most 64 colours; several become a moving picture."""
     method, dither = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
     pictures = [Image.open(BytesIO(png)).convert("RGB") for png in pngs]
     frames = [picture.quantize(64, method, 1, dither=dither).convert("RGB") for picture in pictures]
@@ -115,9 +114,9 @@ def shrink(pngs: Sequence[bytes]) -> bytes:
     if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:], "loop": 0, "minimize_size": True}
         options["duration"] = [*[PAUSE] * (len(frames) - 1), END]
-    made = BytesIO()
-    frames[0].save(made, "WEBP", **options)
-    return made.getvalue()
+    output = BytesIO()
+    frames[0].save(output, "WEBP", **options)
+    return output.getvalue()
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ def take_page(started: Browser, server: Server, sight: sights.Sight) -> None:
 
 
 def shoot(page: Page, part: str) -> bytes:
-    """Take a picture of a whole page, in a window that is as high."""
+    """Take a picture of a whole page, in a window as high as the page, or of a part of it."""
     page.evaluate(_SETTLE)
     page.mouse.move(0, 0)
     if part:
@@ -165,7 +164,7 @@ def play_in_browser(started: Browser, server: Server) -> Iterator[bytes]:
 
 
 def at_board(line: str) -> Callable[[], Screen[None]]:
-    """Return how to show a game as it stands."""
+    """Return a function that makes the screen of a game."""
     return lambda: BoardScreen(GameSession(record.read(line)))
 
 
@@ -174,15 +173,13 @@ APP_SCREENS: dict[str, tuple[Callable[[], Screen[None]] | None, str]] = {
     "app-board-usual": (at_board("race(names=Ann,Ben):7,8,5"), "hh"),
     "app-review-usual": (lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")), ""),
 }
-"""The screens that the documentation shows, and the keys that are pressed there; without a screen,
-the first one.
-"""
+"""The screens of the documentation, and the keys to press there; None is the first screen."""
 
 
 def draw_app(
     create: Callable[[], Screen[None]] | None, keys: str, size: tuple[int, int] = (80, 24)
 ) -> list[str]:
-    """Return what the app shows as SVG: its first screen, the wanted one, and after each key."""
+    """Return the app as SVG: its first screen, the given one, and the result of each key."""
 
     async def settle(app: TowerApp, pilot: Pilot[str]) -> str:
         await pilot.pause()
@@ -213,7 +210,7 @@ def render(page: Page, drawing: str) -> bytes:
 
 
 def main(names: list[str]) -> int:
-    """Take all pictures, or those that are named; a page is named without its looks."""
+    """Take all pictures, or the named ones; a page is named without its look."""
     # The app runs an event loop of its own, and so it is drawn before the browser has one.
     drawn = {name: draw_app(*screen)[-1:] for name, screen in APP_SCREENS.items()}
     start = at_board(f"{GAME}(names=Ann,Ben):")

@@ -1,8 +1,8 @@
-"""The reverse proxies that deploy/ has configurations for: find them for the tests, or get them.
+"""Find the reverse proxies that deploy/ has configurations for, for the tests, or get them.
 
-Those that are not installed are unpacked from Debian's packages into the virtual environment, where
-this user may download them. Nothing is installed on the system, since the package would start a web
-server. One that cannot be had is no error: its tests are skipped, and say so.
+Missing ones are unpacked from Debian's packages into the virtual environment, where this user may
+download them. Nothing is installed on the system, since the package would start a web server. A
+proxy that cannot be downloaded is no error: its tests are skipped, and say so.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _VERSION = {"nginx": "-v", "caddy": "version"}
 
 
 def find(name: str) -> str | None:
-    """Return the path of a proxy that is there and starts."""
+    """Return the path of an installed proxy that starts, or None."""
     places = (*PLACES, FOLDER / "usr/sbin", FOLDER / "usr/bin")
     paths = [shutil.which(name), *(f"{place}/{name}" for place in places)]
     return next((path for path in paths if path and _starts(path, _VERSION[name])), None)
 
 
 def get(name: str) -> str | None:
-    """Return the path of a proxy, and get it first if it is not there; None if it cannot be had."""
+    """Return the path of a proxy, which is unpacked first if needed, or None."""
     if path := find(name):
         return path
     report(f"{name} is not installed. Trying Debian's package ...")
@@ -51,12 +51,12 @@ def _starts(path: str, option: str) -> bool:
 
 
 def main() -> int:
-    """Print where each proxy is; say which of them cannot be had."""
+    """Print the path of each proxy, or report that it cannot be downloaded."""
     for name in PACKAGES:
         if path := get(name):
             print(path)
         else:
-            report(f"{name} cannot be had here; the tests of its configuration are skipped.")
+            report(f"{name} cannot be downloaded here; the tests of its configuration are skipped.")
     return 0
 
 

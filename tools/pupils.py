@@ -1,4 +1,4 @@
-"""Pupils of a class without a window: they join and play by plain requests."""
+"""Pupils of a class without a browser: they join and play by plain requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ("Ann", "Ben", "Cem", "Dana", "Eva", "Finn", "Gül", "Hanna", "Ida", "Jo
 
 
 class Pupil:
-    """Somebody who joins a class and plays."""
+    """A pupil who joins a class and plays."""
 
     def __init__(self, class_url: str, name: str) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class Pupil:
         self._send(f"{self.path}/join", name=name)
 
     def place(self, *blocks: int) -> None:
-        """Place blocks in the present game."""
+        """Place blocks in the current game."""
         for block in blocks:
             action = re.search(r'action="(/g/[^"]+/move)"', self._client.get(self.path).text)
             if action is None:
@@ -38,7 +38,7 @@ class Pupil:
 
 
 def make_class(page: Page, count: int, **settings: str) -> dict[str, Pupil]:
-    """Make a class in a window, by the form, and let pupils join; return them by name."""
+    """Make a class by its form, and let pupils join it; return them by name."""
     page.goto("/class/new")
     for field, value in settings.items():
         page.locator(f'[name="{field}"][value="{value}"]').check()
@@ -48,7 +48,7 @@ def make_class(page: Page, count: int, **settings: str) -> dict[str, Pupil]:
 
 
 def start_round(page: Page, number: int = 1) -> list[tuple[str, str]]:
-    """Start a round in the teacher's window; return who plays whom, the one who begins first."""
+    """Start a round on the teacher's page; return the pairs, with the player who begins first."""
     button = "Start" if number == 1 else f"Start round {number}"
     page.get_by_role("button", name=button, exact=True).click()
     page.get_by_role("heading", name=f"Round {number}").wait_for()

@@ -1,6 +1,6 @@
-"""Writes what the documentation has from the code and the rule files.
+"""Write the parts of the documentation that are generated from the code and the rule files.
 
-That is docs/cli.md, the table of limits in docs/how-to/deploy.md, and the presets of each game in
+They are docs/cli.md, the table of limits in docs/how-to/deploy.md, and the presets of each game in
 docs/games.
 """
 
@@ -48,7 +48,7 @@ the database is damaged, or output cannot be written |
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the page of the command."""
     text = HEAD
     for title, group in COMMANDS.items():
         text += f"\n**{title}**\n\n| command | what it does |\n|---|---|\n"
@@ -79,7 +79,7 @@ def _section(name: str, command: argparse.ArgumentParser) -> str:
 
 
 def insert_limits(text: str) -> str:
-    """Return the how-to for servers with the table of what requests cost, as the code has it."""
+    """Return the how-to for servers with a new table of what requests cost."""
     prices = {
         "any request but `/health` and static files": rates.REQUEST,
         "analysis, reviews, hints, puzzles, lessons, pictures, own rules": rates.THINKING,
@@ -91,7 +91,7 @@ def insert_limits(text: str) -> str:
 
 
 def insert_presets(text: str, name: str) -> str:
-    """Return the page of a game with the table of its presets, as the rule file has it."""
+    """Return the page of a game with a new table of its presets."""
     rows = "".join(
         f"| `--preset {preset.name}` | {preset.format_options()} | {preset.about} |\n"
         for preset in catalogue.load_named(name).presets.values()

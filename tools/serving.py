@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 120_000
-"""Milliseconds until something that should happen has not; two busy cores can be slow."""
+"""Milliseconds to wait for anything; two busy cores can be slow."""
 
 DESKTOP = (1280, 800)
 PHONE = (360, 740)
 
 
 def free_port() -> int:
-    """Return a free port outside the range that the system gives to connections."""
+    """Return a free port outside the range that the system uses for outgoing connections."""
     while True:
         port = 10_000 + secrets.randbelow(20_000)
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -53,22 +53,22 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def log(self) -> str:
-        """All that it has said."""
+        """Everything that the server has logged."""
         self._log.seek(0)
         return self._log.read()
 
     def start(self) -> None:
-        """Start it, for the first time or once more, and wait until it answers."""
+        """Start the server, perhaps again, and wait until it answers."""
         self.launch()
         self.wait()
 
     def launch(self) -> None:
-        """Start it; it is of use once it answers."""
+        """Start the server without waiting until it answers."""
         call = [sys.executable, *self.program, "--db", str(self.database)]
         call += ["--port", str(self.port), *self.options]
         self.process = self.popen(
@@ -77,7 +77,7 @@ class Server:
         )  # fmt: skip
 
     def wait(self) -> None:
-        """Wait until it answers."""
+        """Wait until the server answers."""
         deadline = time.monotonic() + PATIENCE / 1000
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
@@ -85,16 +85,16 @@ class Server:
                     return
             except OSError:
                 time.sleep(0.05)
-        raise RuntimeError(f"the server did not start. It said:\n{self.log}")
+        raise RuntimeError(f"the server did not start:\n{self.log}")
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill the server, as a power cut would."""
         process = self.process
         process.kill()
         _end_group(process)
 
     def stop(self) -> None:
-        """Ask it to end, and see that nothing of it is left."""
+        """Ask the server to end, and kill what is left of it."""
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE / 1000)
@@ -116,7 +116,7 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of a new visitor, who knows the tour, without service workers."""
+    """Return the browser context of a new visitor, without tour and service workers."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
@@ -129,5 +129,5 @@ def person(
 
 
 def skip_tour(context: BrowserContext, url: str) -> None:
-    """Let no tour lie on the board in a window."""
+    """Set the cookie of visitors who have finished the tour."""
     context.add_cookies([{"name": "tour", "value": "done", "url": url, "httpOnly": True}])

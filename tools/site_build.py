@@ -1,8 +1,8 @@
-"""Builds the documentation site: `make site` writes build/site, which can be opened from the disk.
+"""Build the documentation site: `make site` writes build/site, which can be opened from the disk.
 
-The pages of docs/ are laid out together with those that are made from the code or lie elsewhere in
-the repository, and with a copy of every other file that a page links to. Zensical builds them
-strictly; then every page is checked.
+Its sources are the pages of docs/, pages made from the code, pages elsewhere in the repository, and
+a copy of every other file that a page links to. Zensical builds them strictly; then every page is
+checked.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ PROJECT_PAGES = {
     "bench/RESULTS.md": "project/measurements.md",
     "README.md": "index.md",
 }
-"""Where the site has pages that lie elsewhere in the repository; links to the README lead to the
-first page.
-"""
+"""Files outside docs/ and their pages on the site; links to the README lead to the first page."""
 
 SHEETS = "<!-- Here the site has a sheet for each game. -->"
 ORIGINS = {page: path for path, page in PROJECT_PAGES.items() if page != "index.md"}
@@ -52,13 +50,13 @@ def build_site(folder: Path) -> list[str]:
     call = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
     done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = COLOUR.sub("", done.stdout + done.stderr)
-        return [said.partition("Traceback")[0].strip() or said]
+        output = COLOUR.sub("", done.stdout + done.stderr)
+        return [output.partition("Traceback")[0].strip() or output]
     return find_faults(folder / "site")
 
 
 def lay_out(folder: Path) -> None:
-    """Write all pages and files of the site, with links that lead to where they are there."""
+    """Write all sources of the site, with links that work on the site."""
     docs = folder / "docs"
     shutil.rmtree(docs, ignore_errors=True)
     shutil.copytree(ROOT / "docs", docs)
@@ -88,7 +86,7 @@ def find_target(page: str, link: str) -> str:
 
 
 def find_linked_files(page: str, text: str) -> Iterator[str]:
-    """Yield the linked files outside docs/ that are no pages of the site themselves."""
+    """Yield the linked files outside docs/ that are not pages of the site."""
     for link in LINK.finditer(CODE.sub("", text)):
         path = find_target(page, link[1])
         if (
@@ -195,7 +193,7 @@ def describe_database() -> str:
 
 
 def main() -> int:
-    """Build the site, and say where it is or what is wrong with it."""
+    """Build the site; print where it is, or what is wrong with it."""
     folder = ROOT / "build"
     faults = build_site(folder)
     site = os.path.relpath(folder / "site")

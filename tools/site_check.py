@@ -12,19 +12,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOADED = {"src", "poster", "data"}
-"""Attributes that name what a browser loads by itself, on whatever tag; of `link` and `image` it is
-`href`.
-"""
+"""Attributes of any tag whose address a browser loads by itself; of `link` and `image`: `href`."""
 
 STYLE = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
-"""What a style loads from elsewhere."""
+"""An address from which a style loads something of another site."""
 
 UNLINKED = {"404.html", "index.html"}
-"""Pages that nothing has to lead to: the one for wrong addresses, and the first."""
+"""Pages that need no link: the one for wrong addresses, and the first."""
 
 
 class _Page(HTMLParser):
-    """What a page links to and loads, and the places in it that a link can name."""
+    """The links of a page, what it loads, and the anchors in it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -48,7 +46,7 @@ class _Page(HTMLParser):
 
 
 def find_faults(site: Path) -> list[str]:
-    """Return what is wrong with a site, a sentence each."""
+    """Return what is wrong with a site, one sentence for each fault."""
     texts = {
         file.relative_to(site).as_posix(): file.read_text(encoding="utf-8")
         for kind in ("html", "css")
@@ -81,7 +79,7 @@ def _is_elsewhere(address: str) -> bool:
 
 
 def _resolve(name: str, address: str) -> tuple[str, str]:
-    """Return the file and the place in it that an address on a page means."""
+    """Return the file and the anchor that an address on a page means."""
     parts = urlsplit(address)
     path = unquote(parts.path)
     if not path:

@@ -1,8 +1,8 @@
 """Smoke tests of an installed package: `python tools/smoke_tests.py NAME`, with its Python.
 
-NAME is `base`, for the package without extras, or an extra, which does one small thing. Only the
-package, the extra and the standard library are used. tools/release.py runs these in environments of
-their own.
+NAME is `base`, for the package without extras, or an extra; each test does one small thing with the
+package, the extra and the standard library alone. tools/release.py runs them, each in an
+environment of its own.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def check_base() -> None:
     with TemporaryDirectory() as folder:
         database = str(Path(folder, "games.db"))
         moves, expected = ((GOLDEN / f"draft.{ending}").read_text() for ending in ("moves", "txt"))
-        said = run_tower("play", "draft", typed=moves, NUMBER_TOWER_DB=database)
-        check(said == expected, f"tower play draft said, instead of the golden dialogue:\n{said}")
+        output = run_tower("play", "draft", typed=moves, NUMBER_TOWER_DB=database)
+        check(output == expected, f"tower play draft differs from the golden dialogue:\n{output}")
         check("draft" in run_tower("history", NUMBER_TOWER_DB=database), "the game was not saved")
     check("wins" in run_tower("solve", "draft"), "tower solve draft names no winner")
 
@@ -61,8 +61,8 @@ def check_cluster() -> None:
         with TemporaryDirectory() as folder:
             games = ("--games", "2", "--out", str(Path(folder, "games.jsonl")))
             call = ("arena", "draft", "--players", "gentle,easy", *games)
-            said = run_tower(*call, "--cluster", cluster.scheduler_address)
-        check("gentle" in said, "the arena has no result")
+            output = run_tower(*call, "--cluster", cluster.scheduler_address)
+        check("gentle" in output, "the arena has no result")
 
 
 def check_jax() -> None:
@@ -99,7 +99,7 @@ def check_mcp() -> None:
 
 
 def check_postgres() -> None:
-    """Ask for a database where no server is: the command says so, and not what to install."""
+    """Ask for a database without a server: that is reported, and not a missing package."""
     with TemporaryDirectory() as folder:
         call = (TOWER, "db", "check", "--db", f"postgresql:///games?host={folder}")
         done = subprocess.run(call, stderr=subprocess.PIPE, text=True, check=False)

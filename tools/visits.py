@@ -1,4 +1,4 @@
-"""What visitors do in a room's page, by the names that everybody finds there."""
+"""What visitors do on the page of a room, by the names and roles of its elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def begin(
     page: Page, game: str, opponent: str = "table", *, moves: Iterable[int] = (), **wishes: str
 ) -> str:
-    """Begin a game and play some moves by forms, and go there; return its address."""
+    """Begin a game, send its first moves by forms, and open it; return its address."""
     address = _send(page, "/new", game=game, opponent=opponent, **wishes)
     play_by_forms(page, address, moves)
     page.goto(address)
@@ -27,19 +27,19 @@ def begin(
 
 
 def play_by_forms(page: Page, address: str, moves: Iterable[int]) -> None:
-    """Play the first moves of a game at one table; no page needs to show it."""
+    """Send the first moves of a game of two people at one screen, without showing it."""
     for version, number in enumerate(moves):
         _send(page, f"{address}/move", block=f"{number}", version=f"{version}")
 
 
 def join(page: Page, link: str, name: str = "") -> None:
-    """Take the free seat of a player's link, as the form there would, and go there."""
+    """Take the free seat behind a player's link, as its form does, and open the game."""
     page.goto(_send(page, f"{link}/sit", name=name))
     expect(board(page)).to_be_visible()
 
 
 def _send(page: Page, path: str, **form: str | float | bool) -> str:
-    """Send a form; return where it leads."""
+    """Send a form; return the address that the answer redirects to."""
     answer = page.request.post(path, form=form, max_redirects=0)
     if answer.status != 303:
         raise ValueError(answer.text())
@@ -47,12 +47,12 @@ def _send(page: Page, path: str, **form: str | float | bool) -> str:
 
 
 def block(page: Page, number: int) -> Locator:
-    """Return the block to press."""
+    """Return the button of a block."""
     return page.get_by_role("button", name=f"{number}", exact=True)
 
 
 def place(page: Page, *numbers: int) -> None:
-    """Place blocks by clicking, each once the one before lies where it should."""
+    """Place blocks by clicks; wait after each click until the page shows the move."""
     for number in numbers:
         with changing(page):
             block(page, number).click()
@@ -60,7 +60,7 @@ def place(page: Page, *numbers: int) -> None:
 
 @contextmanager
 def changing(page: Page) -> Iterator[None]:
-    """Wait until what is done here has changed the table that the page shows."""
+    """Wait at the end of the block until the page shows another state of the game."""
     before = page.locator("#main").get_attribute("data-version")
     yield
     page.evaluate(_CHANGED, before)
@@ -83,12 +83,12 @@ def board(page: Page) -> Locator:
 
 
 def status(page: Page) -> Locator:
-    """Return what there is to know at once."""
+    """Return the headline: whose turn it is, or how the game ended."""
     return page.locator("#status")
 
 
 def settled(page: Page) -> bool:
-    """Wait until the computer has answered; say whether the game goes on."""
+    """Wait until the computer has moved; return whether the game continues."""
     return bool(page.evaluate(_SETTLED))
 
 
@@ -106,16 +106,16 @@ _SETTLED = """
 
 
 def my_turn(page: Page) -> Locator:
-    """Return what stands there when it is this visitor's turn."""
+    """Return the headline that says that it is this visitor's turn."""
     return status(page).get_by_text("Your turn.", exact=True)
 
 
 def game_on(page: Page) -> Game:
-    """Return the game that a page shows, from the line that one could copy there."""
+    """Return the game that a page shows, from the record that can be copied there."""
     table = record.from_line(page.locator("#record").input_value())
     return table.game
 
 
 def open_more(page: Page, name: str) -> None:
-    """Fold something open."""
+    """Open a folded part of the page."""
     page.locator("summary").get_by_text(name, exact=True).click()

@@ -1,4 +1,4 @@
-"""Count the modules and calls of our own functions that one action walks through.
+"""Count the modules that one action runs through, and the calls of our own functions.
 
 Usage: python tools/walk.py move|post|solve|class|lab [--modules]
 
@@ -35,14 +35,14 @@ from support.lessons import Lesson  # noqa: E402
 
 PACKAGE = f"{ROOT / 'src/number_tower'}{os.sep}"
 TIMES, WARM = 10, 2
-"""How often an action is counted, and how often it is done before."""
+"""How often an action is counted, and how often it runs before that."""
 
 RESUME_KINDS = 3
 """The bits of a RESUME instruction that say why it runs; 0 is the start of a function."""
 
 
 class Walk:
-    """Counts calls while an action runs, in all threads that were started since."""
+    """Counts calls while an action runs, in this thread and those started later."""
 
     def __init__(self) -> None:
         self.counts = list[Counter[str]]()
@@ -61,7 +61,7 @@ class Walk:
 
     @contextmanager
     def count(self) -> Iterator[None]:
-        """Count what runs inside."""
+        """Count the calls inside the block."""
         self.start()
         yield
         self.stop()
@@ -118,7 +118,7 @@ def walk_class(walk: Walk, folder: Path) -> None:
 
 
 def walk_lab(walk: Walk, _: Path) -> None:
-    """Measure one setting after the other, as a worker does."""
+    """Measure settings one by one, as a worker does."""
     space = make_space("draft", {"target": range(12, 12 + TIMES + WARM)})
     for setting in space:
         with walk.count():
@@ -131,7 +131,7 @@ WALKS: dict[str, Callable[[Walk, Path], None]] = {
 
 
 def main() -> None:
-    """Walk, and print the medians."""
+    """Run the action, and print the medians."""
     walk, name = Walk(), sys.argv[1]
     with TemporaryDirectory() as folder:
         WALKS[name](walk, Path(folder))

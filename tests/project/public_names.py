@@ -1,6 +1,4 @@
-"""The public names: those on the pages of docs/reference/python.
-
-It also finds those without a docstring or an example, and examples that fail.
+"""The public names: those on the pages of docs/reference/python, and what is wrong with them.
 
 A line `::: number_tower.Game` on a page makes one name public, and `::: number_tower.studies.lab`
 all names in the `__all__` of that module. A method or property of a public class is shown if an
@@ -55,59 +53,20 @@ class PublicName(NamedTuple):
 
 def resolve(entry: str) -> list[PublicName]:
     """Return the public names of an entry; a module is one of them, with an empty name."""
-    base: dict[str, object] = {"nt": number_tower, "__name__": "__main__"}
+    names: dict[str, object] = {"nt": number_tower, "__name__": "__main__"}
     parent, _, name = entry.rpartition(".")
-    found = getattr(import_module(parent), name, None) if parent else number_tower
-    if found is not None and not isinstance(found, ModuleType):
-        own = base if hasattr(number_tower, name) else {**base, name: found}
-        return [PublicName(parent, name, found, own)]
+    value = getattr(import_module(parent), name, None) if parent else None
+    if value is not None and not isinstance(value, ModuleType):
+        own = names if hasattr(number_tower, name) else names | {name: value}
+        return [PublicName(parent, name, value, own)]
     module = import_module(entry)
-    if module is number_tower:  # each of its names has an entry of its own
-        return [PublicName(entry, "", module, base)]
-    names = {**base, **{each: getattr(module, each) for each in module.__all__}}
+    if module is number_tower:  # all its names have entries of their own
+        return [PublicName(entry, "", module, names)]
+    public = {name: getattr(module, name) for name in module.__all__}
+    names |= public
     return [
-        PublicName(entry, each, getattr(module, each) if each else module, names)
-        for each in ("", *module.__all__)
+        PublicName(entry, name, value, names) for name, value in ({"": module} | public).items()
     ]
-
-
-def list_docstrings(public: PublicName) -> Iterator[tuple[str, str]]:
-    """Give the docstrings of a public name and its public members, each with its path.
-
-    A missing docstring is "".
-    """
-    if not (
-        inspect.ismodule(public.value)
-        or inspect.isclass(public.value)
-        or inspect.isroutine(public.value)
-    ):
-        return  # a constant or an alias of a type
-    yield public.path, public.value.__doc__ or ""
-    if not inspect.isclass(public.value):
-        return
-    own = _list_own_classes(public.value)
-    for name in dict.fromkeys(
-        name for each in own for name in vars(each) if not name.startswith("_")
-    ):
-        member = inspect.getattr_static(public.value, name)
-        if inspect.isfunction(member) or isinstance(member, _MEMBERS):
-            yield (
-                f"{public.path}.{name}",
-                inspect.getdoc(getattr(public.value, name)) or _find_inherited(own, name),
-            )
-
-
-def _list_own_classes(value: type[Any]) -> list[type[Any]]:
-    """Return a class and its bases, without those of other packages."""
-    return [
-        each for each in value.__mro__ if each.__module__.partition(".")[0] == number_tower.__name__
-    ]
-
-
-def _find_inherited(classes: list[type[Any]], name: str) -> str:
-    """Return the docstring of a member in the first class that has one."""
-    members = (vars(each).get(name) for each in classes)
-    return next((doc for member in members if (doc := getattr(member, "__doc__", None))), "")
 
 
 def find_problems(entry: str) -> list[str]:
@@ -117,15 +76,37 @@ def find_problems(entry: str) -> list[str]:
 
 def check_name(public: PublicName) -> Iterator[str]:
     """Give what is wrong with the docstrings and examples of a public name and its members."""
-    for path, docstring in list_docstrings(public):
+    for path, docstring in _list_docstrings(public):
         if not docstring:
             yield f"{path} has no docstring"
-        elif public.name and not _is_shown(public, path, docstring):
+        elif public.name and not _has_example(public, path, docstring):
             yield f"{path} has no example"
         yield from run_examples(path, docstring, public.names)
 
 
-def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
+def _list_docstrings(public: PublicName) -> Iterator[tuple[str, str]]:
+    """Give the docstrings of a public name and its public members; a missing one is empty."""
+    value = public.value
+    if inspect.ismodule(value) or inspect.isclass(value) or inspect.isroutine(value):
+        yield public.path, value.__doc__ or ""
+    if not inspect.isclass(value):
+        return
+    classes = _list_own_classes(value)
+    for name in dict.fromkeys(name for owner in classes for name in vars(owner)):
+        member = inspect.getattr_static(value, name)
+        if name[0] != "_" and (inspect.isfunction(member) or isinstance(member, _MEMBERS)):
+            # The docstring of a property is that of the first class that has one.
+            inherited = (getattr(vars(owner).get(name), "__doc__", None) for owner in classes)
+            docstring = inspect.getdoc(getattr(value, name)) or next(filter(None, inherited), "")
+            yield f"{public.path}.{name}", docstring
+
+
+def _list_own_classes(value: type[Any]) -> list[type[Any]]:
+    """Return a class and its bases, without those of other packages."""
+    return [owner for owner in value.__mro__ if owner.__module__.split(".")[0] == "number_tower"]
+
+
+def _has_example(public: PublicName, path: str, docstring: str) -> bool:
     """Return whether a name has an example.
 
     A member may be used in the example of its class or of a base of it instead.
@@ -134,10 +115,9 @@ def _is_shown(public: PublicName, path: str, docstring: str) -> bool:
         return ">>>" in docstring
     assert inspect.isclass(public.value)
     name = path.rpartition(".")[2]
-    name = getattr(
-        inspect.getattr_static(public.value, name), "__name__", name
-    )  # a second name of a member needs none
-    examples = [docstring, *(each.__doc__ or "" for each in _list_own_classes(public.value))]
+    member = inspect.getattr_static(public.value, name)
+    name = getattr(member, "__name__", name)  # a second name of a member needs no example
+    examples = [docstring, *(owner.__doc__ or "" for owner in _list_own_classes(public.value))]
     return any(uses_name(example, name) for example in examples)
 
 

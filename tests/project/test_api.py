@@ -22,29 +22,8 @@ from project.public_names import (
 )
 from support.command import ROOT
 
-ALONE = {"number_tower.envs.jax", "number_tower.studies.batch.cluster"}
-"""They start threads, beside which other tests of this process must not fork."""
-
-
-@pytest.mark.parametrize("entry", list_entries())
-def test_everything_public_is_documented_by_examples_that_run(entry: str) -> None:
-    if entry in ALONE:
-        command = [sys.executable, public_names.__file__, entry]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout == ""
-        return
-    assert find_problems(entry) == []
-
-
-def test_every_name_of_the_package_is_on_a_page() -> None:
-    shown = [each.value for entry in set(list_entries()) - ALONE for each in resolve(entry)]
-    assert [name for name in number_tower.__all__ if getattr(number_tower, name) not in shown] == []
-
-
-def test_no_name_is_on_two_pages() -> None:
-    assert len(list_entries()) == len(set(list_entries()))
-
-
+THREADED = {"number_tower.envs.jax", "number_tower.studies.batch.cluster"}
+"""Modules that start threads, beside which other tests of this process must not fork."""
 IMPORT = re.compile(
     r"^(?:>>> )?from (number_tower[\w.]*) import ([\w, ]+)|^(?:>>> )?import (number_tower[\w.]*)",
     re.MULTILINE,
@@ -52,21 +31,32 @@ IMPORT = re.compile(
 GUIDES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/how-to/*.md")]
 
 
-def test_the_guides_use_public_names_only() -> None:
+@pytest.mark.parametrize("entry", list_entries())
+def test_public_names_have_docstrings_and_examples_that_run(entry: str) -> None:
+    if entry not in THREADED:
+        assert find_problems(entry) == []
+        return
+    command = [sys.executable, public_names.__file__, entry]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+def test_names_of_the_package_are_on_one_page() -> None:
+    entries = list_entries()
+    assert len(entries) == len(set(entries))
+    shown = [public.value for entry in set(entries) - THREADED for public in resolve(entry)]
+    assert [name for name in number_tower.__all__ if getattr(number_tower, name) not in shown] == []
+
+
+def test_guides_import_only_public_names() -> None:
     entries = set(list_entries())
-    public = {
-        path
-        for entry in entries - ALONE
-        for each in resolve(entry)
-        for path in (each.path, each.module)
-    }
-    used = [found for path in GUIDES for found in IMPORT.findall(path.read_text())]
-    assert len(used) > 20
-    for module, names, whole in used:
-        for path in [whole] if whole else [f"{module}.{name.strip()}" for name in names.split(",")]:
-            assert path in public or path in entries or module in ALONE, (
-                f"{path} is in no page of the reference"
-            )
+    names = [public for entry in entries - THREADED for public in resolve(entry)]
+    public = entries | {public.path for public in names} | {public.module for public in names}
+    imports = [match for path in GUIDES for match in IMPORT.findall(path.read_text())]
+    assert len(imports) > 20
+    for module, imported, whole in imports:
+        paths = [whole] if whole else [f"{module}.{name.strip()}" for name in imported.split(",")]
+        assert module in THREADED or public.issuperset(paths), paths
 
 
 @pytest.mark.parametrize(
@@ -78,7 +68,7 @@ def test_the_guides_use_public_names_only() -> None:
         (">>> Game()", True),
     ],
 )
-def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> None:
+def test_wrong_example_fails(docstring: str, *, fails: bool) -> None:
     assert bool(run_examples("here", docstring, {"nt": number_tower})) == fails
 
 
@@ -94,12 +84,12 @@ def test_an_example_that_is_wrong_is_found(docstring: str, *, fails: bool) -> No
         (">>> for game in games:\n...     game.play(9)", True),
     ],
 )
-def test_a_member_is_shown_if_the_code_of_an_example_uses_it(docstring: str, *, uses: bool) -> None:
+def test_member_is_shown_if_the_code_of_an_example_uses_it(docstring: str, *, uses: bool) -> None:
     assert uses_name(docstring, "play") == uses
 
 
 class Example:
-    """A class of the package, as far as its checks know.
+    """A class that says that it belongs to the package.
 
     Examples:
         >>> Example().shown
@@ -124,25 +114,19 @@ class Example:
     """A second name of a method."""
 
 
-def test_a_member_without_an_example_is_found() -> None:
-    problems = check_name(
-        PublicName("number_tower.example", "Example", Example, {"Example": Example})
-    )
+def test_member_without_docstring_or_example_is_reported() -> None:
+    public = PublicName("number_tower.example", "Example", Example, {"Example": Example})
     path = "number_tower.example.Example"
-    assert list(problems) == [f"{path}.missing has no example", f"{path}.bare has no docstring"]
+    problems = [f"{path}.missing has no example", f"{path}.bare has no docstring"]
+    assert list(check_name(public)) == problems
 
 
-# help() -------------------------------------------------------------------------------------------
-
-
-def test_help_teaches_before_it_lists() -> None:
+def test_help_explains_before_it_lists() -> None:
     text = pydoc.plain(pydoc.render_doc(number_tower))
     page, _, reference = text.partition("PACKAGE CONTENTS")
     assert page.count(">>>") > 20
     assert len(page.split("\n")) < 150, "two minutes to read"
     for name in number_tower.__all__:
-        assert re.search(rf"\b{name}\b", page), f"{name} is not on the page"
-        assert re.search(rf"^    (class )?{name}\(", reference, re.MULTILINE), (
-            f"{name} is not listed"
-        )
+        assert re.search(rf"\b{name}\b", page), name
+        assert re.search(rf"^    (class )?{name}\(", reference, re.MULTILINE), name
     assert "ForwardRef" not in reference, "a signature that nobody can read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,110 +12,7 @@ import pytest
 from support.clocks import SLOW
 from support.command import plain_environment
 
-NEVER_AT_FIRST = {
-    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio",
-    "ssl", "http", "numpy", "numba", "rich", "textual", "argcomplete", "multiprocessing",
-    "concurrent", "importlib.metadata", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp",
-    "PIL", "distributed", "dask", "matplotlib",
-}  # fmt: skip
-
-DATABASE = {"sqlite3", "sqlalchemy", "alembic"}
-
-
-def loaded(*arguments: str, database: str = "none") -> set[str]:
-    """Run the command in its own interpreter up to its first prompt, and list what it imported."""
-    script = (
-        "import sys\n"
-        "before = set(sys.modules)\n"
-        "import number_tower.terminal.cli.terminal as screen\n"
-        "def prompt(self, text):\n"
-        "    print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
-        "    raise SystemExit\n"
-        "screen.Terminal.ask = prompt\n"
-        "from number_tower.terminal.cli.main import main\n"
-        f"main({list(arguments)!r})\n"
-        "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env=plain_environment(NUMBER_TOWER_DB=database), timeout=SLOW, check=False,
-    )  # fmt: skip
-    return set(done.stderr.split())
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--version",),
-        ("play", "draft"),
-        ("play", "climb", "--first", "2"),
-        ("match", "draft"),
-        (),
-        ("solve", "draft"),
-        ("solve", "factor"),
-    ],
-)
-def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
-    modules = loaded(*arguments)
-    assert "number_tower.engine.rules" in modules
-    assert not modules & NEVER_AT_FIRST
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("play", "draft", "--vs", "perfect", "--seat", "2"),
-        ("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2"),
-        ("learn", "draft"),
-        ("games",),
-    ],
-)
-def test_an_opponent_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
-    modules = loaded(*arguments)
-    assert "number_tower.players.levels" in modules
-    assert not modules & NEVER_AT_FIRST
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("play", "draft"), ("play", "draft", "--vs", "gentle"), ("match", "draft"),
-        ("resume", "draft:9,8"), (), ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
-    ],
-)  # fmt: skip
-def test_no_database_is_loaded_or_opened_before_the_first_prompt(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
-    file = tmp_path / "games.db"
-    assert not loaded(*arguments, database=str(file)) & DATABASE
-    assert not file.exists()
-
-
-def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    assert "sqlalchemy" in loaded(
-        "play", "draft", "--vs", "gentle", "--seat", "2", database=str(file)
-    )
-    assert file.exists()
-
-
-def test_the_engine_needs_nothing_but_the_standard_library() -> None:
-    game = "import number_tower as nt; nt.Game(nt.rules('draft')).play(9)"
-    script = f"{game}; import sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
-    )
-    tops = {module.partition(".")[0] for module in done.stdout.split()} - {
-        "number_tower",
-        "__main__",
-    }
-    foreign = {
-        top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")
-    }
-    assert foreign <= {"sitecustomize", "usercustomize"}
-
-
+DATABASE = {"alembic", "sqlalchemy", "sqlite3"}
 ENVIRONMENTS = {
     "": set[str](),
     ".openspiel": {"numpy", "pyspiel"},
@@ -125,43 +23,89 @@ ENVIRONMENTS = {
     ".textarena": {"textarena", "numpy"},
     ".jax": {"jax", "numpy"},
 }
+FOREIGN = {"fastapi", "mcp", "pgx", "PIL", "sqlalchemy"}.union(*ENVIRONMENTS.values())
+HEAVY = DATABASE | {
+    "PIL", "argcomplete", "asyncio", "concurrent", "dask", "distributed", "fastapi", "gymnasium",
+    "http", "importlib.metadata", "jinja2", "matplotlib", "mcp", "multiprocessing", "numba",
+    "numpy", "pettingzoo", "pyspiel", "rich", "ssl", "starlette", "textarena", "textual", "uvicorn",
+}  # fmt: skip
+
+
+def list_loaded(script: str, database: str = "none") -> set[str]:
+    """Run a script in an interpreter of its own; return the modules that it has loaded then."""
+    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"{report}\n{script}"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env=plain_environment(NUMBER_TOWER_DB=database), timeout=SLOW, check=False,
+    )  # fmt: skip
+    return set(done.stderr.split())
+
+
+def list_loaded_at_prompt(command: str, database: str = "none") -> set[str]:
+    """Return the modules that the command has loaded at its first prompt, or at its end."""
+    return list_loaded(
+        "import number_tower.terminal.cli.terminal as terminal\n"
+        "from number_tower.terminal.cli.main import main\n"
+        "terminal.Terminal.ask = lambda *_: sys.exit()\n"
+        f"main({shlex.split(command)!r})\n",
+        database,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "", "--version", "games", "learn draft", "match draft",
+        "match draft --vs easy --seat 2 --first 2", "play climb --first 2", "play draft",
+        "play draft --vs gentle", "puzzle draft --seed 1", "resume draft:9,8", "solve draft",
+        "solve factor",
+    ],
+)  # fmt: skip
+def test_first_prompt_loads_nothing_heavy_and_opens_no_database(
+    command: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "games.db"
+    loaded = list_loaded_at_prompt(command, str(file))
+    assert "number_tower.engine.rules" in loaded
+    assert not loaded & HEAVY
+    assert not file.exists()
+
+
+def test_opponent_that_begins_loads_nothing_but_the_database(tmp_path: Path) -> None:
+    command, file = "play draft --vs perfect --seat 2", tmp_path / "games.db"
+    assert not list_loaded_at_prompt(command) & HEAVY
+    assert "sqlalchemy" in list_loaded_at_prompt(command, str(file))
+    assert file.exists()
+
+
+def test_engine_loads_only_the_standard_library() -> None:
+    loaded = list_loaded("import number_tower as nt; nt.Game(nt.rules('draft')).play(9)")
+    roots = {name.partition(".")[0] for name in loaded}
+    own = {"number_tower", "__main__", "sitecustomize", "usercustomize"}
+    foreign = roots - own - sys.stdlib_module_names
+    assert "number_tower" in roots
+    assert [name for name in foreign if not name.startswith("_")] == []
 
 
 @pytest.mark.parametrize("module", ENVIRONMENTS)
-def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: str) -> None:
-    script = f"import number_tower.envs{module}, sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
-    )
-    heavy = {
-        "numpy",
-        "numba",
-        "jax",
-        "pgx",
-        "gymnasium",
-        "pettingzoo",
-        "pyspiel",
-        "textarena",
-        "mcp",
-        "PIL",
-        "fastapi",
-        "sqlalchemy",
-    }
-    assert heavy & set(done.stdout.split()) <= ENVIRONMENTS[module]
+def test_environment_loads_only_its_own_library(module: str) -> None:
+    loaded = list_loaded(f"import number_tower.envs{module}")
+    assert f"number_tower.envs{module}" in loaded
+    assert loaded & FOREIGN <= ENVIRONMENTS[module]
 
 
-def test_what_is_about_requests_loads_nothing_of_games() -> None:
-    script = (
-        "import pkgutil, sys; from importlib import import_module; "
+def test_request_handling_loads_nothing_of_games() -> None:
+    loaded = list_loaded(
+        "import pkgutil; from importlib import import_module\n"
         "import number_tower.web.http as http\n"
         "for module in pkgutil.walk_packages(http.__path__, f'{http.__name__}.'):\n"
         "    import_module(module.name)\n"
-        "print(*sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True
-    )
-    parts = {name.removeprefix("number_tower.") for name in done.stdout.split()}
-    assert "web.http.middleware.known_host" in parts
-    games = ("rooms", "store", "web.limits", "web.pages", "web.classes", "web.live", "web.api")
-    assert not [name for name in parts if name.startswith(games)]
+    assert "number_tower.web.http.middleware.known_host" in loaded
+    games = tuple(
+        f"number_tower.{name}"
+        for name in ("rooms", "store", "web.api", "web.classes", "web.limits", "web.live",
+                     "web.pages")
+    )  # fmt: skip
+    assert [name for name in loaded if name.startswith(games)] == []

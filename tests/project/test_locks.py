@@ -1,11 +1,11 @@
-"""The versions in requirements/ are those of pyproject.toml, with hashes, for every machine."""
+"""The locked versions are those that the project asks for, with hashes, for every machine."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import pytest
@@ -17,13 +17,10 @@ import lock
 from support.command import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-GROUPS = PROJECT["dependency-groups"]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-BASE = PROJECT["project"]["dependencies"]
 NAMES = list(lock.LOCKS)
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}
-PLACES = [(python, system) for python in PYTHONS for system in SYSTEMS]
+MACHINES = list(product(("3.11", "3.12", "3.13", "3.14"), SYSTEMS))
 
 
 class Pin(NamedTuple):
@@ -31,25 +28,20 @@ class Pin(NamedTuple):
 
     version: str
     marker: Marker | None
-    hashes: list[str]
+    hashes: frozenset[str]
 
 
 @cache
 def read_pins(name: str) -> dict[str, list[Pin]]:
-    """Return what a lock file pins.
-
-    A package has several lines where its version depends on the Python.
-    """
+    """Return the pins of a lock file; the version of a package may depend on the Python."""
     pins: dict[str, list[Pin]] = {}
     for entry in lock.list_entries(name):
-        line = re.sub(r"\\\n\s*", "", entry).strip()
-        head, *hashes = line.split(" --hash=")
-        wanted = Requirement(head)
-        [exact] = wanted.specifier
-        assert exact.operator == "==", line
-        pins.setdefault(canonicalize_name(wanted.name), []).append(
-            Pin(exact.version, wanted.marker, hashes)
-        )
+        line, *hashes = re.sub(r"\\\n\s*", "", entry).strip().split(" --hash=")
+        requirement = Requirement(line)
+        [specifier] = requirement.specifier
+        assert specifier.operator == "==", line
+        pin = Pin(specifier.version, requirement.marker, frozenset(hashes))
+        pins.setdefault(canonicalize_name(requirement.name), []).append(pin)
     return pins
 
 
@@ -66,81 +58,64 @@ def applies(marker: Marker | None, python: str, system: str) -> bool:
 
 def list_group(name: str) -> list[str]:
     """Return the requirements of a group, with those of the groups that it includes."""
-    found: list[str] = []
-    for each in GROUPS[name]:
-        found += [each] if isinstance(each, str) else list_group(each["include-group"])
-    return found
+    requirements: list[str] = []
+    for entry in PROJECT["dependency-groups"][name]:
+        requirements += [entry] if isinstance(entry, str) else list_group(entry["include-group"])
+    return requirements
 
 
-def list_direct(name: str) -> list[str]:
+def list_requirements(name: str) -> list[str]:
     """Return what pyproject.toml itself asks for, of what a lock file is made from."""
     sources = lock.LOCKS[name].sources
-    found = list(BASE) if lock.PROJECT in sources else []
+    requirements = list(PROJECT["project"]["dependencies"]) if lock.PROJECT in sources else []
+    if "--all-extras" in sources:
+        requirements += [text for extra in EXTRAS.values() for text in extra]
     for option, value in pairwise(sources):
-        found += (
-            EXTRAS[value]
-            if option == "--extra"
-            else list_group(value)
-            if option == "--group"
-            else []
-        )
-    return found + [
-        each for extra in EXTRAS.values() for each in extra if "--all-extras" in sources
-    ]
+        if option == "--extra":
+            requirements += EXTRAS[value]
+        elif option == "--group":
+            requirements += list_group(value)
+    return requirements
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lock_has_what_the_project_asks_for(name: str) -> None:
-    pins, direct = read_pins(name), list_direct(name)
-    assert direct
-    for wanted in map(Requirement, direct):
-        for place in PLACES:
-            if applies(wanted.marker, *place):
-                found = [
-                    pin
-                    for pin in pins.get(canonicalize_name(wanted.name), [])
-                    if applies(pin.marker, *place)
-                ]
-                versions = sorted({pin.version for pin in found})
-                assert len(versions) == 1, f"make lock: {wanted.name} has {versions} for {place}"
-                assert wanted.specifier.contains(versions[0]), (
-                    f"make lock: {wanted} is locked at {versions[0]}"
-                )
+def test_lock_has_one_fitting_version_for_every_machine(name: str) -> None:
+    requirements = [Requirement(text) for text in list_requirements(name)]
+    assert requirements
+    for requirement, machine in product(requirements, MACHINES):
+        if applies(requirement.marker, *machine):
+            pins = read_pins(name).get(canonicalize_name(requirement.name), [])
+            versions = [*{pin.version for pin in pins if applies(pin.marker, *machine)}]
+            assert len(versions) == 1, f"make lock: {requirement} on {machine}"
+            assert requirement.specifier.contains(versions[0]), f"make lock: {requirement}"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_version_has_hashes(name: str) -> None:
+def test_lock_has_hashes_and_agrees_with_the_others(name: str) -> None:
+    all_pins = read_pins(NAMES[0])
     for package, pins in read_pins(name).items():
         for pin in pins:
             assert pin.hashes, package
-            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in pin.hashes), package
+            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", text) for text in pin.hashes), package
+        if name != "bench" or package in all_pins:
+            versions = {(pin.version, pin.hashes) for pin in all_pins[package]}
+            assert {(pin.version, pin.hashes) for pin in pins} <= versions, package
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_locks_agree(name: str) -> None:
-    most = read_pins(NAMES[0])
-    for package, pins in read_pins(name).items():
-        if name == "bench" and package not in most:
-            continue
-        for pin in pins:
-            same = [(each.version, set(each.hashes)) for each in most[package]]
-            assert (pin.version, set(pin.hashes)) in same, package
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_lock_names_the_command_that_makes_it_and_no_place(name: str) -> None:
+def test_lock_names_its_command_but_no_address_or_folder(name: str) -> None:
     text = (lock.FOLDER / f"{name}.txt").read_text()
     assert text.startswith(lock.HEADER)
     assert re.findall(r"://|file:|-index|find-links| @ |\s/\w", text) == []
 
 
-def test_there_is_no_other_lock_and_all_are_in_the_source_package() -> None:
+def test_source_package_has_all_locks_and_no_other() -> None:
     assert {path.stem for path in lock.FOLDER.iterdir()} == set(NAMES)
     assert lock.FOLDER.name in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
 
 
-def test_what_the_clone_is_built_with_is_locked() -> None:
-    for wanted in map(Requirement, PROJECT["build-system"]["requires"]):
-        [pin] = read_pins("build")[canonicalize_name(wanted.name)]
-        assert wanted.specifier.contains(pin.version)
+def test_lock_has_what_the_clone_is_built_with() -> None:
+    for requirement in map(Requirement, PROJECT["build-system"]["requires"]):
+        [pin] = read_pins("build")[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(pin.version)
     assert PROJECT["project"]["requires-python"] == f">={lock.LOWEST_PYTHON}"

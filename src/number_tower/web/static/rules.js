@@ -6,18 +6,21 @@ const RETRY_DELAY = 3000;
 
 const getForm = () => document.getElementById("rule-form");
 const getVerdict = () => document.getElementById("verdict");
-const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+const parse = (/** @type {string} */ html) => new DOMParser().parseFromString(html, "text/html");
 
 let edits = 0; // an answer to an earlier form never replaces what was typed since
 let timer = 0;
+/** @type {AbortController?} */
 let asking = null;
 let openingsShown = false;
 
+/** @param {number} delay */
 function schedule(delay) {
   clearTimeout(timer);
   timer = setTimeout(check, delay);
 }
 
+/** @param {string} text */
 function report(text) {
   const status = document.getElementById("rule-status");
   if (status && status.textContent !== text) status.textContent = text;
@@ -29,10 +32,10 @@ async function check() {
     const answer = await fetch("/rules/live", {
       method: "POST",
       headers: { "X-Fragment": "1" },
-      body: new URLSearchParams(new FormData(getForm())),
+      body: new URLSearchParams(/** @type {any} */ (new FormData(getForm()))),
     });
     if (answer.status === 413) return report("The rule file is too long. At most 16 KiB fit here.");
-    if (!answer.ok) throw new Error(answer.status);
+    if (!answer.ok) throw new Error(answer.statusText);
     const fresh = parse(await answer.text()).getElementById("main");
     if (sent === edits && fresh?.querySelector("#rule-form")) show(fresh);
   } catch (error) {
@@ -42,8 +45,9 @@ async function check() {
   }
 }
 
+/** @param {HTMLElement} fresh */
 function show(fresh) {
-  const main = document.getElementById("main");
+  const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   // The same rules have the same verdict: nothing flickers while a name is typed.
   const [old, pending] = [getVerdict(), fresh.querySelector("#verdict")];
   const same = old && pending && old.dataset.url === pending.dataset.url;
@@ -58,6 +62,7 @@ function show(fresh) {
 }
 
 // The bar below says in short what the verdict says: on a phone the verdict is far down.
+/** @param {ParentNode} page */
 function addShortVerdict(page) {
   const short = page.querySelector("#verdict")?.dataset.short;
   const status = page.querySelector("#rule-status");
@@ -65,6 +70,7 @@ function addShortVerdict(page) {
   status.append(Object.assign(document.createElement("span"), { textContent: ` ${short}` }));
 }
 
+/** @param {number} delay */
 function askSolver(delay) {
   asking?.abort();
   const question = new AbortController();
@@ -75,13 +81,13 @@ function askSolver(delay) {
     const { url } = verdict.dataset;
     try {
       const answer = await fetch(url, { headers: { "X-Fragment": "1" }, signal: question.signal });
-      if (answer.status === 429 || answer.status === 503) throw new Error(answer.status);
+      if (answer.status === 429 || answer.status === 503) throw new Error(answer.statusText);
       const fresh = parse(await answer.text()).getElementById("verdict");
       if (!fresh || getVerdict()?.dataset.url !== url) return;
       fresh.dataset.url = url;
       const details = fresh.querySelector("#openings");
       if (details) details.open = openingsShown;
-      getVerdict().replaceWith(fresh);
+      getVerdict()?.replaceWith(fresh);
       addShortVerdict(document);
     } catch {
       if (!question.signal.aborted) askSolver(RETRY_DELAY);
@@ -107,7 +113,7 @@ document.addEventListener("toggle", (event) => {
 }, true);
 
 document.addEventListener("submit", (event) => {
-  if (event.target !== getForm() || ["play", "save"].includes(event.submitter?.value)) return;
+  if (event.target !== getForm() || ["play", "save"].includes(event.submitter?.value ?? "")) return;
   event.preventDefault();
   schedule(0);
 });

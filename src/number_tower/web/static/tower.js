@@ -6,23 +6,29 @@ const connection = document.getElementById("connection");
 const LOST = "Connection lost. Trying again…";
 const BEHIND = "The server is not answering, so this may be out of date. Trying again…";
 const COPIED = "Copied.";
-const getMain = () => document.getElementById("main");
+const getMain = () => /** @type {HTMLElement} */ (document.getElementById("main"));
 const getRoom = () => getMain().dataset.room;
-const closest = (event, selector) => event.target.closest?.(selector);
-const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+/** @type {FindClosest} */
+const closest = (/** @type {any} */ event, /** @type {string} */ selector) => event.target.closest?.(selector);
+const parse = (/** @type {string} */ html) => new DOMParser().parseFromString(html, "text/html");
+/** @param {HTMLFormElement} form @param {HTMLElement?} [button] */
+const encode = (form, button) => new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
 
 root.classList.add("js");
-if (navigator.share && matchMedia("(pointer: coarse)").matches) root.classList.add("can-share");
+if ("share" in navigator && matchMedia("(pointer: coarse)").matches) root.classList.add("can-share");
 
+/** @param {string} name @param {string} value */
 function setCookie(name, value) {
   const secure = location.protocol === "https:" ? "; secure" : "";
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax${secure}`;
 }
 
+/** @param {string} text */
 function setMessage(text) {
   if (connection.textContent !== text) connection.textContent = text;
 }
 
+/** @param {string[]} texts */
 function clearMessage(...texts) {
   if (texts.includes(connection.textContent)) setMessage("");
 }
@@ -30,16 +36,19 @@ function clearMessage(...texts) {
 // Showing what the server answers ------------------------------------------------------------------------------
 
 // Revisions such as 7 or 4.12 only grow: answers may overtake each other, and an earlier state never replaces a later one.
+/** @param {string?} [one] @param {string?} [than] */
 const isLater = (one, than) => (one ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
 // Every request in a game names the newest state that this page has seen, so that no server shows an earlier one.
+/** @param {string} path */
 function addSeen(path) {
   const shown = getMain().dataset.revision;
   const seen = isLater(newest, shown) ? newest : shown;
-  return seen && path.startsWith(getRoom()) ? `${path}?seen=${seen}` : path;
+  return seen && path.startsWith(`${getRoom()}`) ? `${path}?seen=${seen}` : path;
 }
 
 // A private link and a hint are sent once: copy them into the fresh page until the seat or the position changes.
+/** @param {HTMLElement} fresh */
 function keepLinkAndHint(fresh) {
   const [link, hint] = ["#private-link", ".hint"].map((each) => !fresh.querySelector(each) && getMain().querySelector(each));
   if (link) {
@@ -67,10 +76,11 @@ function hideIntroductions() {
   const position = version ?? location.search;
   for (const text of getMain().querySelectorAll("[data-idea]")) {
     const key = `${game} ${text.dataset.idea}`;
-    try { text.hidden = (sessionStorage[key] ??= position) !== position; } catch { /* without storage it is shown again */ }
+    try { sessionStorage[key] ??= position; text.hidden = sessionStorage[key] !== position; } catch { /* without storage it is shown again */ }
   }
 }
 
+/** @param {string} html @param {number} status */
 function show(html, status) {
   const before = getMain().dataset.version;
   const fresh = parse(html).getElementById("main");
@@ -117,6 +127,7 @@ function goOn() {
 }
 
 // A board on the wall of a class: the event has it as HTML.
+/** @param {string} html */
 function showBoard(html) {
   const fresh = parse(html).body.firstElementChild;
   const shown = fresh && document.getElementById(fresh.id);
@@ -124,26 +135,30 @@ function showBoard(html) {
 }
 
 // Nothing moves under a finger: between press and click, a shifted page would take the click to another place.
+/** @type {Promise<void>?} */
 let press = null; // ends with the press
 
 document.addEventListener("pointerdown", (event) => {
   if (event.button || !closest(event, "a, button, label, summary")) return;
+  /** @type {Promise<void>} */
   const current = new Promise((end) => {
-    const finish = () => {
+    const release = () => {
       if (press === current) press = null;
       end();
     };
-    addEventListener("pointercancel", finish, { once: true });
-    addEventListener("click", () => setTimeout(finish), { once: true }); // after the form was submitted
-    addEventListener("pointerup", () => setTimeout(finish, 100), { once: true }); // if no click follows
-    setTimeout(finish, 60000); // if the end of the press is never heard of
+    addEventListener("pointercancel", release, { once: true });
+    addEventListener("click", () => setTimeout(release), { once: true }); // after the form was submitted
+    addEventListener("pointerup", () => setTimeout(release, 100), { once: true }); // if no click follows
+    setTimeout(release, 60000); // if the end of the press is never heard of
   });
   press = current;
 });
 
 // Players who come or go change no state: only what is said of them is shown anew.
+/** @param {string} html */
 function showPresence(html) {
   const fresh = parse(html).getElementById("main");
+  if (!fresh) return;
   getMain().dataset.presence = fresh.dataset.presence;
   for (const part of getMain().querySelectorAll(".presence, #claim")) {
     const other = fresh.querySelector(`#${part.id}`);
@@ -152,7 +167,9 @@ function showPresence(html) {
 }
 
 let refreshing = false;
+/** @type {string?} */
 let newest = null;
+/** @type {string?} */
 let present = null; // what the stream has said of the players
 let retry = 0;
 
@@ -165,7 +182,7 @@ async function refresh() {
   refreshing = true;
   try {
     const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1", ...(document.hidden && { "X-Hidden": "1" }) }, cache: "no-store", signal: AbortSignal.timeout(10000) });
-    if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
+    if (!answer.ok && answer.status !== 404) throw new Error(answer.statusText);
     const html = await answer.text();
     while (press) await press;
     // The same state again would only remove what was said about the last move.
@@ -184,28 +201,33 @@ async function refresh() {
 
 // Sending forms ------------------------------------------------------------------------------------------------
 
+/** @param {number} status */
 function describeFailure(status) {
   if (status === 429) return "Too many requests. Please wait a moment and try again.";
   if (status >= 500) return "The server cannot do that right now. Your game is safe. Please try again in a moment.";
   return "That did not work. Your game is safe. Please reload this page.";
 }
 
+/** @type {Sending?} */
 let sending = null; // what is on its way: the form, its button and content, and of a move the block and the version
+/** @type {BlockButton?} */
 let next = null; // the block that was pressed meanwhile
 
+/** @param {HTMLFormElement} form @param {HTMLButtonElement?} button */
 function send(form, button) {
   if (sending) {
     if (button !== sending.button && button?.matches(".block")) next = button;
     return;
   }
   if (!stream) connect();
-  const body = new URLSearchParams(new FormData(form, button));
+  const body = encode(form, button);
   const { version } = getMain().dataset;
-  sending = { form, button, body, version, block: form.action.endsWith("/move") && findOpenBlock(body.get("block")) };
+  sending = /** @type {Sending} */ ({ form, button, body, version, block: form.action.endsWith("/move") && findOpenBlock(body.get("block")) });
   if (sending.block) showPending(sending);
   post(sending);
 }
 
+/** @param {Sending} sent */
 async function post(sent) {
   let failure = "";
   try {
@@ -219,16 +241,14 @@ async function post(sent) {
     failure = show(html, answer.status) ? "" : describeFailure(answer.status);
   } catch {
     next = null;
-    if (sending === sent && sent.block && !navigator.onLine) {
-      showUnsent(sent);
-      return;
-    }
+    if (sending === sent && sent.block && !navigator.onLine) return showUnsent(sent);
     failure = navigator.onLine ? "That was not sent. Your game is safe. Please try again." : "You are offline. Your game is safe. Continue when you are online again.";
   }
   setMessage(failure);
   finish(sent);
 }
 
+/** @param {Sending} sent */
 function finish(sent) {
   hidePending(sent);
   if (sending === sent) sending = null;
@@ -242,6 +262,7 @@ function sendNext() {
 }
 
 // A move made without a connection waits for it, and can be taken back until then.
+/** @param {SentMove} sent */
 function showUnsent(sent) {
   const notice = showNotice(`You are offline. Your ${sent.block.value} is sent when you are online again.`);
   const button = document.createElement("button");
@@ -258,8 +279,9 @@ function showUnsent(sent) {
 
 // Own moves are shown at once, as pending, until the server has them ---------------------------------------------------
 
-const findOpenBlock = (number) => document.querySelector(`button.block[value="${parseInt(number, 10)}"]:not([aria-disabled])`);
+const findOpenBlock = (/** @type {string} */ number) => document.querySelector(`button.block[value="${parseInt(number, 10)}"]:not([aria-disabled])`);
 
+/** @param {SentMove} sent */
 function showPending(sent) {
   sent.block = document.getElementById(sent.block.id) ?? sent.block;
   sent.block.classList.add("pending");
@@ -271,6 +293,7 @@ function showPending(sent) {
 }
 
 // The numbers are those of number_tower.drawing.towers.
+/** @param {HTMLElement} tower @param {BlockButton} block */
 function drawPiece(tower, block) {
   const [bottom, unit, row, left, width, widest, largest] = tower.dataset.grows.split(" ").map(Number);
   const number = Number(block.value);
@@ -285,12 +308,13 @@ function drawPiece(tower, block) {
   if (seat === "2") piece.append(createDrawing("rect", { fill: "url(#weave)", ...shape }));
   if (height >= 10) {
     const label = createDrawing("text", { class: `number on-${seat}`, x: middle, y: top + height / 2, "font-size": Math.min(15, height * 0.8) });
-    label.textContent = number;
+    label.textContent = block.value;
     piece.append(label);
   }
   return piece;
 }
 
+/** @param {string} name @param {Record<string, string | number>} attributes */
 function createDrawing(name, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -298,6 +322,7 @@ function createDrawing(name, attributes) {
 }
 
 // The answer has settled a piece that the server has: it is pending no more, and stays.
+/** @param {Sending} sent */
 function hidePending(sent) {
   if (!sent.block) return;
   sent.block.classList.remove("pending");
@@ -309,18 +334,20 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   const button = event.submitter;
   form.closest(".wall .menu")?.removeAttribute("open");
-  if (form.id === "theme") changeTheme(button);
+  if (form.id === "theme" && button) changeTheme(button);
   else if (!form.matches("[data-live]")) return;
   else if (button?.getAttribute("aria-disabled") === "true") showRefusal(button);
   else send(form, button);
   event.preventDefault();
 });
 
+/** @param {HTMLButtonElement} button */
 function showRefusal(button) {
   const reason = document.getElementById(button.getAttribute("aria-describedby"));
   showNotice(reason ? reason.textContent : "");
 }
 
+/** @param {string} text */
 function showNotice(text) {
   const notice = document.createElement("p");
   notice.className = "notice";
@@ -338,18 +365,16 @@ let tourStep = 1;
 function showTour() {
   const tour = document.getElementById("tour");
   if (!tour) return;
-  if (tourStep > 3) {
-    endTour(tour);
-    return;
-  }
+  if (tourStep > 3) return endTour(tour);
   // It belongs to this game: in the next one it is not shown again. The server's own cookie is not overwritten.
   setCookie("tour", tour.dataset.game);
-  tour.dataset.at = tourStep;
+  tour.dataset.at = `${tourStep}`;
   tour.querySelector('[data-tour="next"]').textContent = tourStep === 3 ? "Play" : "Next";
 }
 
+/** @param {HTMLElement} tour */
 function endTour(tour) {
-  const body = new URLSearchParams(new FormData(tour.querySelector("form")));
+  const body = encode(tour.querySelector("form"));
   fetch("/preferences", { method: "POST", body, redirect: "manual", keepalive: true }).catch(() => {}); // it would be shown again
   if (tour.contains(document.activeElement)) getMain().focus({ preventScroll: true });
   tour.remove();
@@ -371,7 +396,9 @@ const STREAMS = 3;
 const tab = Math.random();
 const tabs = new BroadcastChannel("streams");
 const newer = new Set(); // tabs that have opened a stream after this one
+/** @type {EventSource?} */
 let stream = null;
+/** @type {string?=} */
 let followed = null;
 let reconnecting = 0;
 let polling = 0;
@@ -452,13 +479,14 @@ document.addEventListener("keydown", (event) => {
   if (!block || !event.key.startsWith("Arrow")) return;
   const all = [...block.form.querySelectorAll("button.block")];
   const row = all.filter((each) => each.offsetTop === all[0].offsetTop).length;
-  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row }[event.key];
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row }[event.key] ?? NaN;
   const target = all[all.indexOf(block) + step];
   if (!target) return;
   event.preventDefault();
   target.focus();
 });
 
+/** @type {Record<string, string>} */
 const STEPS = { ArrowLeft: "prev", ArrowRight: "next", Home: "first", End: "last" };
 
 document.addEventListener("keydown", (event) => {
@@ -486,6 +514,7 @@ document.addEventListener("click", (event) => {
 
 // Dragging a block onto the tower ----------------------------------------------------------------------------------
 
+/** @type {Drag?} */
 let drag = null;
 
 document.addEventListener("pointerdown", (event) => {
@@ -509,8 +538,9 @@ document.addEventListener("pointermove", (event) => {
   document.getElementById("board")?.classList.toggle("over-it", isOverBoard(event));
 });
 
-const isOverBoard = (event) => !!document.elementFromPoint(event.clientX, event.clientY)?.closest("#board");
+const isOverBoard = (/** @type {PointerEvent} */ event) => !!document.elementFromPoint(event.clientX, event.clientY)?.closest("#board");
 
+/** @param {PointerEvent} event */
 function drop(event) {
   if (!drag || event.pointerId !== drag.id) return;
   const { block, ghost } = drag;
@@ -524,7 +554,8 @@ function drop(event) {
   if (event.type === "pointerup" && isOverBoard(event) && block.isConnected) block.form.requestSubmit(block);
 }
 
-for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, drop);
+document.addEventListener("pointerup", drop);
+document.addEventListener("pointercancel", drop);
 
 // Copy, share, colours, sound --------------------------------------------------------------------------------------
 
@@ -548,8 +579,10 @@ document.addEventListener("click", async (event) => {
 
 document.addEventListener("focusin", (event) => { closest(event, "[readonly]")?.select(); });
 
+/** @type {Record<string, string>} */
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
 
+/** @param {HTMLButtonElement} button */
 function changeTheme(button) {
   const theme = button.value;
   root.dataset.theme = theme;

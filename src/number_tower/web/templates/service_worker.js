@@ -7,7 +7,7 @@ addEventListener("install", (event) => {
 });
 
 addEventListener("activate", (event) => {
-  const old = (names) => names.filter((name) => name !== CACHE).map((name) => caches.delete(name));
+  const old = (/** @type {string[]} */ names) => names.filter((name) => name !== CACHE).map((name) => caches.delete(name));
   event.waitUntil(caches.keys().then((names) => Promise.all(old(names))).then(() => clients.claim()));
 });
 
