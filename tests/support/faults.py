@@ -1,4 +1,4 @@
-"""Database calls that fail on purpose: every call of an engine is counted, and a chosen one fails.
+"""Database calls that fail on purpose: calls of an engine are counted, and chosen ones fail.
 
 A call is anything for which the program waits for its database: to connect, to begin, to execute a
 statement, to commit. A call can fail before anything was done. A commit can also fail after it was
