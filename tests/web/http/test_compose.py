@@ -18,7 +18,7 @@ from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment
 from support.postgres import fresh
 from support.servers import run_servers
-from support.sites import Certificate, Site, adapt_caddyfile, run_caddy
+from support.sites import Certificate, Site, adapt_caddyfile, find_program, run_caddy
 
 pytest_plugins = ["support.postgres", "support.sites"]
 
@@ -48,6 +48,7 @@ def https_port() -> int:
 
 @pytest.fixture(scope="module")
 def servers(database: str, https_port: int) -> Iterator[list[Server]]:
+    find_program("caddy")
     proxy = SERVICES["proxy"]["networks"]["inside"]["ipv4_address"]
     options = SERVICES["server-1"]["command"]
     assert options == SERVICES["server-2"]["command"]

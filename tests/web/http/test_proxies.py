@@ -51,12 +51,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module", params=["nginx", "nginx with the usual buffers", "caddy"])
 def proxied(
     request: pytest.FixtureRequest,
-    server: Server,
     certificate: Certificate,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
     folder, ports = tmp_path_factory.mktemp("proxy"), (free_port(), free_port())
-    address = f"127.0.0.1:{server.port}"
+    program = find_program(request.param.partition(" ")[0])
+    address = f"127.0.0.1:{request.getfixturevalue('server').port}"
     if request.param == "caddy":
         text = CADDYFILE.read_text().replace("127.0.0.1:8000", address)
         with run_caddy(text, NAME, certificate, folder, ports) as site:
@@ -71,7 +71,7 @@ def proxied(
         assert count == 1
     if request.param != "nginx":
         text = re.sub(r"^ *proxy_buffer(s|_size) .*$", "", text, flags=re.MULTILINE)
-    with run_proxy([find_program("nginx"), *write_nginx_files(folder, text)], folder, ports[1]):
+    with run_proxy([program, *write_nginx_files(folder, text)], folder, ports[1]):
         yield Site(certificate, ports)
 
 
