@@ -1,4 +1,4 @@
-"""Coroutines as tests (by anyio's plugin, which their modules name), and a lobby for them."""
+"""A lobby for coroutines that are tests: anyio's plugin, which their modules name, runs them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ import pytest
 
 from number_tower.web.live.lobby import Lobby
 from support.lobbies import open_lobby
-
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture
