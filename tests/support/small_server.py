@@ -129,8 +129,10 @@ def make_small_app(
     return app
 
 
-_processes = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-if sys.platform != "win32":
+if sys.platform == "win32":
+    _processes = multiprocessing.get_context("spawn")
+else:
+    _processes = multiprocessing.get_context("forkserver")
     _processes.set_forkserver_preload(
         ["__main__", "number_tower.web.server", "number_tower.terminal.cli.main", "uvloop"]
     )

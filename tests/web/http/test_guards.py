@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI, Request
@@ -19,6 +20,10 @@ from number_tower.web.http import streams as streams_module
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
 from support.clocks import SLOW, wait_until_true
+
+pytest_plugins = ["anyio.pytest_plugin"]
+
+pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 ORIGIN = "http://testserver"
@@ -176,108 +181,64 @@ def test_a_larger_body_is_refused_with_the_limit(
 # Streams ------------------------------------------------------------------------------------------
 
 
-async def send_one_event() -> AsyncIterator[bytes]:
-    yield b"data: first\n\n"
-    await asyncio.Event().wait()
+async def open_stream(streams: StreamRegistry) -> tuple[asyncio.Task[None], list[Message]]:
+    """Open a stream as a server would; return the task that serves it, and what it sends."""
+    sent: list[Message] = []
 
+    async def send_one_event() -> AsyncIterator[bytes]:
+        yield b"data: first\n\n"
+        await asyncio.Event().wait()
 
-class OpenStream:
-    """A stream that is open as at a server, and the messages that it has sent."""
-
-    def __init__(self, streams: StreamRegistry, host: str) -> None:
-        self.sent: list[Message] = []
-        scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET",
-                 "path": "/g/abc/events", "headers": [], "query_string": b"",
-                 "client": (host, 1)}  # fmt: skip
-        stream = EventStream(send_one_event(), streams)
-        self.task = asyncio.ensure_future(stream(scope, self._receive, self._send))
-
-    async def _send(self, message: Message) -> None:
-        self.sent.append(message)
-
-    async def _receive(self) -> Message:
+    async def receive() -> Message:
         await asyncio.Event().wait()
         raise AssertionError
 
-    @property
-    def status(self) -> int:
-        return int(self.sent[0]["status"])
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "client": ("203.0.113.1", 1)}
+    task = asyncio.ensure_future(EventStream(send_one_event(), streams)(scope, receive, send))
+    await wait_until_true(lambda: len(sent) >= 2 or task.done())
+    return task, sent
 
 
-async def open_stream(streams: StreamRegistry, host: str = "203.0.113.1") -> OpenStream:
-    stream = OpenStream(streams, host)
-    while len(stream.sent) < 2 and not stream.task.done():
-        await asyncio.sleep(0)
-    return stream
+async def test_streams_end_properly_when_the_server_stops() -> None:
+    streams = StreamRegistry()
+    opened = [await open_stream(streams) for _ in range(3)]
+    assert len(streams) == 3
+    streams.end()
+    await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), SLOW)
+    assert len(streams) == 0
+    assert not any(task.cancelling() for task, _ in opened), "their server goes on"
+    for _, (*messages, end) in opened:
+        assert [message.get("body") for message in messages] == [None, b"data: first\n\n"]
+        # The browser is told when to come back.
+        assert re.fullmatch(rb"retry: [123]\d{3}\n\n", end["body"])
+        assert not end["more_body"]
+    _, late = await open_stream(streams)
+    assert late[0]["status"] == 503
 
 
-def run_with_streams(
-    test: Callable[[StreamRegistry], Awaitable[None]], *, limited: bool = True
-) -> None:
-    """Run a test, then end all streams."""
-
-    async def run() -> None:
-        streams = StreamRegistry(limited=limited)
-        await test(streams)
-        streams.end()
-        await wait_until_true(lambda: not len(streams))
-
-    asyncio.run(run())
+async def test_a_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None:
+    streams = StreamRegistry()
+    task, sent = await open_stream(streams)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (len(streams), len(sent)) == (0, 2)
 
 
-def test_streams_end_properly_when_the_server_stops() -> None:
-    async def test(streams: StreamRegistry) -> None:
-        opened = [await open_stream(streams) for _ in range(3)]
-        assert len(streams) == 3
-        streams.end()
-        await asyncio.wait_for(asyncio.gather(*(stream.task for stream in opened)), SLOW)
-        assert len(streams) == 0
-        assert not any(stream.task.cancelling() for stream in opened), "their server goes on"
-        for stream in opened:
-            *messages, end = stream.sent
-            bodies = [message.get("body") for message in messages]
-            assert bodies == [None, b"data: first\n\n"]
-            # The browser is told when to come back.
-            assert re.fullmatch(rb"retry: [123]\d{3}\n\n", end["body"])
-            assert not end["more_body"]
-        assert (await open_stream(streams)).status == 503
-
-    run_with_streams(test)
-
-
-def test_a_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None:
-    async def test(streams: StreamRegistry) -> None:
-        stream = await open_stream(streams)
-        stream.task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await stream.task
-        assert (len(streams), len(stream.sent)) == (0, 2)
-
-    run_with_streams(test)
-
-
+@pytest.mark.parametrize("limited", [True, False])
 def test_streams_are_limited_for_one_address_and_for_all_together(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, *, limited: bool
 ) -> None:
     monkeypatch.setattr(streams_module, "MAX_STREAMS", 3)
     monkeypatch.setattr(streams_module, "MAX_STREAMS_PER_ADDRESS", 2)
-
-    async def test(streams: StreamRegistry) -> None:
-        first = [await open_stream(streams, "203.0.113.1") for _ in range(3)]
-        second = [await open_stream(streams, "203.0.113.2") for _ in range(2)]
-        assert [stream.status for stream in first + second] == [200, 200, 503, 200, 503]
-        assert (b"retry-after", b"10") in second[1].sent[0]["headers"]
-        first[0].task.cancel()
-        await asyncio.wait([first[0].task])
-        assert (await open_stream(streams, "203.0.113.2")).status == 200
-
-    run_with_streams(test)
-
-
-def test_without_limits_any_number_of_streams_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams_module, "MAX_STREAMS", 1)
-
-    async def test(streams: StreamRegistry) -> None:
-        assert [(await open_stream(streams)).status for _ in range(3)] == [200, 200, 200]
-
-    run_with_streams(test, limited=False)
+    streams = StreamRegistry(limited=limited)
+    for address, expected in (("a", 200), ("a", 200), ("a", 503), ("b", 200), ("b", 503)):
+        refusal = streams.find_refusal(address)
+        assert (refusal is not None) == (limited and expected == 503)
+        if refusal is None:
+            streams.add(Mock(), address)
+        else:
+            assert refusal.headers["retry-after"] == "10"

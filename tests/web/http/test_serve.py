@@ -7,8 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,19 +117,14 @@ def test_without_the_extra_the_command_that_installs_it_is_named() -> None:
 
 
 def test_an_app_that_cannot_start_ends_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    @asynccontextmanager
-    async def fail(_: FastAPI) -> AsyncGenerator[None]:
-        raise RuntimeError("no space")
-        yield
+    class BrokenApp(FastAPI):
+        async def __call__(self, *_: object) -> None:
+            raise RuntimeError("no space")
 
     messages: list[str] = []
     with open_listener("127.0.0.1", 0) as listener:
         code = server.serve(
-            FastAPI(lifespan=fail),
-            ConnectionRegistry(),
-            Settings(LOCATION),
-            listener,
-            messages.append,
+            BrokenApp(), ConnectionRegistry(), Settings(LOCATION), listener, messages.append
         )
     assert (code, messages) == (1, [])
     assert "no space" in caplog.text

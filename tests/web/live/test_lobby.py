@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Rules, Table
-from number_tower.engine import catalogue
 from number_tower.engine.table import Change, StaleError, TableError
-from number_tower.rooms.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
+from number_tower.rooms.room import Move, Resign, RoomError, Undo
 from number_tower.store import StoreError
-from number_tower.store.rooms import RoomNotFoundError, StoredRoom
+from number_tower.store.rooms import StoredRoom
 from number_tower.web.limits import TooLargeError
 from number_tower.web.live.events import Topic, Wakeup
 from number_tower.web.live.lobby import Lobby
@@ -44,16 +42,6 @@ async def read_next(updates: AsyncGenerator[tuple[StoredRoom, Wakeup], None]) ->
     """Return the next state that a follower of a room gets."""
     room, _ = await asyncio.wait_for(anext(updates), SLOW)
     return room
-
-
-async def test_each_player_acts_with_the_token_of_the_own_seat(lobby: Lobby) -> None:
-    address, ann, ben = await open_linked_room(lobby)
-    await lobby.act(address, ann, Move(0, 9))
-    with pytest.raises(RoomError):
-        await lobby.act(address, ann, Move(1, 8))
-    stored = await lobby.act(address, ben, Move(1, 8))
-    assert stored.room.table.game.moves == (9, 8)
-    assert stored.room.seats[1].name == "Ben"
 
 
 async def test_a_follower_sees_every_state_or_a_later_one(lobby: Lobby) -> None:
@@ -96,19 +84,6 @@ async def test_the_stream_of_a_deleted_room_ends(lobby: Lobby, tmp_path: Path) -
         await read_next(updates)
 
 
-async def test_a_watch_address_lets_no_one_join_act_or_take_over(lobby: Lobby) -> None:
-    stored, ann = await lobby.open_room(LINK)
-    for request in (
-        lobby.join(stored.watch, None),
-        lobby.act(stored.watch, ann, Resign()),
-        lobby.take_over(stored.watch, "code"),
-    ):
-        with pytest.raises(RoomNotFoundError):
-            await request
-    with pytest.raises(RoomError):
-        await lobby.make_handover_code(stored.address, "no token")
-
-
 async def test_one_of_many_moves_at_once_is_accepted(lobby: Lobby) -> None:
     stored, token = await lobby.open_room(NewRoom(START))
     moves = [lobby.act(stored.address, token, Move(0, block)) for block in BOOK.rules.blocks]
@@ -116,14 +91,6 @@ async def test_one_of_many_moves_at_once_is_accepted(lobby: Lobby) -> None:
     kinds = sorted(type(answer).__name__ for answer in answers)
     assert kinds == [StaleError.__name__] * (len(moves) - 1) + [StoredRoom.__name__]
     assert len((await lobby.find_room(stored.address)).room.table.game.moves) == 1
-
-
-async def test_one_of_many_gets_the_free_seat(lobby: Lobby) -> None:
-    stored, _ = await lobby.open_room(LINK)
-    joining = (lobby.join(stored.address, None) for _ in range(8))
-    answers = await asyncio.gather(*joining, return_exceptions=True)
-    assert sum(isinstance(answer, tuple) for answer in answers) == 1
-    assert {answer.reason for answer in answers if isinstance(answer, RoomError)} == {"taken"}
 
 
 # Other servers ------------------------------------------------------------------------------------
@@ -298,30 +265,3 @@ async def test_players_without_names_have_those_of_the_rulebook(lobby: Lobby) ->
 async def test_a_game_that_is_too_large_is_not_started(lobby: Lobby, rules: Rules) -> None:
     with pytest.raises(TooLargeError):
         await lobby.open_room(NewRoom(Table(Game(rules))))
-
-
-async def test_a_position_is_played_on_from(lobby: Lobby) -> None:
-    table = Table(Game(BOOK.rules, 0, (9, 8)), BOOK.name, ("Ann", "Ben"))
-    stored, token = await lobby.open_room(NewRoom(table))
-    stored = await lobby.act(stored.address, token, Move(2, 5))
-    assert stored.room.table.game.moves == (9, 8, 5)
-    stored = await lobby.act(stored.address, token, Resign())
-    assert stored.room.table.version == 4
-
-
-async def test_hidden_blocks_are_in_no_event(lobby: Lobby) -> None:
-    book = catalogue.load_named("summit")
-    table = replace(Table(Game(book.rules), book.name), hidden=True)
-    stored, token = await lobby.open_room(NewRoom(table))
-    event = encode_event(await lobby.act(stored.address, token, Move(0, 9))).decode()
-    for field in ("left", "legal", "refused"):
-        assert f'"{field}":null' in event
-
-
-async def test_over_a_link_a_takeback_needs_both_players(lobby: Lobby) -> None:
-    address, ann, ben = await open_linked_room(lobby)
-    await lobby.act(address, ann, Move(0, 9))
-    await lobby.act(address, ann, MakeOffer("takeback"))
-    stored = await lobby.act(address, ben, Accept())
-    assert stored.room.table.game.moves == ()
-    assert b"Ann's 9 is taken back." in encode_event(stored)

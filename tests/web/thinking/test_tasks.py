@@ -160,22 +160,16 @@ def test_only_the_first_of_many_moves_get_a_reason() -> None:
 # Reviews ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(30))
-@given(any_game(to_the_end=True))
-def test_a_review_is_that_of_the_coach(game: Game) -> None:
-    answer, truth = send(tasks.review_table(Table(game), SLOW, SLOW)), review(game)
+def test_a_review_is_that_of_the_coach() -> None:
+    table = from_line("draft(names=Ann,Ben,resigned=1):9,8")
+    answer, truth = (
+        send(tasks.review_table(table, SLOW, SLOW)),
+        review(table.game, declared=table.declared),
+    )
     assert answer.complete
     assert (answer.values, answer.turning_point) == (truth.values, truth.turning_point)
     assert [move.mark for move in answer.moves] == [move.mark for move in truth.moves]
-    words = ReviewText.for_table(Table(game))
-    assert all(bool(move.mark) <= bool([*words.list_remarks(move)]) for move in answer.moves)
-
-
-def test_a_review_names_players_and_a_result_by_word() -> None:
-    table = from_line("draft(names=Ann,Ben,resigned=1):9,8")
-    answer, words = tasks.review_table(table), ReviewText.for_table(table)
-    assert words.format_headline(answer) == "Ben wins: Ann resigned."
-    assert "Ann was winning when Ann resigned" in (words.format_turning_point(answer) or "")
+    assert ReviewText.for_table(table).format_headline(answer) == "Ben wins: Ann resigned."
 
 
 @pytest.mark.parametrize(
