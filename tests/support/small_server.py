@@ -130,10 +130,10 @@ def make_small_app(
 
 
 if sys.platform == "win32":
-    _processes = multiprocessing.get_context("spawn")
+    PROCESSES = multiprocessing.get_context("spawn")
 else:
-    _processes = multiprocessing.get_context("forkserver")
-    _processes.set_forkserver_preload(
+    PROCESSES = multiprocessing.get_context("forkserver")
+    PROCESSES.set_forkserver_preload(
         ["__main__", "number_tower.web.server", "number_tower.terminal.cli.main", "uvloop"]
     )
 
@@ -183,8 +183,8 @@ def run_small_server(
 
     `limits` are constants by module and name: smaller ones, that a test can reach.
     """
-    near, far = _processes.Pipe()
-    process = _processes.Process(
+    near, far = PROCESSES.Pipe()
+    process = PROCESSES.Process(
         target=_serve,
         args=(far, folder / "log", dict(limits or {}), hangs, settings),
         daemon=True,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from number_tower.web.settings import SettingError, parse_metrics_address
 from support.apps import make_settings
 from support.clocks import SLOW
 from support.command import run_tower
+from support.small_server import PROCESSES
 
 
 def test_unknown_paths_and_methods_make_no_new_series(tmp_path: Path) -> None:
@@ -44,7 +43,10 @@ def test_without_metrics_their_library_is_not_loaded() -> None:
         "make_app(Settings(find_location('games.db')))\n"
         "assert 'prometheus_client' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], timeout=SLOW, check=True)
+    process = PROCESSES.Process(target=exec, args=(script,))
+    process.start()
+    process.join(SLOW)
+    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize(

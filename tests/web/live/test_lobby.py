@@ -19,6 +19,7 @@ from number_tower.web.live.events import Topic, Wakeup
 from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.web.live.state import encode_event
+from number_tower.web.thinking.workers import GaveUpError
 from support.clocks import SLOW
 from support.lobbies import (
     BOOK,
@@ -179,13 +180,6 @@ class EndlessWorkers(InstantWorkers):
         await asyncio.Event().wait()
 
 
-class BrokenWorkers(InstantWorkers):
-    """Workers with a fault."""
-
-    async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # any task
-        raise ZeroDivisionError
-
-
 async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -> None:
     async with open_lobby(tmp_path, EndlessWorkers()) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))
@@ -195,15 +189,12 @@ async def test_a_computer_does_not_move_while_its_server_stops(tmp_path: Path) -
         assert (await lobby.find_room(stored.address)).room.table.game.moves == (5,)
 
 
-async def test_a_computer_moves_even_if_its_workers_fail(tmp_path: Path) -> None:
-    async with open_lobby(tmp_path, BrokenWorkers()) as lobby:
-        stored, token = await lobby.open_room(NewRoom(START, "perfect"))
-        stored = await wait_for_computer(lobby, await lobby.act(stored.address, token, Move(0, 5)))
-        assert len(stored.room.table.game.moves) == 2
-
-
-async def test_a_computer_without_time_moves_and_says_so(tmp_path: Path) -> None:
-    workers = InstantWorkers(gives_up=True)
+@pytest.mark.parametrize("error", [GaveUpError("it took too long"), ZeroDivisionError()])
+async def test_a_computer_whose_workers_fail_moves_and_says_so(
+    tmp_path: Path, error: Exception
+) -> None:
+    workers = InstantWorkers()
+    workers.trouble = error
     async with open_lobby(tmp_path, workers) as lobby:
         stored, token = await lobby.open_room(NewRoom(START, "perfect"))
         stored = await wait_for_computer(lobby, await lobby.act(stored.address, token, Move(0, 5)))

@@ -30,22 +30,12 @@ class Site:
 
     def __init__(self, app: FastAPI, folder: Path) -> None:
         self.app = app
-        self._folder = folder
-
-    @property
-    def begun(self) -> list[str]:
-        """The analyses that were begun, in order."""
-        log = self._folder / "log"
-        return log.read_text().split() if log.exists() else []
-
-    def open_gate(self) -> None:
-        (self._folder / "gate").touch()
+        self.gate, self.log = folder / "gate", folder / "log"
 
     async def send(self, address: str, method: str, path: str, **more: Any) -> httpx2.Response:
         transport = httpx2.ASGITransport(self.app, client=(address, 1))
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1", timeout=SLOW
-        ) as client:
+        url = "http://127.0.0.1"
+        async with httpx2.AsyncClient(transport=transport, base_url=url, timeout=SLOW) as client:
             return await client.request(method, path, **more)
 
     def analyse(self, address: str, line: str) -> asyncio.Task[httpx2.Response]:
@@ -65,13 +55,15 @@ async def gated_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
     async with app.router.lifespan_context(app):
         site = Site(app, tmp_path)
         yield site
-        site.open_gate()
+        site.gate.touch()
 
 
-async def test_computers_move_and_hints_are_given_while_analyses_wait(gated_site: Site) -> None:
+async def test_computers_move_and_hints_are_given_while_analyses_wait(
+    gated_site: Site,
+) -> None:
     lines = [f"rules(blocks=1-{number + 20}):" for number in range(8)]
     analyses = [gated_site.analyse("10.0.0.1", line) for line in lines]
-    await wait_until_true(lambda: gated_site.begun)
+    await wait_until_true(gated_site.log.exists)
     send = partial(gated_site.send, "10.0.0.2")
     made = (await send("POST", "/api/games", json={"game": "draft", "opponent": "perfect"})).json()
     path, seat = f"/api/games/{made['address']}", apps.make_auth_header(made["token"])
@@ -83,7 +75,7 @@ async def test_computers_move_and_hints_are_given_while_analyses_wait(gated_site
             await asyncio.sleep(0.01)
     assert "had no time to think" not in str(state)
     assert not any(answer.done() for answer in analyses)
-    gated_site.open_gate()
+    gated_site.gate.touch()
     await asyncio.gather(*analyses)
 
 
@@ -92,7 +84,7 @@ async def test_a_question_that_waits_too_long_is_refused(
 ) -> None:
     monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
     running = gated_site.analyse("10.0.0.1", "draft:")
-    await wait_until_true(lambda: gated_site.begun)
+    await wait_until_true(gated_site.log.exists)
     refused = await gated_site.analyse("10.0.0.2", "draft:9")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
     assert (refused.json()["reason"], refused.json()["detail"]) == ("busy", workers_module.BUSY)
@@ -100,6 +92,6 @@ async def test_a_question_that_waits_too_long_is_refused(
     assert (page.status_code, page.headers["retry-after"]) == (503, "5")
     assert workers_module.BUSY in page.text
     assert not running.done()
-    gated_site.open_gate()
+    gated_site.gate.touch()
     assert (await running).status_code == 200
-    assert gated_site.begun == ["draft:"]
+    assert gated_site.log.read_text().split() == ["draft:"]
