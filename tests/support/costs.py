@@ -27,7 +27,7 @@ from support.apps import make_settings
 YARDSTICK = "/health/live"
 
 PAUSE = 0.05
-"""Seconds by which each try is later, so that a busy moment of the machine passes."""
+"""Seconds by which the pauses between tries grow, so that a busy moment of the machine passes."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Meter:
         self.app = app
 
     async def ask(self, call: Call, *, keep: bool = True) -> Answer:
-        """Send a request; return the answer, without its body if that is not to be kept."""
+        """Send a request; return the answer, without its body unless `keep` is set."""
         answer = Answer()
         parts: list[bytes] = []
         done = asyncio.Event()

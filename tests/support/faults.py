@@ -30,7 +30,7 @@ _CALLS: dict[str, Kind] = {
 
 
 class Faults:
-    """Counts the calls of some engines; those that `fails` chooses by kind and number fail."""
+    """Counts the calls of engines; those that `fails` chooses by kind and number fail."""
 
     def __init__(self, fails: Callable[[Kind, int], bool] = lambda *_: False) -> None:
         self.fails = fails

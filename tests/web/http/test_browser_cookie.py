@@ -109,16 +109,6 @@ def test_a_seat_is_held_by_the_newest_browser_alone_and_moves_on(
     assert Player(client, room.removeprefix("/g/"), taken["token"]).act("resign").status_code == 200
 
 
-def test_a_token_is_void_once_a_browser_has_taken_its_seat(
-    client: TestClient, browser: Browser
-) -> None:
-    player, _ = start_game(client)
-    code = player.post("handover").json()["code"]
-    room = get_location(browser.ask("POST", f"/g/{player.address}/take/{code}"))
-    assert player.act("resign").status_code == 403
-    assert browser.ask("POST", f"{room}/resign").status_code == 303
-
-
 # First visits -------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ from number_tower.web.settings import Settings
 from support.apps import get_parts, replace_parts
 from support.clocks import SLOW, wait_until_true
 from support.command import run_tower, run_tower_with_small_files
+from support.lobbies import InstantWorkers
 from support.postgres import make_location, on_server
 from support.servers import Client, run_servers
 from support.stores import open_store, run_sql
@@ -220,7 +221,7 @@ def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> N
 
 def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
     settings = Settings(make_location(database), quiet=True, host_names=("testserver",))
-    with TestClient(make_app(settings)) as client:
+    with TestClient(make_app(settings, workers=InstantWorkers())) as client:
         assert client.get("/health").status_code == 200, on_server(database)
         replace_parts(client, listener=SimpleNamespace(is_connected=False))
         answer = client.get("/health")

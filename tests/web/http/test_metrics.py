@@ -14,11 +14,12 @@ from number_tower.web.settings import SettingError, parse_metrics_address
 from support.apps import make_settings
 from support.clocks import SLOW
 from support.command import run_tower
+from support.lobbies import InstantWorkers
 from support.small_server import PROCESSES
 
 
 def test_unknown_paths_and_methods_make_no_new_series(tmp_path: Path) -> None:
-    app = make_app(make_settings(tmp_path))
+    app = make_app(make_settings(tmp_path), workers=InstantWorkers())
     metrics = install_metrics(app)
     with TestClient(app) as client:
         for number in range(10):
