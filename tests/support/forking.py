@@ -1,4 +1,4 @@
-"""Names that other modules still import; `Forked` is a plain process."""
+"""Names that other modules still import, until they use `subprocess.Popen`."""
 
 from __future__ import annotations
 

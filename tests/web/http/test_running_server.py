@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from serving import Server, free_port
 from support.clocks import SLOW, wait_until_true
 from support.command import ROOT
-from support.servers import HOST, Client, follow_game, make_server, start_game_between
+from support.servers import HOST, Client, follow_game, run_servers, start_game_between
 from support.small_server import connect, fetch_json, post
 
 MONITORING = (ROOT / "docs/how-to/monitor.md").read_text()
@@ -26,14 +26,9 @@ METRICS_PORT = free_port()
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("running")
-    server = make_server(folder / "games.db", "--metrics", str(METRICS_PORT))
-    server.launch()
-    try:
-        server.wait()
+    database = tmp_path_factory.mktemp("running") / "games.db"
+    with run_servers(database, options=("--metrics", str(METRICS_PORT))) as (server,):
         yield server
-    finally:
-        server.stop()
 
 
 # Secrets ------------------------------------------------------------------------------------------
