@@ -19,8 +19,14 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from support.clocks import SLOW, wait_until
-from support.command import TOWER
-from support.small_server import NEIGHBOUR, connect, get, post, read_until, running
+from support.small_server import (
+    NEIGHBOUR,
+    connect,
+    get,
+    post,
+    read_until,
+    run_serve_command,
+)
 
 STOP = 15.0
 """Seconds within which a server is gone, whatever its clients do."""
@@ -111,7 +117,7 @@ def main(number: int) -> None:
     for name in HELD:
         with (
             TemporaryDirectory() as folder,
-            running([TOWER, "serve", "--port", "0"], Path(folder)) as (process, port),
+            run_serve_command(Path(folder)) as (process, port),
         ):
             attack(process, port, name, number)
             log = Path(folder, "log").read_text()

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SLOW = 300
-"""Seconds that anything is given, however busy the machine is."""
+"""Seconds that any step may take, however busy the machine is."""
 
 
 class Clock:
@@ -24,20 +24,17 @@ class Clock:
 
 
 def wait_until(find: Callable[[], T], describe: Callable[[], str] = str) -> T:
-    """Wait until a condition holds, and return what holds it.
-
-    Say what is wrong if it never does.
-    """
+    """Wait until a condition holds and return its value; describe the state if it never does."""
     deadline = time.monotonic() + SLOW
-    while not (found := find()):
+    while not (value := find()):
         assert time.monotonic() < deadline, describe()
         time.sleep(0.02)
-    return found
+    return value
 
 
-async def wait_until_true(is_so: Callable[[], object]) -> None:
+async def wait_until_true(is_true: Callable[[], object]) -> None:
     """Wait until a condition holds, while the event loop goes on."""
     deadline = time.monotonic() + SLOW
-    while not is_so():
+    while not is_true():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.005)

@@ -1,7 +1,8 @@
-"""Browsers as far as cookies go: what they keep, what they send, and what they refuse."""
+"""The cookies of browsers: which ones they store, send and refuse."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,16 +31,16 @@ class Jar:
         for header in headers:
             pair, *attributes = (part.strip() for part in header.split(";"))
             name, _, value = pair.partition("=")
-            given = {attribute.lower() for attribute in attributes}
-            is_secure = "secure" in given
+            flags = {attribute.lower() for attribute in attributes}
+            is_secure = "secure" in flags
             if is_secure and not https:
                 continue
-            if name.startswith("__Host-") and not (is_secure and "path=/" in given):
+            if name.startswith("__Host-") and not (is_secure and "path=/" in flags):
                 continue
             if name in self.secure and not https:
                 continue
             self.secure.discard(name)
-            if "max-age=0" in given:
+            if "max-age=0" in flags:
                 self.cookies.pop(name, None)
             else:
                 self.cookies[name] = value
@@ -54,7 +55,7 @@ class Jar:
 
 @dataclass
 class Browser:
-    """A browser with a jar that asks an app, over http or https."""
+    """A browser with a jar that sends requests to an app, over http or https."""
 
     app: Any
     jar: Jar = field(default_factory=Jar)
@@ -64,13 +65,13 @@ class Browser:
     """The way into the event loop of a client that has opened the app."""
 
     def ask(self, method: str, path: str, *, https: bool = False, **more: Any) -> Any:
-        """Ask for something, and take the cookies of the answer."""
-        answer = self.answered(method, path, https=https, **more)
+        """Send a request, and take the cookies of the answer."""
+        answer = self.send(method, path, https=https, **more)
         self.receive(answer, https=https)
         return answer
 
-    def answered(self, method: str, path: str, *, https: bool = False, **more: Any) -> Any:
-        """Ask for something; the answer is on its way, and its cookies are not there yet."""
+    def send(self, method: str, path: str, *, https: bool = False, **more: Any) -> Any:
+        """Send a request; the cookies of its answer are not taken yet."""
         client = TestClient(self.app, f"http{'s' * https}://testserver", follow_redirects=False)
         client.portal = self.portal
         headers = {"Cookie": sent} if (sent := self.jar.sent(https=https)) else {}
@@ -85,22 +86,21 @@ class Browser:
         """Take the cookies of an answer."""
         self.jar.receive(answer.headers.get_list("set-cookie"), https=https)
 
-    def begin(self, *, https: bool = False, **wanted: str) -> str:
-        """Begin a game by the form; return the path of its room."""
-        return read_room(
-            self.ask("POST", "/new", https=https, data={"opponent": "table", **wanted})
-        )
+    def start_game(self, *, https: bool = False, **fields: str) -> str:
+        """Start a game with the form; return the path of its room."""
+        form = {"opponent": "table", **fields}
+        return get_location(self.ask("POST", "/new", https=https, data=form))
 
-    def holds(self, room: str, *, https: bool = False) -> bool:
-        """Say whether the browser is shown a room as a player, without taking any cookie."""
-        return bool(self.answered("GET", room, https=https).status_code == 200)
+    def holds_seat(self, room: str, *, https: bool = False) -> bool:
+        """Return whether a room is shown as to a player; no cookie is taken."""
+        return bool(self.send("GET", room, https=https).status_code == 200)
 
-    def lists(self, *, https: bool = False) -> str:
-        """Return the home page, which lists the browser's games."""
-        return str(self.ask("GET", "/", https=https).text)
+    def list_rooms(self, *, https: bool = False) -> list[str]:
+        """Return the rooms that the home page lists."""
+        return re.findall(r'href="(/g/[^"]+)"', self.ask("GET", "/", https=https).text)
 
 
-def read_room(answer: Any) -> str:
-    """Return the path of the room that an answer leads to."""
+def get_location(answer: Any) -> str:
+    """Return the path that an answer redirects to."""
     assert answer.status_code == 303, answer.text
     return str(answer.headers["location"])

@@ -1,8 +1,7 @@
 """What requests cost a server: CPU time and memory of its process, called directly.
 
 Times are compared with those of `GET /health/live` in the same run, so they hold on any machine.
-The CPU time is that of the thread in which the event loop runs: while it works nobody else is
-answered.
+The CPU time is that of the thread of the event loop: while it works, all other clients wait.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -24,12 +23,11 @@ from starlette.types import Message, Scope
 
 from number_tower.web.app import make_app
 from support.apps import make_settings
-from support.forking import ask_patiently
 
 YARDSTICK = "/health/live"
 
 PAUSE = 0.05
-"""Seconds by which each try is later, so that a busy moment of the machine passes."""
+"""Seconds by which the pauses between tries grow, so that a busy moment of the machine passes."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Call:
     body: bytes = b""
 
     def scope(self) -> Scope:
-        """Return what the server would say of the request."""
+        """Return the request as the server hands it to the application."""
         own = {name.lower().encode(): value.encode("latin-1") for name, value in self.headers}
         headers = {b"host": b"127.0.0.1", b"content-length": b"%d" % len(self.body), **own}
         return {
@@ -65,33 +63,32 @@ class Call:
 
 @dataclass
 class Answer:
-    """What came back."""
+    """The answer to a request."""
 
     status: int = 0
     headers: dict[bytes, bytes] = field(default_factory=dict)
-    size: int = 0
     body: bytes = b""
 
 
 class Meter:
-    """An application in this process, and what requests to it cost."""
+    """Measures what requests to an application in this process cost."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def ask(self, call: Call, *, keep: bool = True) -> Answer:
-        """Send a request; return the answer, without its body if that is not to be kept."""
+        """Send a request; return the answer, without its body unless `keep` is set."""
         answer = Answer()
         parts: list[bytes] = []
         done = asyncio.Event()
-        given = False
+        is_sent = False
 
         async def receive() -> Message:
-            nonlocal given
-            if given:
+            nonlocal is_sent
+            if is_sent:
                 await done.wait()
                 return {"type": "http.disconnect"}
-            given = True
+            is_sent = True
             return {"type": "http.request", "body": call.body, "more_body": False}
 
         async def send(message: Message) -> None:
@@ -99,13 +96,10 @@ class Meter:
                 answer.status = message["status"]
                 answer.headers = dict(message["headers"])
                 return
-            body = message.get("body", b"")
-            answer.size += len(body)
             if keep:
-                parts.append(body)
-            if not message.get("more_body", False) or answer.headers.get(
-                b"content-type", b""
-            ).startswith(b"text/event"):
+                parts.append(message.get("body", b""))
+            kind = answer.headers.get(b"content-type", b"")
+            if not message.get("more_body", False) or kind.startswith(b"text/event"):
                 done.set()
 
         await self.app(call.scope(), receive, send)
@@ -126,42 +120,25 @@ class Meter:
         """Return the CPU time of the cheapest request there is."""
         return median([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
-    async def cost(self, call: Call, most: float, tries: int = 30) -> float:
-        """Return the CPU time of a request as a multiple of the cheapest, measured side by side.
+    async def cost(self, call: Call, limit: float) -> float:
+        """Return the CPU time of a request as a multiple of the cheapest, measured side by side."""
 
-        The least of several tries counts, more and more of them apart: what else the machine does
-        can only make them longer. A request that costs no more than it may is not tried again.
-        """
-        least = inf
-        for number in range(tries):
-            await asyncio.sleep(number * PAUSE)
-            least = min(least, await self.seconds(call) / await self.unit())
-            if least <= most:
-                break
-        return least
+        async def measure() -> float:
+            return await self.seconds(call) / await self.unit()
 
-    async def growth(self, half: Call, whole: Call, most: float, tries: int = 30) -> float:
+        return await _find_least(measure, limit)
+
+    async def growth(self, half: Call, whole: Call, limit: float) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
-        least = inf
-        for number in range(tries):
-            await asyncio.sleep(number * PAUSE)
-            least = min(least, await self.seconds(whole) / await self.seconds(half))
-            if least <= most:
-                break
-        return least
 
-    async def memory(self, call: Call, most: int, tries: int = 5) -> int:
-        """Return the most bytes that a request needs at a time, if it is not the first of its kind.
+        async def measure() -> float:
+            return await self.seconds(whole) / await self.seconds(half)
 
-        The least of several tries counts, as with the costs: what else the server does at the time
-        is in it.
-        """
-        least = await self._measure_memory(call)
-        for _ in range(tries):
-            if least <= most:
-                break
-            least = min(least, await self._measure_memory(call))
-        return least
+        return await _find_least(measure, limit)
+
+    async def memory(self, call: Call, limit: int) -> float:
+        """Return the most bytes that a repeated request needs at a time."""
+        return await _find_least(lambda: self._measure_memory(call), limit, tries=6)
 
     async def _measure_memory(self, call: Call) -> int:
         tracemalloc.start()
@@ -175,13 +152,27 @@ class Meter:
         return peak - before
 
 
+async def _find_least(
+    measure: Callable[[], Awaitable[float]], limit: float, tries: int = 30
+) -> float:
+    """Return the least of several measurements, which pause longer and longer.
+
+    Other work of the machine can only make them larger. What is within the limit is enough.
+    """
+    least = inf
+    for number in range(tries):
+        await asyncio.sleep(number * PAUSE)
+        least = min(least, await measure())
+        if least <= limit:
+            break
+    return least
+
+
 @asynccontextmanager
 async def measure_costs(folder: Path) -> AsyncIterator[Meter]:
-    """Have an application that keeps its games in a folder."""
+    """Run an application that stores its games in a folder."""
     app = make_app(make_settings(folder))
     async with app.router.lifespan_context(app):
-        workers = app.state.parts.workers
-        workers.ask = ask_patiently(workers.ask)
         yield Meter(app)
 
 

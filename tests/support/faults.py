@@ -1,4 +1,4 @@
-"""Database calls that fail on purpose: every call of an engine is counted, and a chosen one fails.
+"""Database calls that fail on purpose: calls of an engine are counted, and chosen ones fail.
 
 A call is anything for which the program waits for its database: to connect, to begin, to execute a
 statement, to commit. A call can fail before anything was done. A commit can also fail after it was
@@ -30,7 +30,7 @@ _CALLS: dict[str, Kind] = {
 
 
 class Faults:
-    """Counts the calls of some engines; those that `fails` chooses by kind and number fail."""
+    """Counts the calls of engines; those that `fails` chooses by kind and number fail."""
 
     def __init__(self, fails: Callable[[Kind, int], bool] = lambda *_: False) -> None:
         self.fails = fails

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from serving import Server
+from support.clocks import SLOW
 from support.command import plain_environment
-from support.forking import Forked
 
 HOST = "127.0.0.1"
 
@@ -27,22 +28,22 @@ LONG = {
 
 
 class Answer(NamedTuple):
-    """What a server answered: the status, and what it said as JSON."""
+    """The status of an answer, and its content as JSON."""
 
     status: int
     content: Any
 
 
 def make_server(database: str | Path, *options: str) -> Server:
-    """Make a server that starts quickly, in an environment that is the same everywhere."""
-    return Server(database, ("--no-limits", *options), plain_environment(), Forked)
+    """Make a server without limits, in an environment that is the same everywhere."""
+    return Server(database, ("--no-limits", *options), plain_environment())
 
 
 @contextmanager
 def run_servers(
     database: str | Path, processes: int = 1, options: tuple[str, ...] = ()
 ) -> Iterator[list[Server]]:
-    """Have some servers at one database."""
+    """Run servers at one database."""
     servers = [make_server(database, *options) for _ in range(processes)]
     with ExitStack() as stopping:
         for server in servers:
@@ -66,7 +67,7 @@ def write_request(
 
 
 class Client:
-    """Somebody who asks one thing after the other over a connection that stays open."""
+    """Sends one request after the other over a connection that stays open."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -75,31 +76,29 @@ class Client:
     async def ask(
         self, method: str, path: str, token: str | None = None, content: object = None
     ) -> Answer:
-        """Ask for something; whoever loses the server gets an OSError."""
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(HOST, self.port)
-        reader, writer = self._streams
-        writer.write(write_request(method, path, token, content))
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            body = await reader.readexactly(_length(head))
-        except asyncio.IncompleteReadError:
-            raise ConnectionResetError("the server is gone") from None
+        """Send a request and return its answer; raise an OSError if the server is gone."""
+        async with asyncio.timeout(SLOW):
+            if self._streams is None:
+                self._streams = await asyncio.open_connection(HOST, self.port)
+            reader, writer = self._streams
+            writer.write(write_request(method, path, token, content))
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+                body = await reader.readexactly(int(length[1]) if length else 0)
+            except asyncio.IncompleteReadError:
+                raise ConnectionResetError("the server is gone") from None
         return Answer(int(head[9:12]), json.loads(body) if body else None)
 
     async def post(self, path: str, token: str | None = None, content: object = None) -> Answer:
-        """Send something as JSON."""
+        """Send content as JSON."""
         return await self.ask("POST", path, token, content)
 
     async def granted(self, path: str, token: str | None = None, content: object = None) -> Any:
-        """Send something that must be granted, again while the server is too busy.
-
-        Return the answer.
-        """
-        answer = await self.post(path, token, content)
-        while answer.status == 503:
-            await asyncio.sleep(0.2)
-            answer = await self.post(path, token, content)
+        """Send content that must be accepted, again while the server is busy; return the answer."""
+        async with asyncio.timeout(SLOW):
+            while (answer := await self.post(path, token, content)).status == 503:
+                await asyncio.sleep(0.2)
         assert answer.status in {200, 201}, answer
         return answer.content
 
@@ -108,13 +107,6 @@ class Client:
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
-
-
-def _length(head: bytes) -> int:
-    for line in head.lower().split(b"\r\n"):
-        if line.startswith(b"content-length:"):
-            return int(line.partition(b":")[2])
-    return 0
 
 
 class Seats(NamedTuple):
@@ -129,7 +121,7 @@ class Seats(NamedTuple):
         return f"/api/games/{self.address}"
 
     async def act(self, client: Client, seat: int, do: str, **fields: object) -> Any:
-        """Let a player do something; return the state after it."""
+        """Let a player act; return the state after it."""
         action = {"do": do, **fields}
         return await client.granted(f"{self.path}/actions", self.tokens[seat], action)
 
@@ -148,7 +140,7 @@ async def start_game_at_one_table(client: Client) -> Seats:
 
 
 class RefusedError(AssertionError):
-    """A stream was asked for, and something else was answered."""
+    """The answer to a request for a stream is none."""
 
 
 async def follow_events(
@@ -160,11 +152,8 @@ async def follow_events(
     """
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
-        writer.write(
-            write_request(
-                "GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token
-            )
-        )
+        query = "" if seen is None else f"?seen={seen}"
+        writer.write(write_request("GET", f"{path}/events{query}", token))
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             raise RefusedError(head)
@@ -184,7 +173,7 @@ async def follow_events(
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Put the lines of an answer together that comes in chunks."""
+    """Yield the lines of an answer that comes in chunks."""
     text = b""
     while size := int(await reader.readuntil(b"\r\n"), 16):
         text += await reader.readexactly(size)
@@ -195,7 +184,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
 
 
 class Follower:
-    """Somebody who follows a game, and the states that they saw, the newest last."""
+    """Follows a game, and lists the states that were sent, the newest last."""
 
     def __init__(self, port: int, path: str, token: str | None = None) -> None:
         self.seen: list[Any] = []
@@ -211,18 +200,19 @@ class Follower:
         """Wait until the game has these moves; return its state."""
         return await self.when(lambda state: state["moves"] == moves)
 
-    async def when(self, happened: Callable[[Any], bool]) -> Any:
-        """Wait until something has happened; return the state in which it has."""
-        while not self.seen or not happened(self.seen[-1]):
-            assert not self.task.done(), "the stream has ended"
-            self._new.clear()
-            await self._new.wait()
+    async def when(self, is_wanted: Callable[[Any], bool]) -> Any:
+        """Wait for a state that fulfils a condition; return it."""
+        async with asyncio.timeout(SLOW):
+            while not self.seen or not is_wanted(self.seen[-1]):
+                assert not self.task.done(), "the stream has ended"
+                self._new.clear()
+                await self._new.wait()
         return self.seen[-1]
 
 
 @asynccontextmanager
 async def follow_game(port: int, path: str, token: str | None = None) -> AsyncIterator[Follower]:
-    """Have somebody follow a game."""
+    """Follow a game for a while."""
     follower = Follower(port, path, token)
     try:
         yield follower

@@ -1,29 +1,32 @@
 """A small app behind the real server, in a process of its own, and plain sockets that talk to it.
 
-`python small_server.py OPTIONS` serves; the options are a JSON object: `settings` of the server,
-`patch` (constants by module and name, so that limits are reached in a test), and what the app does
-wrong (`fails`, `hangs`).
+The processes are started by multiprocessing's fork server, which has imported what they need.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
+import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request as Asking
+from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 from fastapi import APIRouter, FastAPI, Request
@@ -37,8 +40,7 @@ from number_tower.web.http.log import configure_logging
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
-from support.command import ROOT, plain_environment
-from support.forking import Forked
+from support.command import TOWER, plain_environment
 
 HOST = "127.0.0.1"
 NEIGHBOUR = "127.0.0.2"
@@ -50,18 +52,18 @@ KIB = b"x" * 1024
 router = APIRouter()
 
 
-async def endless(size: int) -> AsyncIterator[bytes]:
-    """Send an event, and then as many of a size as are read."""
+async def send_endlessly(kib: int) -> AsyncIterator[bytes]:
+    """Send one event, then as many events of a size as the client reads."""
     yield b"data: first\n\n"
-    while size:
-        yield b"data: %s\n\n" % (KIB * size)
+    while kib:
+        yield b"data: %s\n\n" % (KIB * kib)
         await asyncio.sleep(0)
     await asyncio.Event().wait()
 
 
 @router.get("/g/{address}/events")
 async def events(request: Request, size: int = 0) -> EventStream:
-    return EventStream(endless(size), request.app.state.parts.streams)
+    return EventStream(send_endlessly(size), request.app.state.parts.streams)
 
 
 @router.get("/who")
@@ -96,180 +98,226 @@ async def big(size: int) -> PlainTextResponse:
 
 
 @router.get("/slow")
-async def slow(seconds: float) -> str:
-    print("begun", flush=True)
+async def slow(request: Request, seconds: float) -> str:
+    request.app.state.parts.say("begun")
     await asyncio.sleep(seconds)
     return "done"
 
 
-def make_app(
-    settings: Settings, registry: ConnectionRegistry, *, fails: bool = False, hangs: bool = False
+def make_small_app(
+    settings: Settings,
+    registry: ConnectionRegistry,
+    say: Callable[[str], object],
+    *,
+    hangs: bool = False,
 ) -> FastAPI:
-    """Return the app; what it does is said on standard output."""
+    """Return the app; it says what it does, and hangs while it closes if told to."""
 
     @asynccontextmanager
-    async def life(_app: FastAPI) -> AsyncGenerator[None]:
-        if fails:
-            raise RuntimeError("no room")
+    async def run(_app: FastAPI) -> AsyncGenerator[None]:
         yield
-        print("letting go", flush=True)
+        say("closing")
         if hangs:
             await asyncio.to_thread(threading.Event().wait)
-        print("let go", flush=True)
+        say("closed")
 
-    app = FastAPI(lifespan=life)
+    app = FastAPI(lifespan=run)
     streams = StreamRegistry(limited=settings.limits)
-    app.state.parts = SimpleNamespace(connections=registry, streams=streams)
+    app.state.parts = SimpleNamespace(connections=registry, streams=streams, say=say)
     app.include_router(router)
     app_module.install_middleware(app, settings)
     return app
 
 
-def main(options: dict[str, Any]) -> int:
-    """Serve until the process is told to stop."""
-    for name, value in options.pop("patch").items():
-        module, _, constant = name.rpartition(".")
-        found = import_module(f"number_tower.web.{module}")
-        assert hasattr(found, constant), name
-        setattr(found, constant, value)
-    given: dict[str, Any] = options.pop("settings")
-    given = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
-    }
-    settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **given)
-    configure_logging()
-    with server.open_listener(HOST, 0) as listener:
-        registry = server.make_registry(settings)
-        app = make_app(settings, registry, **options)
-        return server.serve(app, registry, settings, listener, lambda text: print(text, flush=True))
+if sys.platform == "win32":
+    PROCESSES = multiprocessing.get_context("spawn")
+else:
+    PROCESSES = multiprocessing.get_context("forkserver")
+    PROCESSES.set_forkserver_preload(
+        ["__main__", "number_tower.web.server", "number_tower.terminal.cli.main", "uvloop"]
+    )
 
 
-def small(
-    *,
-    patch: dict[str, float] | None = None,
-    fails: bool = False,
-    hangs: bool = False,
-    **settings: Any,
-) -> list[str]:
-    """Return the call that serves the small app."""
-    options = {"patch": patch or {}, "fails": fails, "hangs": hangs, "settings": settings}
-    return [sys.executable, "-m", "support.small_server", json.dumps(options)]
+@dataclass
+class SmallServer:
+    """A process that serves the small app."""
+
+    process: BaseProcess
+    messages: Connection
+    log_file: Path
+    port: int = 0
+
+    def wait_for(self, text: str) -> str:
+        """Wait until the server says a text; return the whole message."""
+        message = ""
+        while text not in message:
+            assert self.messages.poll(SLOW), text
+            message = self.messages.recv()
+        return message
+
+    def send_signal(self, number: int) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def wait(self) -> int | None:
+        """Wait until the process has ended; return its exit code."""
+        self.process.join(SLOW)
+        return self.process.exitcode
+
+    def stop(self) -> int | None:
+        self.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    @property
+    def log(self) -> list[str]:
+        """Level and text of all logged lines."""
+        lines = self.log_file.read_text().splitlines()
+        return [re.sub(r"^[0-9-]+ [0-9:,]+ ", "", line) for line in lines]
 
 
 @contextmanager
-def running(call: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start a server; return its process and its port once it says that it is there."""
-    with (folder / "log").open("w") as log, Forked(
-        call, stdout=subprocess.PIPE, stderr=log, text=True,
-        env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db"), PYTHONPATH=str(ROOT / "tests")),
+def run_small_server(
+    folder: Path, *, limits: Mapping[str, float] | None = None, hangs: bool = False, **settings: Any
+) -> Iterator[SmallServer]:
+    """Serve the small app until the test is done.
+
+    `limits` are constants by module and name: smaller ones, that a test can reach.
+    """
+    near, far = PROCESSES.Pipe()
+    process = PROCESSES.Process(
+        target=_serve,
+        args=(far, folder / "log", dict(limits or {}), hangs, settings),
+        daemon=True,
+    )
+    process.start()
+    far.close()
+    small_server = SmallServer(process, near, folder / "log")
+    try:
+        address = small_server.wait_for("Number Tower is at")
+        small_server.port = int(address.split()[4].rpartition(":")[2])
+        yield small_server
+    finally:
+        process.kill()
+        process.join(SLOW)
+
+
+def _serve(
+    messages: Connection,
+    log: Path,
+    limits: dict[str, float],
+    hangs: bool,  # noqa: FBT001 - a process is started with positions
+    changes: dict[str, Any],
+) -> None:
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    for name, value in limits.items():
+        module, _, constant = name.rpartition(".")
+        owner = import_module(f"number_tower.web.{module}")
+        assert hasattr(owner, constant), name
+        setattr(owner, constant, value)
+    settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **changes)
+    configure_logging()
+    with server.open_listener(HOST, 0) as listener:
+        registry = server.make_registry(settings)
+        app = make_small_app(settings, registry, messages.send, hangs=hangs)
+        sys.exit(server.serve(app, registry, settings, listener, messages.send))
+
+
+@contextmanager
+def run_serve_command(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Run `tower serve` with its database and log in a folder; return its process and port."""
+    with (folder / "log").open("w") as log, subprocess.Popen(
+        [TOWER, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True,
+        env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db")),
     ) as process:  # fmt: skip
         try:
             assert process.stdout
-            said = process.stdout.readline()
-            found = re.search(r"Number Tower is at http://127\.0\.0\.1:(\d+) ", said)
-            assert found, (said, (folder / "log").read_text())
-            yield process, int(found[1])
+            line = process.stdout.readline()
+            address = re.search(r"Number Tower is at http://127\.0\.0\.1:(\d+) ", line)
+            assert address, (line, (folder / "log").read_text())
+            yield process, int(address[1])
         finally:
             process.kill()
 
 
-def read_log(folder: Path) -> list[str]:
-    """Return what a server that was run in a folder has logged: level and text of each line."""
-    lines = (folder / "log").read_text().splitlines()
-    return [re.sub(r"^[0-9-]+ [0-9:,]+ ", "", line) for line in lines]
-
-
-def asked(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
-    """Ask for something; return the status, the content and the headers."""
-    call = Asking(f"http://{HOST}:{port}{path}", headers=headers)
+def fetch_json(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
+    """Ask for a path; return the status, the content and the headers."""
+    request = HttpRequest(f"http://{HOST}:{port}{path}", headers=headers)
     try:
-        with urlopen(call, timeout=SLOW) as answer:  # noqa: S310 - it is our own server
-            return (
-                answer.status,
-                json.load(answer),
-                {key.lower(): value for key, value in answer.headers.items()},
-            )
-    except HTTPError as refused:
-        return refused.code, refused.read().decode(), {}
+        with urlopen(request, timeout=SLOW) as answer:  # noqa: S310 - it is our own server
+            fields = {key.lower(): value for key, value in answer.headers.items()}
+            return answer.status, json.load(answer), fields
+    except HTTPError as error:
+        return error.code, error.read().decode(), {}
 
 
 def connect(
     port: int, source: str = HOST, *pieces: bytes, buffer: int | None = None
 ) -> socket.socket:
     """Open a connection from an address of this machine, and send bytes as they are."""
-    line = socket.socket()
-    line.settimeout(SLOW)
+    connection = socket.socket()
+    connection.settimeout(SLOW)
     if buffer is not None:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-    line.bind((source, 0))
-    line.connect((HOST, port))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    connection.bind((source, 0))
+    connection.connect((HOST, port))
     for piece in pieces:
-        line.sendall(piece)
-    return line
+        connection.sendall(piece)
+    return connection
 
 
-def read_all(line: socket.socket) -> bytes:
-    """Return all that comes until the server closes the connection."""
+def read_all(connection: socket.socket) -> bytes:
+    """Return all bytes up to the end of the connection."""
     answer = b""
     try:
-        while got := line.recv(65536):
-            answer += got
+        while part := connection.recv(65536):
+            answer += part
     except ConnectionResetError:
         pass
     return answer
 
 
-def read_until(line: socket.socket, wanted: bytes) -> bytes:
+def read_until(connection: socket.socket, end: bytes) -> bytes:
     """Return what comes up to some bytes; they must come."""
     answer = b""
-    while wanted not in answer:
-        got = line.recv(65536)
-        assert got, answer
-        answer += got
+    while end not in answer:
+        part = connection.recv(65536)
+        assert part, answer
+        answer += part
     return answer
 
 
-def said_raw(port: int, *pieces: bytes) -> bytes:
+def exchange(port: int, *pieces: bytes) -> bytes:
     """Send bytes as they are, and return all that comes back until the server hangs up."""
-    with closing(connect(port, HOST, *pieces)) as line:
-        return read_all(line)
+    with closing(connect(port, HOST, *pieces)) as connection:
+        return read_all(connection)
 
 
 def get(path: str, *headers: str) -> bytes:
-    """Write a request for something."""
+    """Write a GET request."""
     return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
 
 
 def post(path: str, body: bytes, length: int | None = None, *headers: str) -> bytes:
     """Write a request with a body, or with a part of one."""
     size = f"Content-Length: {len(body) if length is None else length}"
-    return (
-        "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", size, *headers, "", ""]).encode()
-        + body
-    )
+    head = "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", size, *headers, "", ""])
+    return head.encode() + body
 
 
-def is_closed(line: socket.socket) -> bool:
+def is_closed(connection: socket.socket) -> bool:
     """Return whether the server has closed a connection on which nothing else was to be read."""
     poll = select.poll()
-    poll.register(line, select.POLLIN)
+    poll.register(connection, select.POLLIN)
     if not poll.poll(0):
         return False
     try:
-        return not line.recv(65536)
+        return not connection.recv(65536)
     except ConnectionResetError:
         return True
 
 
-def wait_until_reset(line: socket.socket) -> bool:
-    """Wait until the server has dropped a connection, without reading what it has sent.
-
-    Return whether it has.
-    """
+def wait_until_reset(connection: socket.socket) -> bool:
+    """Wait until the server drops a connection, without reading; return whether it has."""
     poll = select.poll()
-    poll.register(line, select.POLLERR | select.POLLHUP)
+    poll.register(connection, select.POLLERR | select.POLLHUP)
     return bool(poll.poll(SLOW * 1000))
-
-
-if __name__ == "__main__":
-    sys.exit(main(json.loads(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""The site that the tests of one module share, and a visitor to it."""
+"""The site that the tests of one module share, and a visitor to it; coroutines run in asyncio."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def client(site: TestClient) -> TestClient:
     """A visitor who has not been here before."""
     site.cookies.clear()
     return site
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,4 +1,4 @@
-"""Pages come compressed, static files are cached for a year, and the first page is small."""
+"""Pages are compressed, static files are cached for a year, and the first page is small."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from number_tower.engine import catalogue
 from number_tower.web.http.static_files import STATIC_DIRECTORY, build_static_url, hash_files
 from support import apps
 
-LARGEST_FIRST_PAGE = 70_000
-LARGEST_MAP = 40_000
+MAX_FIRST_PAGE = 70_000
+MAX_MAP = 40_000
 YEAR = "public, max-age=31536000, immutable"
 FILES = sorted(
     str(path.relative_to(STATIC_DIRECTORY))
@@ -42,10 +42,8 @@ def list_assets(client: TestClient, page: str) -> Iterator[str]:
     links = re.findall(r'<link rel="(?:icon|manifest|preload|stylesheet)" href="([^"]+)"', html)
     yield from dict.fromkeys([*links, *re.findall(r'<script src="([^"]+)"', html)])
     sheet = build_static_url("tower.css")
-    yield from (
-        urljoin(sheet, each)
-        for each in re.findall(r'url\("([^"]+\.svg)"\)', client.get(sheet).text)
-    )
+    for picture in re.findall(r'url\("([^"]+\.svg)"\)', client.get(sheet).text):
+        yield urljoin(sheet, picture)
 
 
 def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestClient) -> None:
@@ -55,20 +53,20 @@ def test_the_first_page_is_at_most_seventy_kilobytes_over_the_wire(client: TestC
         "tower.js",
         "nunito-ascii-wght-normal.woff2",
     }
-    assert sum(sizes.values()) <= LARGEST_FIRST_PAGE, sizes
+    assert sum(sizes.values()) <= MAX_FIRST_PAGE, sizes
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
 def test_a_map_of_settings_is_at_most_forty_kilobytes_over_the_wire(
     client: TestClient, name: str
 ) -> None:
-    assert measure(client, f"/lab/{name}") <= LARGEST_MAP
+    assert measure(client, f"/lab/{name}") <= MAX_MAP
 
 
 @pytest.mark.parametrize(
     "address", ["/", "/new?game=draft", "/games/draft", "/openapi.json", "/api/rulebooks"]
 )
-def test_text_is_compressed_where_the_client_reads_it(client: TestClient, address: str) -> None:
+def test_text_is_compressed_if_the_client_accepts_it(client: TestClient, address: str) -> None:
     answer = client.get(address, headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     assert "accept-encoding" in answer.headers["vary"].lower()
@@ -78,7 +76,7 @@ def test_text_is_compressed_where_the_client_reads_it(client: TestClient, addres
     assert "accept-encoding" in plain.headers["vary"].lower()
 
 
-def test_streams_are_not_compressed_and_not_held_back(client: TestClient) -> None:
+def test_streams_are_not_compressed(client: TestClient) -> None:
     player, _ = apps.start_game(client)
     answer = client.get(f"{player.path}/events?limit=1", headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in answer.headers
@@ -86,7 +84,7 @@ def test_streams_are_not_compressed_and_not_held_back(client: TestClient) -> Non
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_static_files_carry_a_hash_and_are_cached_for_a_year(client: TestClient, name: str) -> None:
+def test_static_files_have_a_hash_and_are_cached_for_a_year(client: TestClient, name: str) -> None:
     content = (STATIC_DIRECTORY / name).read_bytes()
     answers = {
         encoding: client.get(build_static_url(name), headers={"Accept-Encoding": encoding})
@@ -100,7 +98,7 @@ def test_static_files_carry_a_hash_and_are_cached_for_a_year(client: TestClient,
     for other in (f"/static/{name}", f"/static/0123456789ab/{name}"):
         answer = client.get(other)
         assert answer.content == content
-        assert answer.headers["cache-control"] == "no-cache", "it is not known to be this version"
+        assert answer.headers["cache-control"] == "no-cache", "it may be another version"
         again = client.get(other, headers={"If-None-Match": answer.headers["etag"]})
         assert again.status_code == 304
 
@@ -110,26 +108,24 @@ def test_static_files_carry_a_hash_and_are_cached_for_a_year(client: TestClient,
     [
         "",
         "nothing.css",
-        f"{hash_files()}",
-        f"{hash_files()}/nothing.css",
-        f"{hash_files()}/../app.py",
         "x/y/z",
+        *(hash_files() + end for end in ("", "/nothing.css", "/../app.py")),
     ],
 )
-def test_what_is_no_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
+def test_an_unknown_static_file_is_not_found_and_not_cached(client: TestClient, path: str) -> None:
     answer = client.get(f"/static/{path}")
     assert answer.status_code == 404
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_every_static_address_of_every_page_has_the_hash(client: TestClient) -> None:
+def test_all_static_addresses_of_all_pages_have_the_hash(client: TestClient) -> None:
     for page in ("/", "/new", "/puzzle", "/games", "/nothing", "/offline"):
-        found = re.findall(r'"(/static/[^"]+)"', client.get(page).text)
-        assert found
-        assert all(address.startswith(f"/static/{hash_files()}/") for address in found)
+        addresses = re.findall(r'"(/static/[^"]+)"', client.get(page).text)
+        assert addresses
+        assert all(address.startswith(f"/static/{hash_files()}/") for address in addresses)
 
 
-def test_a_misspelt_static_file_is_noticed() -> None:
+def test_a_misspelt_static_file_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         build_static_url("nothing.css")
 
@@ -137,7 +133,7 @@ def test_a_misspelt_static_file_is_noticed() -> None:
 # On a phone's home screen -------------------------------------------------------------------------
 
 
-def test_it_can_be_installed(client: TestClient) -> None:
+def test_the_site_can_be_installed_on_a_phone(client: TestClient) -> None:
     html = client.get("/").text
     [address] = re.findall(r'<link rel="manifest" href="([^"]+)"', html)
     answer = client.get(address)
@@ -159,19 +155,17 @@ def test_it_can_be_installed(client: TestClient) -> None:
     assert client.get(touch).headers["content-type"] == "image/png"
 
 
-def test_the_service_worker_keeps_the_page_for_no_connection_and_its_files(
+def test_the_service_worker_stores_the_offline_page_and_its_files(
     client: TestClient,
 ) -> None:
     answer = client.get("/service-worker.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.headers["cache-control"] == "no-cache", "a new one has to be noticed"
     [files] = re.findall(r"const FILES = (\[.*\]);", answer.text)
-    kept = json.loads(files)
-    assert "/offline" in kept
-    assert {client.get(address).status_code for address in kept} == {200}
-    needed = re.findall(
-        r'(?:<script src|<link rel="(?:stylesheet|preload)" href)="([^"]+)"',
-        client.get("/offline").text,
-    )
-    assert set(needed) <= set(kept)
-    assert "Your games are saved" in client.get("/offline").text
+    stored = json.loads(files)
+    assert "/offline" in stored
+    assert {client.get(address).status_code for address in stored} == {200}
+    page = client.get("/offline").text
+    assets = r'(?:<script src|<link rel="(?:stylesheet|preload)" href)="([^"]+)"'
+    assert set(re.findall(assets, page)) <= set(stored)
+    assert "Your games are saved" in page

@@ -1,4 +1,4 @@
-"""What no request may do, wherever it comes from, and what every answer says about itself."""
+"""Limits on requests from other sites, bodies and streams, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI, Request
@@ -15,29 +16,30 @@ from starlette.types import Message
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
-from number_tower.web.http import streams as streams_limit
+from number_tower.web.http import streams as streams_module
 from number_tower.web.http.streams import EventStream, StreamRegistry
 from number_tower.web.settings import Settings
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until_true
 
-PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
-SENT = "http://testserver"
+pytest_plugins = ["anyio.pytest_plugin"]
+
+pytestmark = pytest.mark.usefixtures("anyio_backend")
+
+LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
+ORIGIN = "http://testserver"
+EVIL = "https://evil.example"
 
 
-def guarded(**settings: Any) -> FastAPI:
+def make_guarded_app(**settings: Any) -> FastAPI:
     app = FastAPI()
 
     @app.get("/")
     async def home() -> HTMLResponse:
         return HTMLResponse("<h1>home</h1>")
 
-    @app.get("/kept")
-    async def kept() -> Response:
-        return PlainTextResponse("kept", headers={"Cache-Control": "max-age=60"})
-
-    @app.get("/static/tower.css")
-    async def static() -> Response:
-        return PlainTextResponse("")
+    @app.get("/cached")
+    async def cached() -> Response:
+        return PlainTextResponse("cached", headers={"Cache-Control": "max-age=60"})
 
     @app.post("/g/{address}/move")
     async def move(address: str, request: Request) -> dict[str, int]:
@@ -49,19 +51,23 @@ def guarded(**settings: Any) -> FastAPI:
 
     app_module.install_error_handlers(app)
     app_module.install_middleware(
-        app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings})
+        app, Settings(LOCATION, **{"host_names": ("testserver", "tower.example"), **settings})
     )
     return app
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with TestClient(guarded()) as ready:
-        yield ready
+    with TestClient(make_guarded_app()) as client:
+        yield client
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/kept", "/static/tower.css"])
-def test_every_answer_says_what_a_page_may_do(client: TestClient, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "caching"), [("/", "no-store"), ("/nothing", "no-store"), ("/cached", "max-age=60")]
+)
+def test_every_answer_limits_its_page_and_is_cached_only_if_it_says_so(
+    client: TestClient, path: str, caching: str
+) -> None:
     headers = client.get(path).headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
@@ -71,19 +77,7 @@ def test_every_answer_says_what_a_page_may_do(client: TestClient, path: str) -> 
     assert headers["referrer-policy"] == "same-origin"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert "camera=()" in headers["permissions-policy"]
-
-
-@pytest.mark.parametrize(
-    ("path", "caching"),
-    [
-        ("/", "no-store"),
-        ("/nothing", "no-store"),
-        ("/kept", "max-age=60"),
-        ("/static/tower.css", "no-store"),
-    ],
-)
-def test_only_what_shows_no_seats_is_cached(client: TestClient, path: str, caching: str) -> None:
-    assert client.get(path).headers.get_list("cache-control") == [caching]
+    assert headers.get_list("cache-control") == [caching]
 
 
 # Other sites --------------------------------------------------------------------------------------
@@ -95,15 +89,17 @@ def test_only_what_shows_no_seats_is_cached(client: TestClient, path: str, cachi
         {},
         {"Sec-Fetch-Site": "same-origin"},
         {"Sec-Fetch-Site": "none"},
-        {"Origin": SENT},
-        {"Origin": f"{SENT}:80"},
+        {"Origin": ORIGIN},
+        {"Origin": f"{ORIGIN}:80"},
         {"Origin": "HTTP://TestServer"},
         {"Sec-Fetch-Site": "same-origin", "Origin": "http://named.otherwise.by.a.proxy"},
         {"Host": "tower.example:8000", "Origin": "https://tower.example:8000"},
         {"Host": "[::1]:8000", "Origin": "http://[::1]:8000"},
     ],
 )
-def test_our_own_pages_and_programs_may_act(client: TestClient, headers: dict[str, str]) -> None:
+def test_requests_of_our_own_pages_and_of_programs_are_accepted(
+    client: TestClient, headers: dict[str, str]
+) -> None:
     assert client.post("/g/abc/move", headers=headers).status_code == 200
 
 
@@ -112,19 +108,21 @@ def test_our_own_pages_and_programs_may_act(client: TestClient, headers: dict[st
     [
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "cross-site", "Origin": SENT},
+        {"Sec-Fetch-Site": "cross-site", "Origin": ORIGIN},
         {"Sec-Fetch-Site": "nonsense"},
-        {"Origin": "https://evil.example"},
+        {"Origin": EVIL},
         {"Origin": "null"},
         {"Origin": ""},
-        {"Origin": f"{SENT}.evil.example"},
-        {"Origin": f"{SENT}:8000"},
-        {"Origin": f"http://user@{SENT.removeprefix('http://')}"},
-        {"Origin": f"{SENT}/"},
+        {"Origin": f"{ORIGIN}.evil.example"},
+        {"Origin": f"{ORIGIN}:8000"},
+        {"Origin": f"http://user@{ORIGIN.removeprefix('http://')}"},
+        {"Origin": f"{ORIGIN}/"},
         {"Origin": "file://testserver"},
     ],
 )
-def test_another_site_may_not_act(client: TestClient, headers: dict[str, str]) -> None:
+def test_changes_that_another_site_asks_for_are_refused(
+    client: TestClient, headers: dict[str, str]
+) -> None:
     refused = client.post("/g/abc/move", headers=headers)
     assert refused.status_code == 403
     assert "another site" in refused.text
@@ -132,55 +130,48 @@ def test_another_site_may_not_act(client: TestClient, headers: dict[str, str]) -
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "BREW"])
-def test_no_other_method_gets_around_it(client: TestClient, method: str) -> None:
-    assert (
-        client.request(
-            method, "/g/abc/move", headers={"Origin": "https://evil.example"}
-        ).status_code
-        == 403
-    )
+def test_other_methods_of_another_site_are_refused(client: TestClient, method: str) -> None:
+    refused = client.request(method, "/g/abc/move", headers={"Origin": EVIL})
+    assert refused.status_code == 403
 
 
-def test_the_public_url_is_our_own_though_a_proxy_names_the_host_otherwise() -> None:
-    with TestClient(guarded(public_url="https://tower.example")) as client:
-        assert (
-            client.post("/g/abc/move", headers={"Origin": "https://tower.example"}).status_code
-            == 200
-        )
-        assert (
-            client.post("/g/abc/move", headers={"Origin": "https://tower.example:443"}).status_code
-            == 200
-        )
-        assert (
-            client.post("/g/abc/move", headers={"Origin": "http://tower.example"}).status_code
-            == 403
-        )
-        assert (
-            client.post("/g/abc/move", headers={"Origin": "https://towers.example"}).status_code
-            == 403
-        )
+def test_the_public_url_is_our_own_even_if_a_proxy_renames_the_host() -> None:
+    statuses = {
+        "https://tower.example": 200,
+        "https://tower.example:443": 200,
+        "http://tower.example": 403,
+        "https://towers.example": 403,
+    }
+    with TestClient(make_guarded_app(public_url="https://tower.example")) as client:
+        for origin, status in statuses.items():
+            answer = client.post("/g/abc/move", headers={"Origin": origin})
+            assert answer.status_code == status, origin
 
 
 # Bodies -------------------------------------------------------------------------------------------
 
-MOST = 128 * 1024
+MAX_BODY = 128 * 1024
 
 
-def pieces(size: int) -> Iterator[bytes]:
-    """Send a body without saying how long it is."""
+def cut_into_pieces(size: int) -> Iterator[bytes]:
+    """Yield a body whose length is not announced."""
     for start in range(0, size, 10_000):
         yield b"x" * min(10_000, size - start)
 
 
-def test_a_body_up_to_the_bound_is_taken(client: TestClient) -> None:
-    assert client.post("/g/abc/move", content=b"x" * MOST).json() == {"abc": MOST}
-    assert client.post("/g/abc/move", content=pieces(MOST)).json() == {"abc": MOST}
+def test_a_body_within_the_limit_is_read(client: TestClient) -> None:
+    assert client.post("/g/abc/move", content=b"x" * MAX_BODY).json() == {"abc": MAX_BODY}
+    assert client.post("/g/abc/move", content=cut_into_pieces(MAX_BODY)).json() == {"abc": MAX_BODY}
 
 
 @pytest.mark.parametrize("path", ["/g/abc/move", "/api/games"])
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_larger_body_is_refused_in_words(client: TestClient, path: str, *, chunked: bool) -> None:
-    refused = client.post(path, content=pieces(MOST + 1) if chunked else b"x" * (MOST + 1))
+def test_a_larger_body_is_refused_with_the_limit(
+    client: TestClient, path: str, *, chunked: bool
+) -> None:
+    refused = client.post(
+        path, content=cut_into_pieces(MAX_BODY + 1) if chunked else b"x" * (MAX_BODY + 1)
+    )
     assert refused.status_code == 413
     assert "at most 128 KiB" in refused.text
     assert refused.headers["connection"] == "close"
@@ -190,98 +181,64 @@ def test_a_larger_body_is_refused_in_words(client: TestClient, path: str, *, chu
 # Streams ------------------------------------------------------------------------------------------
 
 
-async def endless() -> AsyncIterator[bytes]:
-    yield b"data: first\n\n"
-    await asyncio.Event().wait()
-
-
-async def followed(
-    streams: StreamRegistry, host: str = "203.0.113.1"
-) -> tuple[asyncio.Task[None], list[Message]]:
-    """Open a stream as a server would; return the task that serves it and what it sent."""
+async def open_stream(streams: StreamRegistry) -> tuple[asyncio.Task[None], list[Message]]:
+    """Open a stream as a server would; return the task that serves it, and what it sends."""
     sent: list[Message] = []
 
-    async def send(message: Message) -> None:
-        sent.append(message)
+    async def send_one_event() -> AsyncIterator[bytes]:
+        yield b"data: first\n\n"
+        await asyncio.Event().wait()
 
     async def receive() -> Message:
         await asyncio.Event().wait()
         raise AssertionError
 
-    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET",
-        "path": "/g/abc/events",
-             "headers": [], "query_string": b"", "client": (host, 1)}  # fmt: skip
-    task = asyncio.ensure_future(EventStream(endless(), streams)(scope, receive, send))
-    while len(sent) < 2 and not task.done():
-        await asyncio.sleep(0)
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "client": ("203.0.113.1", 1)}
+    task = asyncio.ensure_future(EventStream(send_one_event(), streams)(scope, receive, send))
+    await wait_until_true(lambda: len(sent) >= 2 or task.done())
     return task, sent
 
 
-def test_streams_end_properly_when_the_server_stops() -> None:
-    async def play() -> None:
-        streams = StreamRegistry()
-        opened = [await followed(streams) for _ in range(3)]
-        assert len(streams) == 3
-        streams.end()
-        await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), SLOW)
-        assert len(streams) == 0
-        assert not any(task.cancelling() for task, _ in opened), "whoever serves goes on"
-        for _, sent in opened:
-            assert [message.get("body") for message in sent[:-1]] == [None, b"data: first\n\n"]
-            assert re.fullmatch(rb"retry: [123]\d{3}\n\n", sent[-1]["body"]), (
-                "it says when to come back"
-            )
-            assert not sent[-1]["more_body"]
-        _, late = await followed(streams)
-        assert late[0]["status"] == 503
-
-    asyncio.run(play())
+async def test_streams_end_properly_when_the_server_stops() -> None:
+    streams = StreamRegistry()
+    opened = [await open_stream(streams) for _ in range(3)]
+    assert len(streams) == 3
+    streams.end()
+    await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), SLOW)
+    assert len(streams) == 0
+    assert not any(task.cancelling() for task, _ in opened), "their server goes on"
+    for _, (*messages, end) in opened:
+        assert [message.get("body") for message in messages] == [None, b"data: first\n\n"]
+        # The browser is told when to come back.
+        assert re.fullmatch(rb"retry: [123]\d{3}\n\n", end["body"])
+        assert not end["more_body"]
+    _, late = await open_stream(streams)
+    assert late[0]["status"] == 503
 
 
-def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
-    async def play() -> None:
-        streams = StreamRegistry()
-        task, sent = await followed(streams)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert len(streams) == 0
-        assert len(sent) == 2
-
-    asyncio.run(play())
+async def test_a_stream_that_is_cancelled_from_outside_ends_as_cancelled() -> None:
+    streams = StreamRegistry()
+    task, sent = await open_stream(streams)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (len(streams), len(sent)) == (0, 2)
 
 
-def test_one_address_and_all_together_have_so_many_streams_and_no_more(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("limited", [True, False])
+def test_streams_are_limited_for_one_address_and_for_all_together(
+    monkeypatch: pytest.MonkeyPatch, *, limited: bool
 ) -> None:
-    monkeypatch.setattr(streams_limit, "MAX_STREAMS", 3)
-    monkeypatch.setattr(streams_limit, "MAX_STREAMS_PER_ADDRESS", 2)
-
-    async def play() -> None:
-        streams = StreamRegistry()
-        one = [await followed(streams, "203.0.113.1") for _ in range(3)]
-        assert [sent[0]["status"] for _, sent in one] == [200, 200, 503]
-        other = [await followed(streams, "203.0.113.2") for _ in range(2)]
-        assert [sent[0]["status"] for _, sent in other] == [200, 503]
-        assert (b"retry-after", b"10") in other[1][1][0]["headers"]
-        one[0][0].cancel()
-        await asyncio.wait([one[0][0]])
-        _, sent = await followed(streams, "203.0.113.2")
-        assert sent[0]["status"] == 200, "room was made"
-        streams.end()
-        await asyncio.sleep(0)
-
-    asyncio.run(play())
-
-
-def test_without_limits_streams_are_not_counted_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams_limit, "MAX_STREAMS", 1)
-
-    async def play() -> None:
-        streams = StreamRegistry(limited=False)
-        opened = [await followed(streams) for _ in range(3)]
-        assert [sent[0]["status"] for _, sent in opened] == [200, 200, 200]
-        streams.end()
-        await asyncio.gather(*(task for task, _ in opened))
-
-    asyncio.run(play())
+    monkeypatch.setattr(streams_module, "MAX_STREAMS", 3)
+    monkeypatch.setattr(streams_module, "MAX_STREAMS_PER_ADDRESS", 2)
+    streams = StreamRegistry(limited=limited)
+    for address, expected in (("a", 200), ("a", 200), ("a", 503), ("b", 200), ("b", 503)):
+        refusal = streams.find_refusal(address)
+        assert (refusal is not None) == (limited and expected == 503)
+        if refusal is None:
+            streams.add(Mock(), address)
+        else:
+            assert refusal.headers["retry-after"] == "10"

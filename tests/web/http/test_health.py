@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
@@ -28,16 +26,17 @@ from number_tower.web.app import make_app
 from number_tower.web.http import health
 from number_tower.web.http.health import WriteCheck
 from number_tower.web.settings import Settings
-from serving import Server
-from support.apps import open_app, replace_parts
+from support.apps import get_parts, replace_parts
 from support.clocks import SLOW, wait_until_true
-from support.command import TOWER, plain_environment, run_tower
+from support.command import run_tower, run_tower_with_small_files
+from support.lobbies import InstantWorkers
 from support.postgres import make_location, on_server
-from support.servers import Client, make_server
+from support.servers import Client, run_servers
 from support.stores import open_store, run_sql
 
 pytest_plugins = ["support.postgres"]
 
+FAILING = "the database does not take writes; the log of the server says why"
 
 # The check of writes ------------------------------------------------------------------------------
 
@@ -53,7 +52,7 @@ class SlowWriter:
         return self.writes[-1]
 
 
-def test_one_write_is_made_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_questions_at_once_share_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_TIMEOUT", SLOW)
     writer = SlowWriter()
 
@@ -64,10 +63,7 @@ def test_one_write_is_made_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> 
         writer.writes[0].set_exception(StoreError("/srv/games.db cannot be used: it is full"))
         return await asking
 
-    assert (
-        asyncio.run(ask())
-        == ["the database does not take writes; the log of the server says why"] * 20
-    )
+    assert asyncio.run(ask()) == [FAILING] * 20
     assert len(writer.writes) == 1
 
 
@@ -86,41 +82,42 @@ def test_a_database_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.M
 # The write that is made for it --------------------------------------------------------------------
 
 
-def test_a_probe_leaves_nothing_behind(database: str) -> None:
-    store = open_store(database)
-    for _ in range(3):
-        with store.write() as connection:
-            probe_write(connection)
-    with store.read() as connection:
-        assert connection.execute(select(rulebooks)).all() == []
-    store.close()
-
-
-def probe(database: str) -> None:
+def probe(database: str | Path) -> None:
     with closing(open_store(database, patience=0.05)) as store, store.write() as connection:
         probe_write(connection)
 
 
-def test_a_probe_fails_on_a_file_that_can_only_be_read(tmp_path: Path) -> None:
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of a database that has its tables."""
     open_store(tmp_path / "games.db").close()
+    return tmp_path / "games.db"
+
+
+def test_a_probe_leaves_nothing_behind(database: str) -> None:
+    with closing(open_store(database)) as store:
+        for _ in range(3):
+            with store.write() as connection:
+                probe_write(connection)
+        with store.read() as connection:
+            assert connection.execute(select(rulebooks)).all() == []
+
+
+def test_a_probe_fails_on_a_read_only_file(file: Path) -> None:
     with pytest.raises(StoreError, match="it is read-only"):
-        probe(f"sqlite:///file:{tmp_path}/games.db?mode=ro&uri=true")
+        probe(f"sqlite:///file:{file}?mode=ro&uri=true")
 
 
-def test_a_probe_fails_while_another_program_keeps_the_file_locked(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    open_store(file).close()
+def test_a_probe_fails_while_another_program_locks_the_file(file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another program is using it"):
-            probe(str(file))
-    probe(str(file))
+            probe(file)
+    probe(file)
 
 
-def test_a_probe_fails_where_a_database_cannot_grow(tmp_path: Path) -> None:
+def test_a_probe_fails_where_a_database_cannot_grow(file: Path) -> None:
     """Updating a row in place would still succeed here, and a new game would not."""
-    file = tmp_path / "games.db"
-    open_store(file).close()
     run_sql(file, "VACUUM")
     store = open_store(file)
     store.close()
@@ -135,9 +132,31 @@ def test_a_probe_fails_where_a_database_cannot_grow(tmp_path: Path) -> None:
     store.close()
 
 
+# Starting -----------------------------------------------------------------------------------------
+
+
+def test_no_server_starts_on_a_read_only_file(file: Path) -> None:
+    database = f"sqlite:///file:{file}?mode=ro&uri=true"
+    done = run_tower("serve", "--port", "0", "--db", database)
+    refusal = f"tower: the database {file} cannot be used: it is read-only\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
+
+
+def test_no_server_starts_on_a_full_disk(file: Path) -> None:
+    """The file can be read, but the log that SQLite writes ahead may not become any longer."""
+    with closing(open_store(file)) as store:
+        for _ in range(4):
+            with store.write() as connection:
+                probe_write(connection)
+        kib = Path(f"{file}-wal").stat().st_size // 1024
+        done = run_tower_with_small_files(kib, "serve", "--port", "0", "--db", str(file))
+    refusal = f"tower: the database {file} cannot be used: reading or writing it failed\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
+
+
 @contextmanager
-def read_only(database: str) -> Iterator[None]:
-    """Let a PostgreSQL database be read-only; connections that are open begin anew."""
+def make_read_only(database: str) -> Iterator[None]:
+    """Let a PostgreSQL database be read-only; open connections are cut."""
     with psycopg.connect(database, autocommit=True) as connection:
         name = sql.Identifier(connection.info.dbname)
         change = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
@@ -155,114 +174,54 @@ def read_only(database: str) -> Iterator[None]:
             connection.execute(cut)
 
 
-# Starting -----------------------------------------------------------------------------------------
-
-
-def refused(*options: str) -> str:
-    """Start a server that must not start; return what it says."""
-    done = run_tower("serve", "--port", "0", *options)
-    assert (done.returncode, done.stdout) == (1, ""), "nothing is announced"
-    return done.stderr
-
-
-def test_no_server_starts_on_a_file_that_can_only_be_read(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    open_store(file).close()
-    said = refused("--db", f"sqlite:///file:{file}?mode=ro&uri=true")
-    assert said == f"tower: the database {file} cannot be used: it is read-only\n"
-
-
-def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
-    """The file can be read, but the log that SQLite writes ahead may not become any longer."""
-    file = tmp_path / "games.db"
-    with closing(open_store(file)) as store:
-        for _ in range(4):
-            with store.write() as connection:
-                probe_write(connection)
-        kib = (tmp_path / "games.db-wal").stat().st_size // 1024
-        done = subprocess.run(
-            ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, "serve", "--port", "0",
-                "--db", str(file)],
-            capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=False,
-        )  # fmt: skip
-    assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed\n"
-    )
-
-
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_no_server_starts_on_a_postgresql_that_can_only_be_read(database: str) -> None:
-    with read_only(database):
-        assert refused("--db", database).endswith(" cannot be used: it is read-only\n")
+def test_no_server_starts_on_a_read_only_postgresql(database: str) -> None:
+    with make_read_only(database):
+        done = run_tower("serve", "--port", "0", "--db", database)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(" cannot be used: it is read-only\n")
 
 
-# In the middle of a run ---------------------------------------------------------------------------
+# While it runs ------------------------------------------------------------------------------------
 
 
-async def asked(server: Server, path: str) -> tuple[int, Any]:
-    client = Client(server.port)
-    try:
-        return await client.ask("GET", path)
-    finally:
-        client.close()
+async def wait_for_status(client: Client, path: str, status: int) -> Any:
+    """Ask until an answer has a status; return its content."""
+    async with asyncio.timeout(SLOW):
+        while (answer := await client.ask("GET", path)).status != status:
+            await asyncio.sleep(0.1)
+    return answer.content
 
 
-async def until_status(server: Server, path: str, status: int) -> Any:
-    """Ask until an answer has a status; return what it says."""
-    deadline = time.monotonic() + SLOW
-    while (answer := await asked(server, path))[0] != status:
-        assert time.monotonic() < deadline, answer
-        await asyncio.sleep(0.1)
-    return answer[1]
-
-
-def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_until_there_is_space_again(tmp_path: Path) -> None:
     """Set and lift a limit on the size of files in the running server: a full disk to it."""
-    file = tmp_path / "games.db"
-    server = make_server(file)
     start = {"game": "draft", "opponent": "table"}
 
-    async def play() -> None:
-        found = await until_status(server, "/health", 200)
-        assert found == {
-            "status": "ok",
-            "version": __version__,
-            "database": "ok",
-            "news": "ok",
-        }
-        _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
-        before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, hard))
+    async def play(client: Client, pid: int) -> None:
+        healthy = {"status": "ok", "version": __version__, "database": "ok", "news": "ok"}
+        assert await wait_for_status(client, "/health", 200) == healthy
+        _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, hard))
         try:
-            client = Client(server.port)
-            assert (await client.post("/api/games", content=start)).status == 503, (
-                "a game cannot be saved"
-            )
-            client.close()
-            failing = await until_status(server, "/health", 503)
-            assert (failing["status"], failing["database"]) == (
-                "failing",
-                "the database does not take writes; the log of the server says why",
-            )
-            assert (await asked(server, "/health/live"))[0] == 200, "the process is alive"
+            assert (await client.post("/api/games", content=start)).status == 503
+            failing = await wait_for_status(client, "/health", 503)
+            assert (failing["status"], failing["database"]) == ("failing", FAILING)
+            assert (await client.ask("GET", "/health/live")).status == 200, "the process is alive"
         finally:
-            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
-        await until_status(server, "/health", 200)
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        await wait_for_status(client, "/health", 200)
+        client.close()
 
-    server.launch()
-    try:
-        server.wait()
-        asyncio.run(play())
-    finally:
-        server.stop()
+    with run_servers(tmp_path / "games.db") as (server,):
+        asyncio.run(play(Client(server.port), server.process.pid))
 
 
 # Through the app ----------------------------------------------------------------------------------
 
 
-def test_a_database_is_healthy_unless_moves_of_other_servers_are_not_heard(database: str) -> None:
+def test_a_database_is_healthy_while_moves_of_other_servers_arrive(database: str) -> None:
     settings = Settings(make_location(database), quiet=True, host_names=("testserver",))
-    with TestClient(make_app(settings)) as client:
+    with TestClient(make_app(settings, workers=InstantWorkers())) as client:
         assert client.get("/health").status_code == 200, on_server(database)
         replace_parts(client, listener=SimpleNamespace(is_connected=False))
         answer = client.get("/health")
@@ -271,15 +230,16 @@ def test_a_database_is_healthy_unless_moves_of_other_servers_are_not_heard(datab
 
 
 class NoWrites:
-    """A check that nobody may ask."""
+    """A check that must not be used."""
 
     async def find_problem(self) -> str | None:
         raise AssertionError("no write is wanted here")
 
 
-def test_liveness_asks_no_database(tmp_path: Path) -> None:
-    with open_app(tmp_path) as client:
-        replace_parts(client, writes=NoWrites())
-        answer = client.get("/health/live")
+def test_liveness_asks_no_database(client: TestClient) -> None:
+    writes = get_parts(client).writes
+    replace_parts(client, writes=NoWrites())
+    answer = client.get("/health/live")
+    replace_parts(client, writes=writes)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert answer.headers["cache-control"] == "no-store"

@@ -15,7 +15,7 @@ from number_tower.web import app as app_module
 from number_tower.web import server
 from number_tower.web.settings import SettingError, Settings, parse_host_names
 
-PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
+LOCATION = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 
 
 def ask(host: str, path: str = "/", **settings: Any) -> Any:
@@ -25,11 +25,11 @@ def ask(host: str, path: str = "/", **settings: Any) -> Any:
     async def home() -> PlainTextResponse:
         return PlainTextResponse("home")
 
-    app_module.install_middleware(app, Settings(PLACE, **settings))
+    app_module.install_middleware(app, Settings(LOCATION, **settings))
     return TestClient(app).get(path, headers=[(b"host", host.encode())])
 
 
-def status(host: str, **settings: Any) -> int:
+def get_status(host: str, **settings: Any) -> int:
     return int(ask(host, **settings).status_code)
 
 
@@ -41,7 +41,7 @@ def status(host: str, **settings: Any) -> int:
     ],
 )  # fmt: skip
 def test_localhost_and_every_address_are_accepted(host: str) -> None:
-    assert status(host) == 200
+    assert get_status(host) == 200
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_localhost_and_every_address_are_accepted(host: str) -> None:
         "127.0.0.1#evil.example", "[::1", "a b", "", "x" * 300, "ä",
     ],
 )  # fmt: skip
-def test_any_other_name_is_refused(host: str) -> None:
-    assert status(host) == 421
+def test_every_other_name_is_refused(host: str) -> None:
+    assert get_status(host) == 421
 
 
-def test_a_refusal_says_which_option_takes_the_name() -> None:
+def test_a_refusal_names_the_option_that_accepts_the_name() -> None:
     assert "--host-name" in ask("tower.lan").text
     assert ask("tower.lan", "/api/levels").json()["reason"] == "unknown_host"
 
@@ -65,20 +65,20 @@ def test_a_refusal_says_which_option_takes_the_name() -> None:
 def test_names_of_the_server_and_of_the_machine_are_accepted() -> None:
     named = {"host_names": ("tower.lan", "games")}
     for host in ("tower.lan", "TOWER.LAN:8000", "games", "localhost", "10.0.0.5:80"):
-        assert status(host, **named) == 200
-    assert status("x.tower.lan", **named) == 421
-    assert status("tower.example:1234", public_url="https://tower.example:8443") == 200
-    assert status("laptop.local:8000", machine_names=("laptop.local",)) == 200
+        assert get_status(host, **named) == 200
+    assert get_status("x.tower.lan", **named) == 421
+    assert get_status("tower.example:1234", public_url="https://tower.example:8443") == 200
+    assert get_status("laptop.local:8000", machine_names=("laptop.local",)) == 200
 
 
-def test_a_proxy_may_rename_the_host_unless_the_names_are_given() -> None:
-    assert status("tower.school.example", proxy=("10.0.0.5",)) == 200
+def test_a_proxy_may_rename_the_host_unless_names_are_set() -> None:
+    assert get_status("tower.school.example", proxy=("10.0.0.5",)) == 200
     strict = {"proxy": ("10.0.0.5",), "host_names": ("other.example",)}
-    assert status("tower.school.example", **strict) == 421
-    assert status("other.example", **strict) == 200
+    assert get_status("tower.school.example", **strict) == 421
+    assert get_status("other.example", **strict) == 200
 
 
-def test_a_machine_is_known_by_its_name_its_local_name_and_its_full_name(
+def test_machine_names_are_the_short_the_local_and_the_full_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "Laptop.school.lan")
@@ -87,7 +87,7 @@ def test_a_machine_is_known_by_its_name_its_local_name_and_its_full_name(
     assert server.find_machine_names() == names
 
 
-def test_names_are_given_with_commas_or_one_by_one() -> None:
+def test_host_names_are_separated_by_commas_or_options() -> None:
     names = parse_host_names(["Tower.lan, games", "my_pc.local."])
     assert names == ("tower.lan", "games", "my_pc.local")
     for wrong in ("", "a,", "a b", "https://a", "a:8000", "*.a", "ä", "[::1]", "a..b", "x" * 64):
@@ -96,8 +96,8 @@ def test_names_are_given_with_commas_or_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5", "172.16.3.4", "::ffff:10.0.0.5", "fd00::1"])
-def test_a_proxy_is_known_by_its_address_or_network(address: str) -> None:
-    settings = Settings(PLACE, proxy=("10.0.0.5", "172.16.0.0/12", "fd00::/8"))
+def test_a_proxy_is_recognized_by_its_address_or_network(address: str) -> None:
+    settings = Settings(LOCATION, proxy=("10.0.0.5", "172.16.0.0/12", "fd00::/8"))
     assert settings.is_proxy(address)
     for other in ("10.0.0.6", "172.32.0.1", "::1", "unix", ""):
         assert not settings.is_proxy(other)

@@ -1,4 +1,4 @@
-"""The log tells an operator enough to find a fault, and nothing that opens a seat."""
+"""The log has enough to find a fault, and nothing that opens a seat."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from number_tower.web.http import health, log
 from number_tower.web.http.log import LogMiddleware, configure_logging, mask_path, shorten_address
 from number_tower.web.http.static_files import HashedStaticFiles
 
-HELD = "WS-7kLwxGU5g4XbehRPTrGc-mG7pSmLiTDhyOkRcH-I"
+HANDOVER_CODE = "WS-7kLwxGU5g4XbehRPTrGc-mG7pSmLiTDhyOkRcH-I"
 
 
 @pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
+def restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     before = root.handlers[:], root.level
     yield
@@ -33,14 +33,14 @@ def log_request(path: str, status: int = 200, **routed: object) -> None:
     log.log_request({**scope, **routed}, status)
 
 
-def test_a_request_is_one_line_without_what_opens_a_seat(
+def test_a_request_is_logged_in_one_line_without_secrets(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()
-    secrets = {"address": "room-of-ann", "code": HELD}
-    log_request(f"/g/room-of-ann/take/{HELD}", endpoint=log_request, path_params=secrets)
-    said = capsys.readouterr().err
-    assert said.endswith('INFO 203.0.113.0/24 - "GET /g/.../take/... HTTP/1.1" 200\n')
+    secrets = {"address": "room-of-ann", "code": HANDOVER_CODE}
+    log_request(f"/g/room-of-ann/take/{HANDOVER_CODE}", endpoint=log_request, path_params=secrets)
+    logged = capsys.readouterr().err
+    assert logged.endswith('INFO 203.0.113.0/24 - "GET /g/.../take/... HTTP/1.1" 200\n')
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_request_is_one_line_without_what_opens_a_seat(
             "/wall/.../board/.../events",
         ),
         ("/class/cdfgh/teach/abc/now", None, "/class/.../.../.../..."),
-        (f"/{HELD}", None, "/..."),
+        (f"/{HANDOVER_CODE}", None, "/..."),
         ("//ABC//", None, "//...//"),
     ],
 )
@@ -68,7 +68,7 @@ def test_addresses_and_codes_are_masked(
     assert mask_path(path, parameters) == masked
 
 
-def test_static_files_and_health_are_logged_only_when_they_fail(
+def test_static_files_and_health_are_logged_only_if_they_fail(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging()
@@ -81,23 +81,23 @@ def test_static_files_and_health_are_logged_only_when_they_fail(
     assert capsys.readouterr().err == ""
     client.get("/static/nothing.css")
     client.get("/health/nothing")
-    said = re.sub(r"^.* INFO ", "", capsys.readouterr().err, flags=re.MULTILINE)
-    assert said == (
+    logged = re.sub(r"^.* INFO ", "", capsys.readouterr().err, flags=re.MULTILINE)
+    assert logged == (
         'unknown - "GET /static/nothing.css HTTP/1.1" 404\n'
         'unknown - "GET /health/... HTTP/1.1" 404\n'
     )
 
 
-def test_a_traceback_has_no_token_and_nothing_that_was_written_to_a_database(
+def test_a_logged_error_has_no_token_and_no_values_of_statements(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging(quiet=True)
     log_request("/")
-    error = LookupError(f"no seat for {HELD}\n[SQL: SELECT 1]\n[parameters: ('Ann', 'x')]")
+    error = LookupError(f"no seat for {HANDOVER_CODE}\n[SQL: SELECT 1]\n[parameters: ('Ann', 'x')]")
     logging.getLogger("uvicorn.error").error("failed", exc_info=error)
-    said = capsys.readouterr().err
-    assert "no seat for [...]\n[SQL: SELECT 1]\n[parameters: ...]" in said
-    assert "GET" not in said, "quiet logs problems only"
+    logged = capsys.readouterr().err
+    assert "no seat for [...]\n[SQL: SELECT 1]\n[parameters: ...]" in logged
+    assert "GET" not in logged, "quiet logs problems only"
 
 
 @pytest.mark.parametrize(

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
-from support.clocks import SLOW
-from support.command import TOWER
 from support.small_server import (
     HOST,
-    asked,
     connect,
+    fetch_json,
     get,
     post,
     read_all,
-    read_log,
-    running,
-    small,
+    read_until,
+    run_small_server,
 )
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix", reason="servers are stopped as Linux and macOS do it"
-)
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of Linux and macOS")
 
 SLOW_CLIENTS = [
     b"",
@@ -38,58 +34,47 @@ SLOW_CLIENTS = [
 """What clients have sent that neither go on nor read the answer."""
 
 
-def test_slow_clients_do_not_hold_up_a_stop(tmp_path: Path) -> None:
+def test_slow_clients_do_not_delay_a_stop(tmp_path: Path) -> None:
     with (
-        running(small(patch={"server.WORK_TIME": 1}), tmp_path) as (process, port),
-        ExitStack() as opened,
+        run_small_server(tmp_path, limits={"server.WORK_TIME": 1}) as server,
+        ExitStack() as connections,
     ):
         for sent in SLOW_CLIENTS * 30:
-            opened.enter_context(closing(connect(port, HOST, sent, buffer=4096)))
-        assert asked(port, "/connections")[1] == 181
-        process.terminate()
-        assert process.wait(SLOW) == 0
-        assert process.stdout
-        assert process.stdout.read().endswith("letting go\nlet go\n"), "the app could close"
+            connections.enter_context(closing(connect(server.port, HOST, sent, buffer=4096)))
+        assert fetch_json(server.port, "/connections")[1] == 181
+        assert server.stop() == 0
+        server.wait_for("closing")
+        server.wait_for("closed")
 
 
-def test_a_request_in_progress_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_open_streams_end_properly_and_a_request_in_progress_is_answered(
+    number: signal.Signals, tmp_path: Path
+) -> None:
     with (
-        running(small(), tmp_path) as (process, port),
-        closing(connect(port, HOST, get("/slow?seconds=1"))) as line,
+        run_small_server(tmp_path) as server,
+        closing(connect(server.port, HOST, get("/g/abc/events"))) as stream,
+        closing(connect(server.port, HOST, get("/slow?seconds=0.5"))) as request,
     ):
-        assert process.stdout
-        assert process.stdout.readline() == "begun\n"
-        process.terminate()
-        answer = read_all(line)
+        events = read_until(stream, b"data: first")
+        server.wait_for("begun")
+        server.send_signal(number)
+        # The browser is told when to come back.
+        end = rb"data: first\n\n\r\nd\r\nretry: \d{4}\n\n\r\n0\r\n\r\n"
+        assert re.search(end, events + read_all(stream))
+        answer = read_all(request)
         assert answer.startswith(b"HTTP/1.1 200 ")
         assert answer.endswith(b'"done"')
-        assert process.wait(SLOW) == 0
-    assert not [line for line in read_log(tmp_path) if not line.startswith("INFO")]
+        server.wait_for("closed")
+        assert server.wait() == (130 if number == signal.SIGINT else 0)
+        assert any('/g/.../events HTTP/1.1" 200' in line for line in server.log)
+        assert all(line.startswith("INFO") for line in server.log)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_at_once(sent: signal.Signals, tmp_path: Path) -> None:
-    with running(small(hangs=True), tmp_path) as (process, _):
-        process.terminate()
-        assert process.stdout
-        assert process.stdout.readline() == "letting go\n"
-        process.send_signal(sent)
-        assert process.wait(SLOW) == -sent
-
-
-def test_a_question_to_the_solver_does_not_hold_up_a_stop(tmp_path: Path) -> None:
-    """At the real server, with its worker processes and its database."""
-    question = post(
-        "/api/analyse",
-        b'{"record": "draft(blocks=1-40,target=300):"}',
-        None,
-        "Content-Type: application/json",
-    )
-    with (
-        running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port),
-        closing(connect(port, HOST, question)) as line,
-    ):
-        assert asked(port, "/health/live")[0] == 200
-        process.terminate()
-        assert read_all(line)[:13] in {b"HTTP/1.1 200 ", b""}
-        assert process.wait(SLOW) == 0
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_a_hanging_server(number: signal.Signals, tmp_path: Path) -> None:
+    with run_small_server(tmp_path, hangs=True) as server:
+        server.send_signal(signal.SIGTERM)
+        server.wait_for("closing")
+        server.send_signal(number)
+        assert server.wait() == -number

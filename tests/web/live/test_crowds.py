@@ -1,12 +1,12 @@
-"""Many at one game, through one server or several: the first counts, and everybody sees it."""
+"""Many clients at one game, at one server or several: the first move counts, and all see it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Coroutine, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -27,17 +27,18 @@ from support.servers import (
 from support.sizes import size
 from support.stores import open_store
 
-pytest_plugins = ["support.postgres"]
+pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix", reason="servers are stopped as Linux and macOS do it"
-)
+pytestmark = [
+    pytest.mark.usefixtures("anyio_backend"),
+    pytest.mark.skipif(os.name != "posix", reason="servers are stopped as on Linux and macOS"),
+]
 
 CROWD = size(6, 20)
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def shared(
+def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """One database for all tests here: each has games of its own."""
@@ -49,196 +50,170 @@ def shared(
 
 
 @pytest.fixture(scope="module")
-def two(shared: str) -> Iterator[list[Server]]:
+def servers(database: str) -> Iterator[list[Server]]:
     """Two servers at one database."""
-    with run_servers(shared, 2) as servers:
+    with run_servers(database, 2) as servers:
         yield servers
 
 
-def playing(script: Coroutine[Any, Any, None]) -> None:
-    """Run what happens in a test, for as long as anybody could need."""
-    asyncio.run(asyncio.wait_for(script, SLOW))
+@pytest.fixture(scope="module")
+def ports(servers: list[Server]) -> list[int]:
+    return [server.port for server in servers]
 
 
-def test_players_at_different_servers_see_each_others_moves(two: list[Server]) -> None:
-    ports = [server.port for server in two]
-
-    async def script() -> None:
-        players = [Client(port) for port in ports]
-        game = await start_game_between(*players)
-        async with (
-            follow_game(ports[0], game.path, game.tokens[0]) as first,
-            follow_game(ports[1], game.path, game.tokens[1]) as second,
-            follow_game(ports[1], f"/api/games/{game.watch}") as watching,
-        ):
-            moves: list[int] = []
-            for version in range(8):
-                mover = version % 2
-                said = await game.act(
-                    players[mover], mover, "move", block=version + 1, version=version
-                )
-                moves.append(version + 1)
-                assert said["moves"] == moves
-                for follower in (first, second, watching):
-                    assert (await follower.until(moves))["version"] == version + 1
-        for player in players:
-            player.close()
-
-    playing(script())
-
-
-def test_what_else_happens_in_a_room_is_seen_at_the_other_server(two: list[Server]) -> None:
-    ports = [server.port for server in two]
-
-    async def script() -> None:
-        ann, ben = players = [Client(port) for port in ports]
-        game = await start_game_between(*players)
-        async with (
-            follow_game(ports[1], game.path) as seen,
-            follow_game(ports[0], game.path) as also,
-        ):
-            await game.act(ann, 0, "move", block=5, version=0)
-            await seen.until([5])
-            await game.act(ann, 0, "offer", kind="takeback")
-            await seen.when(lambda state: state["offer"] == {"kind": "takeback", "seat": 1})
-            await game.act(ben, 1, "accept")
-            await also.until([])
-            await game.act(ann, 0, "resign")
-            await seen.when(lambda state: state["result"] == {"winner": 2, "reason": "resigned"})
-            await game.act(ben, 1, "offer", kind="rematch")
-            await also.when(lambda state: state["offer"] == {"kind": "rematch", "seat": 2})
-            await game.act(ann, 0, "accept")
-            await seen.when(lambda state: state["game"] == 2 and state["first"] == 2)
-        for player in players:
-            player.close()
-
-    playing(script())
-
-
-def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str) -> None:
-    """The store is what the command uses; it knows of no server."""
-    store = open_store(shared)
-
-    async def script() -> None:
-        client = Client(two[0].port)
-        game = await start_game_at_one_table(client)
-        async with (
-            follow_game(two[0].port, game.path) as one,
-            follow_game(two[1].port, game.path) as other,
-        ):
-            await game.act(client, 0, "move", block=5, version=0)
-            await one.until([5])
-            await other.until([5])
-            await asyncio.to_thread(_played_on, store, 1, Change("place", 7))
-            await one.until([5, 7])
-            await other.until([5, 7])
-            await game.act(client, 0, "move", block=9, version=2)
-            await other.until([5, 7, 9])
+@pytest.fixture
+async def players(ports: list[int]) -> AsyncIterator[list[Client]]:
+    """A client at each server."""
+    clients = [Client(port) for port in ports]
+    yield clients
+    for client in clients:
         client.close()
 
-    playing(script())
-    store.close()
+
+async def test_players_at_different_servers_see_each_others_moves(
+    ports: list[int], players: list[Client]
+) -> None:
+    game = await start_game_between(*players)
+    async with (
+        follow_game(ports[0], game.path, game.tokens[0]) as first,
+        follow_game(ports[1], game.path, game.tokens[1]) as second,
+        follow_game(ports[1], f"/api/games/{game.watch}") as spectator,
+    ):
+        moves: list[int] = []
+        for version in range(8):
+            seat = version % 2
+            move = {"block": version + 1, "version": version}
+            moves.append(version + 1)
+            assert (await game.act(players[seat], seat, "move", **move))["moves"] == moves
+            for follower in (first, second, spectator):
+                assert (await follower.until(moves))["version"] == version + 1
 
 
-def _played_on(store: Store, version: int, change: Change) -> None:
-    left = store.find_last(unfinished=True)
-    assert left is not None
-    store.change(left.id, version, change)
+async def test_offers_results_and_rematches_are_seen_at_the_other_server(
+    ports: list[int], players: list[Client]
+) -> None:
+    ann, ben = players
+    game = await start_game_between(ann, ben)
+    async with follow_game(ports[1], game.path) as there, follow_game(ports[0], game.path) as here:
+        await game.act(ann, 0, "move", block=5, version=0)
+        await there.until([5])
+        await game.act(ann, 0, "offer", kind="takeback")
+        await there.when(lambda state: state["offer"] == {"kind": "takeback", "seat": 1})
+        await game.act(ben, 1, "accept")
+        await here.until([])
+        await game.act(ann, 0, "resign")
+        await there.when(lambda state: state["result"] == {"winner": 2, "reason": "resigned"})
+        await game.act(ben, 1, "offer", kind="rematch")
+        await here.when(lambda state: state["offer"] == {"kind": "rematch", "seat": 2})
+        await game.act(ann, 0, "accept")
+        await there.when(lambda state: state["game"] == 2 and state["first"] == 2)
 
 
-async def all_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]) -> list[Answer]:
-    """Send all these moves at once, each by its own client, in turns to each server."""
-    clients = [Client(ports[place % len(ports)]) for place in range(len(moves))]
+async def test_moves_in_a_terminal_are_seen_at_all_servers(
+    ports: list[int], players: list[Client], database: str
+) -> None:
+    """The store is what the command uses; it knows of no server."""
+
+    def place_in_terminal(store: Store) -> None:
+        game = store.find_last(unfinished=True)
+        assert game is not None
+        store.change(game.id, 1, Change("place", 7))
+
+    game = await start_game_at_one_table(players[0])
+    with closing(open_store(database)) as store:
+        async with (
+            follow_game(ports[0], game.path) as here,
+            follow_game(ports[1], game.path) as there,
+        ):
+            await game.act(players[0], 0, "move", block=5, version=0)
+            for follower in (here, there):
+                await follower.until([5])
+            await asyncio.to_thread(place_in_terminal, store)
+            for follower in (here, there):
+                await follower.until([5, 7])
+            await game.act(players[0], 0, "move", block=9, version=2)
+            await there.until([5, 7, 9])
+
+
+async def send_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]) -> list[Answer]:
+    """Send all these moves at once, with a client for each, in turns to the servers."""
+    clients = [Client(ports[number % len(ports)]) for number in range(len(moves))]
     for client in clients:
         await client.ask("GET", game.path)
-    sent = [
+    requests = [
         client.post(f"{game.path}/actions", game.tokens[0], {"do": "move", **move})
         for client, move in zip(clients, moves, strict=True)
     ]
-    answers = await asyncio.gather(*sent)
+    answers = await asyncio.gather(*requests)
     for client in clients:
         client.close()
     return answers
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_of_conflicting_moves_exactly_one_counts(two: list[Server], number: int) -> None:
-    ports = [server.port for server in two][:number]
-
-    async def script() -> None:
-        client = Client(ports[0])
-        game = await start_game_at_one_table(client)
-        moves: list[int] = []
-        for version in range(5):
-            crowd = [{"block": 1 + place, "version": version} for place in range(CROWD)]
-            answers = await all_at_once(ports, game, crowd)
-            assert Counter(answer.status for answer in answers) == {200: 1, 409: CROWD - 1}
-            (won,) = (place for place, answer in enumerate(answers) if answer.status == 200)
-            moves.append(1 + won)
-            for status, content in answers:
-                state = content if status == 200 else content["state"]
-                assert (state["moves"], state["version"]) == (moves, version + 1)
-            assert {answer.content["reason"] for answer in answers if answer.status == 409} == {
-                "stale"
-            }
-        client.close()
-
-    playing(script())
+async def test_one_of_many_conflicting_moves_is_accepted(
+    ports: list[int], players: list[Client], number: int
+) -> None:
+    game = await start_game_at_one_table(players[0])
+    moves: list[int] = []
+    for version in range(5):
+        crowd = [{"block": 1 + rank, "version": version} for rank in range(CROWD)]
+        answers = await send_at_once(ports[:number], game, crowd)
+        assert Counter(answer.status for answer in answers) == {200: 1, 409: CROWD - 1}
+        (winner,) = (rank for rank, answer in enumerate(answers) if answer.status == 200)
+        moves.append(1 + winner)
+        for status, content in answers:
+            assert status == 200 or content["reason"] == "stale"
+            state = content if status == 200 else content["state"]
+            assert (state["moves"], state["version"]) == (moves, version + 1)
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_move_that_many_send_counts_once(two: list[Server], number: int) -> None:
-    ports = [server.port for server in two][:number]
+async def test_a_move_that_many_send_counts_once(
+    ports: list[int], players: list[Client], number: int
+) -> None:
+    game = await start_game_at_one_table(players[0])
+    for version in range(5):
+        answers = await send_at_once(
+            ports[:number], game, [{"block": 7, "version": version}] * CROWD
+        )
+        assert Counter(answer.status for answer in answers) == {200: CROWD}
+        for answer in answers:
+            assert answer.content["moves"] == [7] * (version + 1)
 
-    async def script() -> None:
-        client = Client(ports[0])
-        game = await start_game_at_one_table(client)
-        for version in range(5):
-            answers = await all_at_once(ports, game, [{"block": 7, "version": version}] * CROWD)
-            assert Counter(answer.status for answer in answers) == {200: CROWD}
-            for answer in answers:
-                assert answer.content["moves"] == [7] * (version + 1)
+
+async def test_one_of_many_who_join_gets_the_seat(ports: list[int], players: list[Client]) -> None:
+    clients = [Client(ports[number % 2]) for number in range(CROWD)]
+    for _ in range(3):
+        wish = {"game": "draft", "opponent": "link"}
+        made = await players[0].granted("/api/games", content=wish)
+        path = f"/api/games/{made['address']}"
+        for client in clients:
+            await client.ask("GET", path)
+        joining = (
+            client.post(f"{path}/join", content={"name": f"Ben {number}"})
+            for number, client in enumerate(clients)
+        )
+        answers = await asyncio.gather(*joining)
+        assert Counter(answer.status for answer in answers) == {200: 1, 409: CROWD - 1}
+        (winner,) = (rank for rank, answer in enumerate(answers) if answer.status == 200)
+        for player in players:
+            state = (await player.ask("GET", path)).content
+            assert state["players"][1]["name"] == f"Ben {winner}"
+    for client in clients:
         client.close()
 
-    playing(script())
 
-
-def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
-    async def script() -> None:
-        clients = [Client(two[place % 2].port) for place in range(CROWD)]
-        wish = {"game": "draft", "opponent": "link"}
-        for _ in range(3):
-            made = await clients[0].granted("/api/games", content=wish)
-            path = f"/api/games/{made['address']}"
-            for client in clients:
-                await client.ask("GET", path)
-            answers = await asyncio.gather(
-                *(
-                    client.post(f"{path}/join", content={"name": f"Ben {place}"})
-                    for place, client in enumerate(clients)
-                )
-            )
-            assert Counter(answer.status for answer in answers) == {200: 1, 409: CROWD - 1}
-            (place,) = (place for place, answer in enumerate(answers) if answer.status == 200)
-            for client in clients[:2]:
-                state = (await client.ask("GET", path)).content
-                assert state["players"][1]["name"] == f"Ben {place}"
-        for client in clients:
-            client.close()
-
-    playing(script())
-
-
-def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server]) -> None:
-    """Every player is at the server where the other is not, and both try to move all the time."""
+async def test_games_in_a_crowd_have_only_accepted_moves(ports: list[int]) -> None:
+    """The players of a game are at different servers, and both try to move all the time."""
     games, moves = size(2, 10), 12
 
     async def play(number: int) -> None:
-        players = [Client(two[(number + seat) % 2].port) for seat in (0, 1)]
+        players = [Client(ports[(number + seat) % 2]) for seat in (0, 1)]
         game = await start_game_between(*players)
-        granted: dict[int, int] = {}
+        accepted: dict[int, int] = {}
 
-        async def hurry(seat: int) -> None:
+        async def move_as_fast_as_possible(seat: int) -> None:
             version = 0
             while version < moves:
                 block = 1 + (number + version + seat) % 30
@@ -248,17 +223,15 @@ def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server
                 if status == 503:
                     continue
                 if status == 200:
-                    assert granted.setdefault(version, block) == block
+                    assert accepted.setdefault(version, block) == block
                 state = content if status == 200 else content["state"]
                 version = max(version, state["version"])
 
-        await asyncio.gather(hurry(0), hurry(1))
+        async with asyncio.timeout(SLOW):
+            await asyncio.gather(*map(move_as_fast_as_possible, (0, 1)))
         for player in players:
             state = (await player.ask("GET", game.path)).content
-            assert dict(enumerate(state["moves"])) == granted
+            assert dict(enumerate(state["moves"])) == accepted
             player.close()
 
-    async def script() -> None:
-        await asyncio.gather(*(play(number) for number in range(games)))
-
-    playing(script())
+    await asyncio.gather(*map(play, range(games)))

@@ -1,12 +1,11 @@
-"""Whoever follows a room hears that something happened, here or at the same database."""
+"""Followers of a room hear of its changes, whichever program at the database makes them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -17,119 +16,81 @@ from number_tower.rooms.room import Move
 from number_tower.store.database import Store
 from number_tower.store.revisions import CHANNEL
 from number_tower.web.live.events import ChangeListener, Hub, Notice, Topic
-from support.clocks import SLOW
+from support.clocks import SLOW, wait_until_true
 from support.lobbies import open_linked_room, open_node
 from support.postgres import fresh
 from support.stores import open_store
 
-pytest_plugins = ["support.postgres"]
+pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
+
+pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 LISTENERS = (
     "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = "
     "current_database()"
 )
+ROOM, OTHER_ROOM = Topic("room", 1), Topic("room", 2)
 
 
-def playing(script: Coroutine[Any, Any, None]) -> None:
-    """Run what happens in a test, for as long as anybody could need."""
-    asyncio.run(asyncio.wait_for(script, SLOW))
-
-
-async def turns() -> None:
-    """Let everybody else do what they can do now."""
+async def let_others_run() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
 
 
-ROOM, OTHER = Topic("room", 1), Topic("room", 2)
+# The hub ------------------------------------------------------------------------------------------
 
 
-class Follower:
-    """Somebody who follows a room, and what they heard."""
+async def test_followers_look_at_first_and_after_every_change_of_their_room() -> None:
+    hub = Hub()
+    looks = dict.fromkeys("abc", 0)
 
-    def __init__(self, hub: Hub, room: Topic, beat: float | None = None) -> None:
-        self.heard: list[bool] = []
-        self.task = asyncio.create_task(self._follow(hub, room, beat))
-
-    async def _follow(self, hub: Hub, room: Topic, beat: float | None) -> None:
+    async def follow(name: str, room: Topic) -> None:
         with closing(hub.subscribe(room)) as news:
-            while True:
-                self.heard.append(await news.wait(beat))
+            while await news.wait():
+                looks[name] += 1
 
-    async def leave(self) -> None:
-        self.task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self.task
-
-
-def test_a_follower_looks_at_once_and_after_every_change() -> None:
-    async def script() -> None:
-        hub = Hub()
-        follower = Follower(hub, ROOM)
-        await turns()
-        assert follower.heard == [True]
-        for times in range(2, 5):
-            hub.publish(ROOM)
-            await turns()
-            assert follower.heard == [True] * times
-        await follower.leave()
-
-    playing(script())
-
-
-def test_nobody_hears_of_other_rooms() -> None:
-    async def script() -> None:
-        hub = Hub()
-        followers = [Follower(hub, room) for room in (ROOM, ROOM, OTHER)]
-        await turns()
+    rooms = {"a": ROOM, "b": ROOM, "c": OTHER_ROOM}
+    followers = [asyncio.create_task(follow(name, room)) for name, room in rooms.items()]
+    await let_others_run()
+    assert looks == {"a": 1, "b": 1, "c": 1}
+    for number in range(2, 5):
         hub.publish(ROOM)
         hub.publish(Topic("class", 1))
-        await turns()
-        assert [len(follower.heard) for follower in followers] == [2, 2, 1]
-        for follower in followers:
-            await follower.leave()
-
-    playing(script())
+        await let_others_run()
+        assert looks == {"a": number, "b": number, "c": 1}
+    for follower in followers:
+        follower.cancel()
 
 
-def test_whatever_happens_while_a_follower_is_busy_wakes_it_once() -> None:
-    async def script() -> None:
-        hub = Hub()
-        with closing(hub.subscribe(ROOM)) as news:
-            assert await news.wait()
-            for _ in range(1000):
-                hub.publish(ROOM)
-            assert await news.wait()
-            assert not await news.wait(0.01)
+async def test_changes_while_a_follower_is_busy_wake_it_once() -> None:
+    hub = Hub()
+    with closing(hub.subscribe(ROOM)) as news:
+        assert await news.wait()
+        for _ in range(1000):
             hub.publish(ROOM)
-            assert await news.wait()
+        assert await news.wait()
+        assert not await news.wait(0.01)
+        hub.publish(ROOM)
+        assert await news.wait()
 
-    playing(script())
 
-
-def test_a_revision_that_was_heard_of_wakes_nobody_again() -> None:
-    async def script() -> None:
-        hub = Hub()
-        with closing(hub.subscribe(ROOM)) as news:
-            await news.wait()
-            for revision, is_news in ((5, True), (5, False), (4, False), (6, True)):
-                hub.publish(ROOM, revision)
-                assert await news.wait(0.01) is is_news
-            hub.publish(ROOM)
-            assert await news.wait(0.01), "its players have come or gone"
-
-    playing(script())
+async def test_a_revision_wakes_followers_only_once() -> None:
+    hub = Hub()
+    with closing(hub.subscribe(ROOM)) as news:
+        await news.wait()
+        for revision, is_news in ((5, True), (5, False), (4, False), (6, True)):
+            hub.publish(ROOM, revision)
+            assert await news.wait(0.01) is is_news
+        hub.publish(ROOM)
+        assert await news.wait(0.01), "its players have come or gone"
 
 
 @given(st.lists(st.integers(0, 3)))
-def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
-    """A number is a change after so many turns of the loop.
-
-    One that is busy for a turn looks, then rests.
-    """
+def test_a_follower_never_misses_the_newest_state(pauses: list[int]) -> None:
+    """A change comes after each pause in turns of the loop; the follower looks, then rests."""
     seen: list[int] = []
 
-    async def script() -> None:
+    async def run() -> None:
         hub, state = Hub(), 0
 
         async def follow() -> None:
@@ -139,38 +100,38 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
                     await asyncio.sleep(0)
 
         following = asyncio.create_task(follow())
-        for pause in happening:
+        for pause in pauses:
             for _ in range(pause):
                 await asyncio.sleep(0)
             state += 1
             hub.publish(ROOM)
-        await turns()
+        await let_others_run()
         following.cancel()
         with suppress(asyncio.CancelledError):
             await following
 
-    playing(script())
-    assert seen[-1] == len(happening)
-    assert len(seen) <= 1 + len(happening)
+    asyncio.run(run())
+    assert seen[-1] == len(pauses)
+    assert len(seen) <= 1 + len(pauses)
     assert seen == sorted(seen)
 
 
-def test_what_has_followers_is_known_until_they_leave() -> None:
-    async def script() -> None:
-        hub = Hub()
-        first, second = hub.subscribe(ROOM, OTHER), hub.subscribe(ROOM)
-        first.follow({ROOM})
-        assert set(hub.list_topics()) == {ROOM}
-        second.close()
-        assert set(hub.list_topics()) == {ROOM}
-        first.close()
-        assert not hub.list_topics()
-
-    playing(script())
+def test_a_topic_is_listed_until_its_last_follower_leaves() -> None:
+    hub = Hub()
+    first, second = hub.subscribe(ROOM, OTHER_ROOM), hub.subscribe(ROOM)
+    first.follow({ROOM})
+    assert set(hub.list_topics()) == {ROOM}
+    second.close()
+    assert set(hub.list_topics()) == {ROOM}
+    first.close()
+    assert not hub.list_topics()
 
 
-class Heard(Hub):
-    """What is heard from other processes; None if anything may have changed."""
+# Changes by other programs ------------------------------------------------------------------------
+
+
+class QueueHub(Hub):
+    """Queues what is heard from other processes; None if anything may have changed."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -183,137 +144,117 @@ class Heard(Hub):
     def publish_all(self) -> None:
         self.queue.put_nowait(None)
 
-    async def next(self) -> Notice | None:
-        return await self.queue.get()
+    async def read_next(self) -> Notice | None:
+        return await asyncio.wait_for(self.queue.get(), SLOW)
 
-    async def until(self, wanted: Notice | None) -> None:
-        """Wait for some news; on the way others may come."""
-        while await self.next() != wanted:
+    async def read_until(self, notice: Notice | None) -> None:
+        """Wait for a notice; others may come before it."""
+        while await self.read_next() != notice:
             pass
 
 
 @asynccontextmanager
-async def news_at(database: str | Path) -> AsyncIterator[Heard]:
-    store = open_store(database)
-    news = Heard(store)
-    try:
-        assert await news.next() is None
-        assert news.listener.is_connected
-        yield news
-    finally:
-        news.listener.close()
-        store.close()
+async def listen(database: str | Path) -> AsyncIterator[QueueHub]:
+    with closing(open_store(database)) as store:
+        hub = QueueHub(store)
+        try:
+            assert await hub.read_next() is None
+            assert hub.listener.is_connected
+            yield hub
+        finally:
+            hub.listener.close()
 
 
 @pytest.fixture
-def on_server(server: str, template: str) -> Iterator[str]:
+def postgres_url(server: str, template: str) -> Iterator[str]:
     with fresh(server, template) as url:
         yield url
 
 
-def test_what_others_write_to_a_file_is_heard_by_those_who_follow_it(tmp_path: Path) -> None:
-    async def script() -> None:
-        async with (
-            open_node(str(tmp_path / "games.db")) as other,
-            news_at(tmp_path / "games.db") as news,
-        ):
-            address, ann, _ = await open_linked_room(other.lobby)
-            room = await other.lobby.find_room(address)
-            news.subscribe(Topic("room", room.id))
-            await news.until(Notice(Topic("room", room.id), room.revision))
-            await other.lobby.act(address, ann, Move(0, 9))
-            await news.until(Notice(Topic("room", room.id), room.revision + 1))
-            await asyncio.sleep(0.6)
-            assert news.queue.empty()
-
-    playing(script())
+@pytest.fixture
+async def other(postgres_url: str) -> AsyncIterator[psycopg.AsyncConnection]:
+    """Another program at the database."""
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+        yield connection
 
 
-def test_a_server_says_which_room_has_changed(on_server: str) -> None:
-    async def script() -> None:
-        async with (
-            news_at(on_server) as news,
-            await psycopg.AsyncConnection.connect(on_server) as other,
-        ):
-            for payload in ("room 17", "class 9007199254740993 12"):
-                await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
-            await other.commit()
-            assert [await news.next(), await news.next()] == [
-                Notice(Topic("room", 17)),
-                Notice(Topic("class", 9007199254740993), 12),
-            ]
-            for payload in ("", "all of them", "room -1", "room " + "1" * 100, "room ٣"):
-                await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
-                await other.commit()
-                assert await news.next() is None
-
-    playing(script())
+@pytest.fixture
+async def heard(postgres_url: str) -> AsyncIterator[QueueHub]:
+    async with listen(postgres_url) as hub:
+        yield hub
 
 
-def test_what_was_not_committed_on_a_server_is_not_told(on_server: str) -> None:
-    async def script() -> None:
-        async with (
-            news_at(on_server) as news,
-            await psycopg.AsyncConnection.connect(on_server) as other,
-        ):
-            await other.execute("SELECT pg_notify(%s, 'room 1')", (CHANNEL,))
-            await other.rollback()
-            await other.execute("SELECT pg_notify(%s, 'room 2')", (CHANNEL,))
-            await other.commit()
-            assert await news.next() == Notice(Topic("room", 2))
-
-    playing(script())
+async def notify(connection: psycopg.AsyncConnection, payload: str) -> None:
+    await connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
 
 
-def test_a_lost_connection_is_made_again_and_anything_may_have_changed(on_server: str) -> None:
-    async def script() -> None:
-        async with news_at(on_server) as news:
-            other = await psycopg.AsyncConnection.connect(on_server, autocommit=True)
-            async with other:
-                for room in range(3):
-                    found = await other.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
-                    assert await found.fetchall() == [(True,)]
-                    await news.until(None)
-                    await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, f"room {room}"))
-                    await news.until(Notice(Topic("room", room)))
-
-    playing(script())
+async def test_followers_hear_of_changes_to_a_file(tmp_path: Path) -> None:
+    async with open_node(str(tmp_path / "games.db")) as node, listen(tmp_path / "games.db") as hub:
+        address, ann, _ = await open_linked_room(node.lobby)
+        room = await node.lobby.find_room(address)
+        topic = Topic("room", room.id)
+        hub.subscribe(topic)
+        await hub.read_until(Notice(topic, room.revision))
+        await node.lobby.act(address, ann, Move(0, 9))
+        await hub.read_until(Notice(topic, room.revision + 1))
+        await asyncio.sleep(0.6)
+        assert hub.queue.empty()
 
 
-def test_a_server_that_refuses_everybody_is_tried_until_it_does_not(
-    on_server: str, server: str
+async def test_postgresql_names_the_room_that_has_changed(
+    heard: QueueHub, other: psycopg.AsyncConnection
 ) -> None:
-    name = on_server.rpartition("/")[2].partition("?")[0]
-
-    async def script() -> None:
-        async with news_at(on_server) as news:
-            admin = await psycopg.AsyncConnection.connect(server, autocommit=True)
-            async with admin:
-                await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-                await admin.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
-                    (name,),
-                )
-                while news.listener.is_connected:
-                    await asyncio.sleep(0.01)
-                assert news.queue.empty()
-                await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
-                await news.until(None)
-            assert news.listener.is_connected
-
-    playing(script())
+    await notify(other, "room 17")
+    await notify(other, "class 9007199254740993 12")
+    assert await heard.read_next() == Notice(Topic("room", 17))
+    assert await heard.read_next() == Notice(Topic("class", 9007199254740993), 12)
+    for payload in ("", "all of them", "room -1", "room " + "1" * 100, "room ٣"):
+        await notify(other, payload)
+        assert await heard.read_next() is None
 
 
-def test_a_closed_listener_tells_nothing_more_and_leaves_the_server(on_server: str) -> None:
-    async def script() -> None:
-        async with news_at(on_server) as news:
-            news.listener.close()
-            other = await psycopg.AsyncConnection.connect(on_server, autocommit=True)
-            async with other:
-                await other.execute("SELECT pg_notify(%s, 'room 1')", (CHANNEL,))
-                while await (await other.execute(f"SELECT 1 {LISTENERS}")).fetchone():
-                    await asyncio.sleep(0.01)
-            await turns()
-            assert news.queue.empty()
+async def test_a_change_that_is_rolled_back_is_not_announced(
+    heard: QueueHub, other: psycopg.AsyncConnection
+) -> None:
+    async with other.transaction(force_rollback=True):
+        await notify(other, "room 1")
+    await notify(other, "room 2")
+    assert await heard.read_next() == Notice(Topic("room", 2))
 
-    playing(script())
+
+async def test_after_a_lost_connection_anything_may_have_changed(
+    heard: QueueHub, other: psycopg.AsyncConnection
+) -> None:
+    for number in range(3):
+        ended = await other.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
+        assert await ended.fetchall() == [(True,)]
+        await heard.read_until(None)
+        await notify(other, f"room {number}")
+        await heard.read_until(Notice(Topic("room", number)))
+
+
+async def test_a_database_that_refuses_connections_is_tried_until_it_accepts_them(
+    heard: QueueHub, postgres_url: str, server: str
+) -> None:
+    name = postgres_url.rpartition("/")[2].partition("?")[0]
+    end_connections = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+    async with await psycopg.AsyncConnection.connect(server, autocommit=True) as admin:
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        await admin.execute(end_connections, (name,))
+        await wait_until_true(lambda: not heard.listener.is_connected)
+        assert heard.queue.empty()
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        await heard.read_until(None)
+    assert heard.listener.is_connected
+
+
+async def test_a_closed_listener_hears_nothing_and_leaves_the_database(
+    heard: QueueHub, other: psycopg.AsyncConnection
+) -> None:
+    heard.listener.close()
+    await notify(other, "room 1")
+    async with asyncio.timeout(SLOW):
+        while await (await other.execute(f"SELECT 1 {LISTENERS}")).fetchone():
+            await asyncio.sleep(0.01)
+    await let_others_run()
+    assert heard.queue.empty()

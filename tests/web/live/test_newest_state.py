@@ -1,12 +1,12 @@
-"""A client that names the newest state it has seen never gets an earlier one, at any server."""
+"""A client that names the newest revision it has seen never gets an earlier one, at any server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,14 +19,15 @@ from number_tower.web.settings import Settings
 from support import apps
 from support.apps import Player, start_linked_game
 from support.clocks import SLOW
-from support.lobbies import open_linked_room, run_in_lobby
+from support.lobbies import InstantWorkers, open_linked_room
 from support.postgres import KINDS, fresh, make_location
 
-pytest_plugins = ["support.postgres"]
+pytest_plugins = ["support.postgres", "anyio.pytest_plugin"]
+
+pytestmark = pytest.mark.usefixtures("anyio_backend")
 
 FUTURE = "999999"
-"""A revision that there is not."""
-
+"""A revision that does not exist yet."""
 
 Pair = tuple[TestClient, TestClient]
 
@@ -45,54 +46,56 @@ def servers(
             make_location(database), limits=False, quiet=True, host_names=("testserver",)
         )
         first, second = (
-            stack.enter_context(TestClient(make_app(settings), follow_redirects=False))
+            stack.enter_context(
+                TestClient(make_app(settings, workers=InstantWorkers()), follow_redirects=False)
+            )
             for _ in range(2)
         )
-        state(second).listener.close()
+        apps.get_parts(second).listener.close()
         yield first, second
 
 
-def state(client: TestClient) -> Any:
-    """Return what the server of a client consists of."""
-    app: Any = client.app
-    return app.state.parts
-
-
-def there(player: Player, client: TestClient) -> Player:
+def at_server(player: Player, server: TestClient) -> Player:
     """Return the same player at another server."""
-    return Player(client, player.address, player.token)
+    return Player(server, player.address, player.token)
 
 
-def revision_of(page: str) -> int:
+def read_revision(page: str) -> int:
     """Return the revision that a page shows."""
-    return int(page.partition('data-revision="')[2].partition('"')[0])
+    return int(re.findall(r'data-revision="(\d+)"', page)[0])
 
 
-def _state(answer: Any) -> Any:
+def read_event(answer: Any) -> Any:
     """Return the state in the first event of a stream."""
     return json.loads(answer.text.partition("data: ")[2].partition("\n")[0])
 
 
-SHOWS: dict[str, Callable[[Any], bool]] = {
+SHOWS_MOVE: dict[str, Callable[[Any], bool]] = {
     "": lambda answer: answer.json()["moves"] == [9],
     "/seat": lambda answer: "move" not in answer.json()["may"],
     "/log": lambda answer: answer.json()["said"][-1]["version"] == 1,
     "/export": lambda answer: answer.text == "draft:9\n",
-    "/events": lambda answer: _state(answer)["moves"] == [9],
+    "/events?limit=1": lambda answer: read_event(answer)["moves"] == [9],
 }
-"""What can be asked for, and how it shows that block 9 was placed."""
+"""What can be read of a game, and how it shows that block 9 was placed."""
 
 PAGES = ("/g/{address}", "/g/{address}/table", "/w/{watch}", "/w/{watch}/table")
 
 
-@pytest.mark.parametrize("what", SHOWS)
-def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, what: str) -> None:
-    limit = {"limit": "1"} if what == "/events" else {}
+def read(player: Player, path: str, seen: str | None = None) -> Any:
+    """Read a path of a game, with the newest revision that the player has seen."""
+    path, _, limit = path.partition("?limit=")
+    query = {"limit": limit} if limit else {}
+    return player.get(path, **query, **({} if seen is None else {"seen": seen}))
+
+
+@pytest.mark.parametrize("path", SHOWS_MOVE)
+def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, path: str) -> None:
     first, second = servers
     ann, _, _ = start_linked_game(first)
-    assert not SHOWS[what](there(ann, second).get(what, **limit))
-    seen = ann.place(9).json()["revision"]
-    assert SHOWS[what](there(ann, second).get(what, seen=seen, **limit))
+    assert not SHOWS_MOVE[path](read(at_server(ann, second), path))
+    seen = str(ann.place(9).json()["revision"])
+    assert SHOWS_MOVE[path](read(at_server(ann, second), path, seen))
 
 
 @pytest.mark.parametrize("page", PAGES[1:])
@@ -101,39 +104,41 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
     ann, _, made = start_linked_game(first)
     path = page.format(**made)
     headers = apps.move_to_cookie(ann)
-    before = revision_of(second.get(path, headers=headers).text)
+    before = read_revision(second.get(path, headers=headers).text)
     seen = ann.place(9).json()["revision"]
-    assert before < seen <= revision_of(second.get(f"{path}?seen={seen}", headers=headers).text)
+    assert before < seen <= read_revision(second.get(f"{path}?seen={seen}", headers=headers).text)
 
 
-def test_a_browser_that_asks_for_its_stream_again_names_its_last_event(servers: Pair) -> None:
+def test_a_browser_that_reopens_its_stream_names_its_last_event(servers: Pair) -> None:
     first, second = servers
     ann, _, _ = start_linked_game(first)
-    there(ann, second).get()
+    at_server(ann, second).get()
     seen = ann.place(9).json()["revision"]
     answer = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": str(seen)})
-    assert SHOWS["/events"](answer)
+    assert read_event(answer)["moves"] == [9]
 
 
 @pytest.mark.parametrize("seen", ["", "1.2", "-1", "x", "3" * 5000])
-def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(
+def test_a_malformed_revision_is_refused_by_the_api_and_ignored_by_pages(
     servers: Pair, seen: str
 ) -> None:
     first, _ = servers
     ann, _, made = start_linked_game(first)
-    for what in SHOWS:
-        limit = {"limit": "1"} if what == "/events" else {}
-        answer = ann.get(what, seen=seen, **limit)
+    for path in SHOWS_MOVE:
+        answer = read(ann, path, seen)
         assert (answer.status_code, answer.json()["reason"]) == (422, "bad_request")
-    for page in ("/w/{watch}", "/w/{watch}/table"):
+    for page in PAGES[2:]:
         assert first.get(page.format(**made), params={"seen": seen}).status_code == 200
 
 
-def test_a_state_that_no_server_knows_is_told_to_be_missing(servers: Pair) -> None:
+def test_a_revision_that_does_not_exist_is_answered_with_the_newest_state(
+    servers: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.05)
     first, _ = servers
     ann, _, made = start_linked_game(first)
-    for what in SHOWS:
-        answer = ann.get(what, seen=FUTURE)
+    for path in SHOWS_MOVE:
+        answer = read(ann, path, FUTURE)
         assert (answer.status_code, answer.json()["reason"]) == (409, "behind")
         assert answer.json()["state"]["moves"] == []
         assert answer.headers["retry-after"] == "1"
@@ -143,52 +148,46 @@ def test_a_state_that_no_server_knows_is_told_to_be_missing(servers: Pair) -> No
         assert "try again in a moment" in answer.text
 
 
-def test_a_state_that_comes_while_a_request_waits_is_the_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_request_waits_for_the_state_that_it_names(
+    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def do(lobby: Lobby) -> None:
-        monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
-        address, ann, ben = await open_linked_room(lobby)
-        revision = (await lobby.find_room(address)).revision
-        waiting = asyncio.create_task(lobby.find_room(address, revision + 2))
-        await lobby.act(address, ann, Move(0, 9))
-        await asyncio.sleep(0.05)
-        assert not waiting.done()
-        await lobby.act(address, ben, Move(1, 8))
-        assert (await waiting).room.table.game.moves == (9, 8)
-
-    run_in_lobby(tmp_path, do)
+    monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", SLOW)
+    address, ann, ben = await open_linked_room(lobby)
+    revision = (await lobby.find_room(address)).revision
+    waiting = asyncio.create_task(lobby.find_room(address, revision + 2))
+    await lobby.act(address, ann, Move(0, 9))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await lobby.act(address, ben, Move(1, 8))
+    assert (await waiting).room.table.game.moves == (9, 8)
 
 
-def test_a_request_that_waits_in_vain_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_request_that_waits_in_vain_leaves_no_follower(
+    lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def do(lobby: Lobby) -> None:
-        monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
-        address, _, _ = await open_linked_room(lobby)
-        with pytest.raises(BehindError):
-            await lobby.find_room(address, 999)
-        assert not lobby.hub.list_topics()
-
-    run_in_lobby(tmp_path, do)
+    monkeypatch.setattr("number_tower.web.live.lobby.STATE_TIMEOUT", 0.01)
+    address, _, _ = await open_linked_room(lobby)
+    with pytest.raises(BehindError):
+        await lobby.find_room(address, 999)
+    assert not lobby.hub.list_topics()
 
 
-def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest_state(
+def test_a_move_that_is_repeated_at_another_server_gets_the_newest_state(servers: Pair) -> None:
+    first, second = servers
+    ann, ben, _ = start_linked_game(first)
+    ann.place(9)
+    at_server(ann, second).get()
+    seen = ben.place(8).json()["revision"]
+    again = at_server(ann, second).act("move", block=9, version=0).json()
+    assert (again["moves"], again["revision"]) == ([9, 8], seen)
+
+
+def test_a_game_that_has_just_ended_is_found_at_every_server_after_a_rematch(
     servers: Pair,
 ) -> None:
     first, second = servers
     ann, ben, _ = start_linked_game(first)
-    ann.place(9)
-    there(ann, second).get()
-    seen = ben.place(8).json()["revision"]
-    again = there(ann, second).act("move", block=9, version=0).json()
-    assert (again["moves"], again["revision"]) == ([9, 8], seen)
-
-
-def test_a_game_that_has_just_become_an_earlier_one_is_found_at_every_server(servers: Pair) -> None:
-    first, second = servers
-    ann, ben, _ = start_linked_game(first)
-    there(ann, second).get()
+    at_server(ann, second).get()
     ann.place(9)
     ben.act("resign")
     ann.act("offer", kind="rematch")

@@ -1,4 +1,7 @@
-"""What a room's page says to each visitor: the same everywhere, and a loss is never celebrated."""
+"""What a room's page tells its readers: the same everywhere, and a loss is never celebrated.
+
+The sentences for all readers of several scenes are in a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ import re
 from functools import partial
 from html import unescape
 from random import Random
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game
 from number_tower.engine import catalogue
 from number_tower.engine.table import Table
 from number_tower.players import LEVELS, Computer
 from number_tower.web.board.view import MAX_LOG_CHANGES
-from number_tower.web.live.lobby import Lobby
 from number_tower.web.live.new_room import NewRoom
 from number_tower.words.voice import get_voice
+from support import apps
 
 CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)
 YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
@@ -26,8 +31,12 @@ SKIP = (7, 1, 3)
 """Moves of draft after which the second player cannot place anything."""
 
 
+def strip_tags(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
 class Page:
-    """A page of a room, and what it says."""
+    """A page of a room, and what it tells."""
 
     def __init__(self, client: TestClient, path: str) -> None:
         answer = client.get(path)
@@ -36,30 +45,31 @@ class Page:
         self.status = self._find_text(r'id="status".*?>(.*?)</div>')
         self.headline = self._find_text(r'class="headline">(.*?)</p>')
         self.title = self._find_text(r"<title>(.*?)</title>")
-        self.log = [
-            self._strip_tags(line)
-            for line in re.findall(r'class="words">(.*?)</span>', self.html, re.DOTALL)
-        ]
+        lines = re.findall(r'class="words">(.*?)</span>', self.html, re.DOTALL)
+        self.log = [strip_tags(line) for line in lines]
+        self.main = self._find_text(r'<main id="main".*?>(.*)<section class="card story"')
 
     def _find_text(self, pattern: str) -> str:
-        found = re.search(pattern, self.html, re.DOTALL)
-        assert found, pattern
-        return self._strip_tags(found[1])
+        match = re.search(pattern, self.html, re.DOTALL)
+        assert match, pattern
+        return strip_tags(match[1])
 
-    @staticmethod
-    def _strip_tags(html: str) -> str:
-        return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+    def summarize(self) -> dict[str, Any]:
+        notes = re.findall(r"(<bdi>\w+</bdi> [^<]+\.)", self.html)
+        return {
+            "title": self.title,
+            "status": self.status,
+            "log": self.log,
+            "notes": [strip_tags(note) for note in notes],
+        }
 
 
 def lose(name: str, level: str) -> Table:
     """Return a game that a careless player has lost to a computer of a level."""
     book = catalogue.load_named(name)
     for seed in range(100):
-        computer, rng, game = (
-            Computer(LEVELS[level], seed),
-            Random(seed),  # noqa: S311 - play, not secrets
-            Game(book.rules, seed % 2),
-        )
+        computer, game = Computer(LEVELS[level], seed), Game(book.rules, seed % 2)
+        rng = Random(seed)  # noqa: S311 - play, not secrets
         while game.outcome is None:
             game = game.play(computer.choose(game) if game.to_move else rng.choice(game.legal))
         if game.outcome.winner == 1:
@@ -68,235 +78,192 @@ def lose(name: str, level: str) -> Table:
 
 
 def open_room(client: TestClient, new: NewRoom) -> str:
-    """Open a room for the visitor, whatever was played there before; return its address."""
+    """Open a room for the visitor, whatever was played there before; return its path."""
     assert client.portal is not None
     client.post("/new", data={"opponent": "table"})  # for the cookie
-    # The client has its app as a type without a state.
-    lobby: Lobby = client.app.state.parts.lobby  # type: ignore[attr-defined]
-    cached, _ = client.portal.call(
-        partial(lobby.open_room, new, next(iter(client.cookies.values())))
-    )
-    return str(cached.address)
+    cookie = next(iter(client.cookies.values()))
+    stored, _ = client.portal.call(partial(apps.get_parts(client).lobby.open_room, new, cookie))
+    return f"/g/{stored.address}"
 
 
-def link_two(client: TestClient, **wishes: str) -> tuple[str, str, TestClient]:
-    """Let Ann and Ben play over a link; return their address, that for spectators, and Ben."""
-    answer = client.post("/new", data={"opponent": "link", "name_1": "Ann", **wishes})
-    room = str(answer.headers["location"])
-    watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(room).text)[0]
-    ben = TestClient(client.app, follow_redirects=False)
-    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
-    return room, watch, ben
+class LinkedRoom:
+    """A room in which Ann and Ben play over a link, and a spectator watches."""
+
+    def __init__(self, client: TestClient, **form: str) -> None:
+        answer = client.post("/new", data={"opponent": "link", "name_1": "Ann", **form})
+        self.path = str(answer.headers["location"])
+        self.watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(self.path).text)[0]
+        self.ann, self.ben = client, TestClient(client.app, follow_redirects=False)
+        self.post(self.ben, "sit", name="Ben")
+
+    def post(self, player: TestClient, action: str, **form: str) -> None:
+        assert player.post(f"{self.path}/{action}", data=form).status_code == 303
+
+    def place(self, player: TestClient, block: int) -> None:
+        self.post(player, "move", block=str(block))
+
+    def read(self) -> list[Page]:
+        """Return the pages of Ann, Ben and the spectator."""
+        paths = (self.ann, self.path), (self.ben, self.path), (self.ann, self.watch)
+        return [Page(*reader) for reader in paths]
+
+    def summarize(self) -> dict[str, dict[str, Any]]:
+        readers = "Ann", "Ben", "spectator"
+        return {name: page.summarize() for name, page in zip(readers, self.read(), strict=True)}
 
 
-def place(client: TestClient, room: str, block: int) -> None:
-    assert client.post(f"{room}/move", data={"block": str(block)}).status_code == 303
+# Ends ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(
-    client: TestClient, name: str, level: str
-) -> None:
-    page = Page(client, f"/g/{open_room(client, NewRoom(lose(name, level), level))}")
-    winner = level.capitalize()
-    assert f"{winner} wins" in page.headline
-    assert page.headline.endswith("You lost this one.")
+def test_a_loss_to_a_computer_is_not_celebrated(client: TestClient, name: str, level: str) -> None:
+    page = Page(client, open_room(client, NewRoom(lose(name, level), level)))
+    assert f"{level.capitalize()} wins" in page.headline
     assert page.title.startswith(page.headline.removesuffix("."))
     assert page.log[-1] == page.headline
     for text in (page.status, page.title, *page.log[1:]):
         assert not CHEER.search(text), text
-    assert all(
-        line.startswith((f"{winner} places", "You place"))
-        for line in page.log
-        if "place" in line.split()[:2][-1]
-    )
     for mark in ('class="status over lost"', 'class="tag">won'):
         assert mark in page.html
     for mark in ("tower glad", "rays", "tag won", "icon-star"):
         assert mark not in page.html.split('id="status"')[1]
 
 
-def test_the_winner_is_celebrated_and_a_spectator_reads_names(client: TestClient) -> None:
-    room, watch, ben = link_two(client, game="race", target="9")
-    place(client, room, 4)
-    place(ben, room, 9)
-    ann, winner, spectator = Page(client, room), Page(ben, room), Page(client, watch)
-    assert ann.headline == "Ben wins: Ben's tower is exactly 9. You lost this one."
-    assert winner.headline == "You win: your tower is exactly 9."
-    assert spectator.headline == "Ben wins: Ben's tower is exactly 9."
-    for page in (ann, winner, spectator):
+def test_a_win_over_a_link_is_celebrated_except_for_the_loser(
+    client: TestClient, snapshot: SnapshotAssertion
+) -> None:
+    room = LinkedRoom(client, game="race", target="9")
+    room.place(room.ann, 4)
+    room.place(room.ben, 9)
+    pages = room.read()
+    for page in pages:
         assert page.title.startswith(page.headline.removesuffix("."))
         assert page.log[-1] == page.headline
-    assert ["glad" in page.html for page in (ann, winner, spectator)] == [False, True, True]
+    assert ["glad" in page.html for page in pages] == [False, True, True]
+    assert room.summarize() == snapshot
 
 
-def test_a_forced_skip_is_told_to_everyone_in_status_and_log(client: TestClient) -> None:
-    room, watch, ben = link_two(client, game="draft")
+def test_the_end_of_a_match_is_told_in_status_title_and_log(
+    client: TestClient, snapshot: SnapshotAssertion
+) -> None:
+    room = LinkedRoom(client, game="race", best_of="3")
+    room.post(room.ben, "resign")
+    scenes = {"first game": room.summarize()}
+    room.post(room.ann, "rematch")
+    room.post(room.ben, "resign")
+    scenes["match"] = room.summarize()
+    assert all("starts the next game" not in page.html for page in room.read())
+    assert scenes == snapshot
+
+
+# Other scenes -------------------------------------------------------------------------------------
+
+
+def test_a_forced_skip_is_told_to_all_in_status_and_log(
+    client: TestClient, snapshot: SnapshotAssertion
+) -> None:
+    room = LinkedRoom(client, game="draft")
     game = Game(catalogue.load_named("draft").rules)
     for block in SKIP:
-        place((client, ben)[game.to_move], room, block)
+        room.place((room.ann, room.ben)[game.to_move], block)
         game = game.play(block)
     assert game.movers[-1] == game.to_move == 0
-    told = {
-        Page(client, room): "Ben cannot place anything, so you play again.",
-        Page(ben, room): "You cannot place anything, so Ann plays again.",
-        Page(client, watch): "Ben cannot place anything, so Ann plays again.",
-    }
-    for page, words in told.items():
-        assert words in page.status
-        assert words in page.log
+    table = Table(Game(game.rules, moves=SKIP), "draft")
+    one_table = Page(client, open_room(client, NewRoom(table, names=("Ann", "Ben"))))
+    assert {**room.summarize(), "at one table": one_table.summarize()} == snapshot
 
 
-def test_a_forced_skip_is_told_at_one_table(client: TestClient) -> None:
-    table = Table(Game(catalogue.load_named("draft").rules, moves=SKIP), "draft")
-    page = Page(client, f"/g/{open_room(client, NewRoom(table, names=('Ann', 'Ben')))}")
-    assert "Ben cannot place anything, so Ann plays again." in page.status
-    assert "must skip" not in page.status
-    assert page.status.startswith("Ann's Turn")
+def test_offers_and_resigning_are_told_to_all_readers(
+    client: TestClient, snapshot: SnapshotAssertion
+) -> None:
+    room = LinkedRoom(client, game="race")
+    room.place(room.ann, 7)
+    room.post(room.ann, "offer", kind="takeback")
+    room.post(room.ben, "decline")
+    scenes = {"declined": room.summarize()}
+    room.post(room.ben, "resign")
+    scenes["resigned"] = room.summarize()
+    assert scenes == snapshot
 
 
-def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
-    waiting = str(
-        client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
-    )
+def test_a_spectator_is_never_addressed_as_a_player(client: TestClient) -> None:
+    waiting = client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"]
+    assert "your link" in Page(client, waiting).status
     watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
     pages = [Page(client, watch)]
-    assert "your link" in Page(client, waiting).status
-    room, watch, ben = link_two(client, game="race", best_of="3")
-    pages.append(Page(client, watch))
-    place(client, room, 7)
-    client.post(f"{room}/offer", data={"kind": "takeback"})
-    pages.append(Page(client, watch))
-    ben.post(f"{room}/decline")
-    pages.append(Page(client, watch))
-    ben.post(f"{room}/resign")
-    pages.append(Page(client, watch))
+    room = LinkedRoom(client, game="race", best_of="3")
+    pages.append(Page(client, room.watch))
+    room.place(room.ann, 7)
+    room.post(room.ann, "offer", kind="takeback")
+    pages.append(Page(client, room.watch))
+    room.post(room.ben, "decline")
+    pages.append(Page(client, room.watch))
+    room.post(room.ben, "resign")
+    pages.append(Page(client, room.watch))
     for page in pages:
         for text in (page.status, page.title, *page.log[1:]):
             assert not YOU.search(text), text
-        body = page._find_text(  # noqa: SLF001
-            r'<main id="main".*?>(.*)<section class="card story"'
-        )
-        assert "your" not in body.casefold()
+        assert "your" not in page.main.casefold()
 
 
-def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> None:
-    room, watch, ben = link_two(client, game="race")
-    place(client, room, 7)
-    client.post(f"{room}/offer", data={"kind": "takeback"})
-    ben.post(f"{room}/decline")
-    declined = [Page(*each).html for each in ((client, room), (ben, room), (client, watch))]
-    assert ["<bdi>You</bdi> declined to undo the move." in page for page in declined] == [
-        False,
-        True,
-        False,
-    ]
-    assert ["<bdi>Ben</bdi> declined to undo the move." in page for page in declined] == [
-        True,
-        False,
-        True,
-    ]
-    ben.post(f"{room}/resign")
-    pages = [Page(*each) for each in ((client, room), (ben, room), (client, watch))]
-    assert [page.headline for page in pages] == [
-        "You win: Ben resigns.",
-        "You resign, so Ann wins.",
-        "Ann wins: Ben resigns.",
-    ]
-    assert "<bdi>Ben</bdi> starts the next game." in pages[0].html
-    assert "<bdi>You</bdi> start the next game." in pages[1].html
-
-
-def test_the_end_of_a_match_is_told_in_status_title_and_log(client: TestClient) -> None:
-    room, watch, ben = link_two(client, game="race", best_of="3")
-    ben.post(f"{room}/resign")
-    assert Page(client, room).log[-1] == "The score after 1 of 3: you 1, Ben 0"
-    client.post(f"{room}/rematch")
-    ben.post(f"{room}/resign")
-    words = (
-        "You win the match, 2 to 0!",
-        "Ann wins the match, 2 to 0.",
-        "Ann wins the match, 2 to 0.",
-    )
-    for visitor, told in zip(((client, room), (ben, room), (client, watch)), words, strict=True):
-        page = Page(*visitor)
-        assert page.status.endswith(told)
-        assert page.title.startswith(f"{page.headline} {told.removesuffix('.')} · ")
-        assert page.log[-1] == told
-        assert "starts the next game" not in page.html
-    assert "<bdi>Ann</bdi> starts the next match." in Page(ben, room).html
-
-
-def test_hidden_blocks_are_to_be_remembered_by_a_player(client: TestClient) -> None:
-    room, watch, _ = link_two(client, game="summit", hidden="yes")
-    told = "Remember which Number Blocks are used: they are not shown."
-    assert [told in Page(client, path).html for path in (room, watch)] == [True, False]
+def test_players_are_reminded_to_remember_hidden_blocks(client: TestClient) -> None:
+    reminder = "Remember which Number Blocks are used: they are not shown."
+    pages = LinkedRoom(client, game="summit", hidden="yes").read()
+    assert [reminder in page.html for page in pages] == [True, True, False]
 
 
 def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None:
     table = Table(Game(catalogue.load_named("draft").rules), "draft")
     for _ in range(MAX_LOG_CHANGES // 2):
         table = table.play(9).undo()
-    counted = {}
+    counts = []
     for block in (9, 8, 1):
-        counted[table.version - MAX_LOG_CHANGES] = Page(
-            client, f"/g/{open_room(client, NewRoom(table))}"
-        ).html
+        html = Page(client, open_room(client, NewRoom(table))).html
+        counts.append(re.findall(r"… (\d+ earlier changes?)<", html))
         table = table.play(block)
-    assert "earlier change" not in counted[0]
-    assert "… 1 earlier change<" in counted[1]
-    assert "… 2 earlier changes<" in counted[2]
+    assert counts == [[], ["1 earlier change"], ["2 earlier changes"]]
 
 
-def test_an_invitation_tells_only_of_the_rules_that_hold(client: TestClient) -> None:
-    for wishes, is_told in (({}, True), ({"target": "40"}, False)):
-        room = str(
-            client.post("/new", data={"game": "draft", "opponent": "link", **wishes}).headers[
-                "location"
-            ]
-        )
-        page = TestClient(client.app).get(room).text
-        assert "Take the seat" in page
-        assert (catalogue.load_named("draft").summary in unescape(page)) is is_told
+@pytest.mark.parametrize(("form", "is_told"), [({}, True), ({"target": "40"}, False)])
+def test_an_invitation_tells_the_summary_only_of_unchanged_rules(
+    client: TestClient, form: dict[str, str], *, is_told: bool
+) -> None:
+    form = {"game": "draft", "opponent": "link", **form}
+    room = client.post("/new", data=form).headers["location"]
+    page = TestClient(client.app).get(room).text
+    assert "Take the seat" in page
+    assert (catalogue.load_named("draft").summary in unescape(page)) is is_told
 
 
-def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> None:
-    made = client.post(
-        "/api/games", json={"game": "race", "names": ["Ann"], "opponent": "link"}
-    ).json()
+# The API ------------------------------------------------------------------------------------------
+
+
+def test_the_api_tells_readers_the_same_as_the_pages(client: TestClient) -> None:
+    ann, ben, _ = apps.start_linked_game(client, game="race", names=["Ann"])
     client.cookies.clear()
-    game = f"/api/games/{made['address']}"
-    ben = client.post(f"{game}/join", json={"name": "Ben"}).json()["token"]
-    headers = [{"Authorization": f"Bearer {token}"} for token in (made["token"], ben)]
-    move = {"do": "move", "block": 7, "version": 0}
-    assert (
-        client.post(f"{game}/actions", json=move, headers=headers[0]).json()["said"][0]
-        == "You place 7."
-    )
-    refused = client.post(f"{game}/actions", json={**move, "version": 1}, headers=headers[0])
+    placed, refused = (ann.act("move", block=7, version=version) for version in (0, 1))
+    assert placed.json()["said"][0] == "You place 7."
     assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
-    words = "You place 7.", "Ann places 7.", "Ann places 7."
-    for header, told in zip((*headers, {}), words, strict=True):
-        event = client.get(f"{game}/events?limit=1", headers=header).text
-        states = (
-            client.get(game, headers=header).json(),
-            json.loads(event.partition("data: ")[2].partition("\n")[0]),
-        )
-        log = client.get(f"{game}/log?since=1", headers=header).json()["said"]
-        assert [each["said"][0] for each in states] == [told] * 2
-        assert [each["text"] for each in log if each["moment"] == "placed"] == [told]
+    spectator = apps.Player(client, ann.address, None)
+    for reader, text in (
+        (ann, "You place 7."),
+        (ben, "Ann places 7."),
+        (spectator, "Ann places 7."),
+    ):
+        event = reader.get("/events", limit="1").text
+        states = reader.get().json(), json.loads(event.partition("data: ")[2].partition("\n")[0])
+        assert [state["said"][0] for state in states] == [text] * 2
+        log = reader.get("/log", since="1").json()["said"]
+        assert [message["text"] for message in log if message["moment"] == "placed"] == [text]
 
 
-def test_the_api_tells_two_at_one_table_the_rulebooks_words(client: TestClient) -> None:
-    made = client.post(
-        "/api/games", json={"game": "draft", "names": ["Ann", "Ben"], "opponent": "table"}
-    ).json()
+def test_the_api_tells_two_at_one_table_the_words_of_the_rulebook(client: TestClient) -> None:
+    both, _ = apps.start_game(client, names=["Ann", "Ben"])
     client.cookies.clear()
-    header = {"Authorization": f"Bearer {made['token']}"}
-    game = f"/api/games/{made['address']}"
-    client.post(f"{game}/actions", json={"do": "move", "block": 9, "version": 0}, headers=header)
-    both, spectator = (client.get(game, headers=each).json()["said"] for each in (header, {}))
+    both.place(9)
     table = Table(Game(catalogue.load_named("draft").rules).play(9), "draft", ("Ann", "Ben"))
-    assert both == [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
-    assert spectator[0] == "Ann places 9."
+    words = [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
+    assert both.get().json()["said"] == words
+    spectator = apps.Player(client, both.address, None)
+    assert spectator.get().json()["said"][0] == "Ann places 9."

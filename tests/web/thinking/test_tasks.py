@@ -1,4 +1,4 @@
-"""What worker processes answer: exact, honest about the unknown, within limits, fit to travel."""
+"""What worker processes compute: exact, honest about the unknown, within limits, fit to pickle."""
 
 from __future__ import annotations
 
@@ -16,31 +16,28 @@ from number_tower.coach.analysis import MAX_REASONS, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
 from number_tower.coach.sentences import fill_text, format_reason, get_idea
-from number_tower.engine import catalogue, record
+from number_tower.engine import catalogue
+from number_tower.engine.record import from_line
 from number_tower.engine.table import Table
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.web.thinking import tasks
 from number_tower.words.voice import get_voice
+from support.clocks import SLOW
 from support.sizes import examples, size
 from support.strategies import any_game
 
-Thing = TypeVar("Thing")
+T = TypeVar("T")
 
 GAMES = catalogue.list_names()
-PATIENT = 600.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 VAST = "rules(blocks=1-60,target=300,stuck=skips,towers=own):"
-"""A game that is not solved in any time that there is."""
+"""A game that cannot be solved."""
 
 
-def travelled(thing: Thing) -> Thing:
-    """The same thing, come from another process."""
-    return pickle.loads(pickle.dumps(thing))  # type: ignore[no-any-return]  # noqa: S301 - our own
-
-
-read = record.from_line
+def send(value: T) -> T:
+    """Return a value as it comes from another process."""
+    return pickle.loads(pickle.dumps(value))  # type: ignore[no-any-return]  # noqa: S301 - our own
 
 
 # The computer and its hints -----------------------------------------------------------------------
@@ -51,221 +48,200 @@ read = record.from_line
 def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
-    assert tasks.choose_block(level, 7, travelled(game)) == (
-        make_player(level, seed=7).choose(game),
-        "",
-    )
+    block = make_player(level, seed=7).choose(game)
+    assert tasks.choose_block(level, 7, send(game)) == (block, "")
 
 
-def test_a_large_game_travels_as_it_is() -> None:
+def test_a_pickled_game_is_small_and_complete() -> None:
     game = Game(Rules(range(1, 1001), fit="related"), 1, (1000, 500, 1))
-    again = travelled(game)
-    assert again == game
-    assert again.position == game.position
-    assert again.movers == game.movers
+    copy = send(game)
+    assert (copy, copy.position, copy.movers) == (game, game.position, game.movers)
     assert len(pickle.dumps(game)) < 5_000
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     book = catalogue.load_named(name)
-    table = Table(Game(book.rules), name)
-    given_ = hint(nt.solve(table.game))
-    one, two, three = (travelled(hints.give_hint(table, step)) for step in (1, 2, 3))
-    assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
-    assert three.texts[:2] == two.texts
-    assert two.texts[:1] == one.texts
-    assert not re.search(r"\d", one.texts[0])
-    assert (one.block, two.block, three.block) == (None, given_.block, given_.block)
-    assert (one.more, two.more, three.more) == (True, True, False)
-    voice = get_voice(table.book)
+    table, voice = Table(Game(book.rules), name), get_voice(book)
+    best = hint(nt.solve(table.game))
+    steps = [send(hints.give_hint(table, step)) for step in (1, 2, 3)]
+    assert [len(step.texts) for step in steps] == [1, 2, 3]
+    assert [step.block for step in steps] == [None, best.block, best.block]
+    assert [step.more for step in steps] == [True, True, False]
+    assert [step.idea for step in steps] == [None, None, get_idea(best.reason, voice.noun)]
+    nudge, _, reason = steps[2].texts
+    assert (steps[0].texts, steps[1].texts) == (steps[2].texts[:1], steps[2].texts[:2])
+    assert not re.search(r"\d", nudge)
     opponent = voice.get_name(table, 1)
-    assert three.texts[2] == format_reason(given_.reason, opponent=opponent, noun=voice.noun)
-    assert [each.idea for each in (one, two)] == [None, None]
-    assert three.idea == get_idea(given_.reason, get_voice(table.book).noun)
+    assert reason == format_reason(best.reason, opponent=opponent, noun=voice.noun)
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
-    table = read("draft:9")
+    table = from_line("draft:9")
     assert hints.give_hint(table, 0) == hints.give_hint(table, 1)
     assert hints.give_hint(table, 9) == hints.give_hint(table, 3)
 
 
-def test_where_blocks_are_hidden_no_hint_is_given() -> None:
-    table = read("summit(hidden=yes):9")
-    told = hints.give_hint(table, 3)
-    assert told.block is None
-    assert not told.more
-    assert "hidden" in told.texts[0]
-    assert len(told.texts) == 1
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("summit(hidden=yes):9", "hidden"),
+        ("draft:9,8,6", "over"),
+        ("draft(resigned=1):9", "over"),
+    ],
+)
+def test_a_game_that_is_hidden_or_over_gets_no_hint(line: str, reason: str) -> None:
+    answer = hints.give_hint(from_line(line), 3)
+    assert (answer.block, answer.more, len(answer.texts)) == (None, False, 1)
+    assert reason in answer.texts[0]
 
 
-def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
-    for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = hints.give_hint(read(line), 3)
-        assert told.block is None
-        assert "over" in told.texts[0]
-
-
-def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Nothing:
+def test_an_unsolved_position_gets_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoKnowledge:
         def solve(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr(hints, "get_knowledge", lambda _: Nothing())
-    told = hints.give_hint(read("draft:9"), 3)
-    assert told == HintText((fill_text("unknown", {}),), more=False)
+    monkeypatch.setattr(hints, "get_knowledge", lambda _: NoKnowledge())
+    answer = hints.give_hint(from_line("draft:9"), 3)
+    assert answer == HintText((fill_text("unknown", {}),), more=False)
 
 
 # Analysis -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(80))
 @given(any_game())
-def test_every_value_is_what_solving_says(game: Game) -> None:
-    found = travelled(analyse_table(Table(game), PATIENT))
+def test_all_values_of_an_analysis_are_those_of_the_solver(game: Game) -> None:
+    analysis = send(analyse_table(Table(game), SLOW))
     solution = nt.solve(game)
-    assert (found.value, found.plies) == solution.worth
-    assert {move.block: (move.value, move.plies) for move in found.moves} == {
-        block: (worth.value, worth.plies) for block, worth in solution.moves.items()
-    }
-    assert found.complete
-    if found.moves:
-        assert found.moves[0].block in solution.best
-        assert all(move.reason for move in found.moves)
-        ranks = [solution.moves[move.block].rank for move in found.moves]
+    assert analysis.complete
+    assert (analysis.value, analysis.plies) == solution.worth
+    values = {move.block: (move.value, move.plies) for move in analysis.moves}
+    assert values == {block: (worth.value, worth.plies) for block, worth in solution.moves.items()}
+    if analysis.moves:
+        assert analysis.moves[0].block in solution.best
+        assert all(move.reason for move in analysis.moves)
+        ranks = [solution.moves[move.block].rank for move in analysis.moves]
         assert ranks == sorted(ranks, reverse=True)
     else:
-        assert "over" in found.verdict
+        assert "over" in analysis.verdict
 
 
 def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
-    table = read("draft:9,8")
-    found = analyse_table(table, seconds=0.0)
+    table = from_line("draft:9,8")
+    analysis = analyse_table(table, seconds=0.0)
     truth = nt.solve(table.game)
-    assert found.value is None
-    assert not found.complete
-    assert "not found out within 0 seconds" in found.verdict
-    known = {move.block: move.value for move in found.moves if move.value is not None}
+    assert (analysis.value, analysis.complete) == (None, False)
+    assert "not found out within 0 seconds" in analysis.verdict
+    values = {move.block: move.value for move in analysis.moves}
+    assert values.keys() == set(table.game.legal)
     ending = {
         block
         for block in table.game.legal
         if get_final_worth(table.game.position.place(block)) is not None
     }
-    assert set(known) == ending == {6}
-    assert all(value == truth.moves[block].value for block, value in known.items())
-    assert {move.block for move in found.moves} == set(table.game.legal)
+    assert {block for block, value in values.items() if value is not None} == ending == {6}
+    assert values[6] == truth.moves[6].value
 
 
-def test_a_game_too_vast_is_said_to_be_unknown() -> None:
-    found = analyse_table(read(VAST), seconds=0.2)
-    assert found.value is None
-    assert all(move.value is None for move in found.moves)
-    assert "No move is valued" in found.note
+def test_the_value_of_a_game_that_is_too_vast_stays_unknown() -> None:
+    analysis = analyse_table(from_line(VAST), seconds=0.2)
+    assert {analysis.value, *(move.value for move in analysis.moves)} == {None}
+    assert "No move is valued" in analysis.note
 
 
-def test_of_many_moves_only_some_are_given_a_reason() -> None:
-    found = analyse_table(read("climb(blocks=1-100):"))
-    assert len(found.moves) == 100
-    assert sum(bool(move.reason) for move in found.moves) == MAX_REASONS
-    assert all(move.value for move in found.moves)
+def test_only_the_first_of_many_moves_get_a_reason() -> None:
+    analysis = analyse_table(from_line("climb(blocks=1-100):"))
+    assert len(analysis.moves) == 100
+    assert sum(bool(move.reason) for move in analysis.moves) == MAX_REASONS
+    assert all(move.value for move in analysis.moves)
 
 
 # Reviews ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(60))
-@given(any_game(to_the_end=True))
-def test_a_review_is_the_coachs(game: Game) -> None:
-    found, seen = travelled(tasks.review_table(Table(game), PATIENT, PATIENT)), review(game)
-    assert found.values == seen.values
-    assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
-    assert found.turning_point == seen.turning_point
-    assert found.complete
-    words = ReviewText.for_table(Table(game))
-    assert all(bool(move.mark) <= bool([*words.list_remarks(move)]) for move in found.moves)
+def test_a_review_is_that_of_the_coach() -> None:
+    table = from_line("draft(names=Ann,Ben,resigned=1):9,8")
+    answer, truth = (
+        send(tasks.review_table(table, SLOW, SLOW)),
+        review(table.game, declared=table.declared),
+    )
+    assert answer.complete
+    assert (answer.values, answer.turning_point) == (truth.values, truth.turning_point)
+    assert [move.mark for move in answer.moves] == [move.mark for move in truth.moves]
+    assert ReviewText.for_table(table).format_headline(answer) == "Ben wins: Ann resigned."
 
 
-def test_a_result_by_word_and_names_are_told() -> None:
-    table = read("draft(names=Ann,Ben,resigned=1):9,8")
-    found, words = tasks.review_table(table), ReviewText.for_table(table)
-    assert words.format_headline(found) == "Ben wins: Ann resigned."
-    assert "Ann was winning when Ann resigned" in (words.format_turning_point(found) or "")
-
-
-def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
-    table = read("draft:9,8,5")
-    found = tasks.review_table(table, altogether=0.0)
-    assert found.values == (None,) * 4
-    assert not found.complete
-    assert found.unsolved == 4
-
-
-def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
-    table = read(f"{VAST}5,6,7,8")
-    found = tasks.review_table(table, seconds=0.2, altogether=0.3)
-    assert set(found.values) == {None}
+@pytest.mark.parametrize(
+    ("line", "seconds", "altogether"), [("draft:9,8,5", SLOW, 0.0), (f"{VAST}5,6,7,8", 0.2, 0.3)]
+)
+def test_a_review_without_time_leaves_all_moves_unknown(
+    line: str, seconds: float, altogether: float
+) -> None:
+    table = from_line(line)
+    answer = tasks.review_table(table, seconds=seconds, altogether=altogether)
+    assert set(answer.values) == {None}
+    assert (answer.complete, answer.unsolved) == (False, len(answer.values))
     words = ReviewText.for_table(table)
-    assert all(not move.mark and not [*words.list_remarks(move)] for move in found.moves)
+    assert all(not move.mark and not [*words.list_remarks(move)] for move in answer.moves)
 
 
 # Puzzles and lessons ------------------------------------------------------------------------------
 
 
-def test_the_puzzle_of_a_day_is_the_coachs() -> None:
-    posed = travelled(quiz.make_daily_puzzle("2027-01-31"))
+def test_the_puzzle_of_a_day_is_that_of_the_coach() -> None:
+    question = send(quiz.make_daily_puzzle("2027-01-31"))
     book, puzzle = puzzles.find_daily_puzzle("2027-01-31")
-    assert (posed.game, posed.answer, posed.grade) == (book.name, puzzle.answer, puzzle.grade)
-    assert record.from_line(posed.line).game == puzzle.game
-
-
-@pytest.mark.parametrize("number", range(1, 8))
-def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> None:
-    posed = quiz.make_numbered_puzzle("seed", number, None, None)
-    if number <= size(2, 7):
-        assert posed == quiz.make_numbered_puzzle("seed", number, None, None)
-    assert posed.grade == (number - 1) % 5 + 1
-    table = record.from_line(posed.line)
-    assert [choice.block for choice in posed.choices] == list(table.game.legal)
-    assert [choice.block for choice in posed.choices if choice.is_right] == [posed.answer]
-    truth = nt.solve(table.game, plies=False)
-    for choice in posed.choices:
-        assert choice.is_right == (truth.moves[choice.block].value == "win")
-        expected = "Right!" if choice.is_right else "Not this one."
-        assert choice.feedback.startswith(f"{expected} {choice.block} ")
-    assert not re.search(r"\d", posed.nudge)
-
-
-def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
-    for number in (1, 2):
-        posed = quiz.make_numbered_puzzle("a", number, 4, "draft")
-        assert (posed.game, posed.grade) == ("draft", 4)
-    assert (
-        quiz.make_numbered_puzzle("a", 1, 4, "draft").line
-        != quiz.make_numbered_puzzle("a", 2, 4, "draft").line
+    assert (question.game, question.answer, question.grade) == (
+        book.name,
+        puzzle.answer,
+        puzzle.grade,
     )
+    assert from_line(question.line).game == puzzle.game
 
 
-def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are(
+@pytest.mark.parametrize("number", range(1, 1 + size(3, 7)))
+def test_a_numbered_puzzle_has_one_answer_and_replies_to_all_choices(number: int) -> None:
+    question = quiz.make_numbered_puzzle("seed", number, None, None)
+    assert question.grade == (number - 1) % 5 + 1
+    table = from_line(question.line)
+    assert [choice.block for choice in question.choices] == list(table.game.legal)
+    assert [choice.block for choice in question.choices if choice.is_right] == [question.answer]
+    truth = nt.solve(table.game, plies=False)
+    for choice in question.choices:
+        assert choice.is_right == (truth.moves[choice.block].value == "win")
+        reply = "Right!" if choice.is_right else "Not this one."
+        assert choice.feedback.startswith(f"{reply} {choice.block} ")
+    assert not re.search(r"\d", question.nudge)
+
+
+def test_puzzles_of_a_game_and_grade_are_reproducible_and_differ() -> None:
+    first, again, second = (
+        quiz.make_numbered_puzzle("a", number, 4, "draft") for number in (1, 1, 2)
+    )
+    for question in (first, second):
+        assert (question.game, question.grade) == ("draft", 4)
+    assert first == again
+    assert first.line != second.line
+
+
+def test_a_game_without_puzzles_of_a_grade_names_the_grades_that_exist(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(puzzles, "_TRIALS", size(1, 3))
-    with pytest.raises(
-        LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"
-    ):
+    with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1"):
         quiz.make_numbered_puzzle("a", 1, 3, "race")
     assert quiz.make_numbered_puzzle("a", 3, None, "race").grade == 1
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None:
-    posed = travelled(quiz.make_lesson(catalogue.load_named(name)))
-    assert len(posed) == 3
-    for each in posed:
-        truth = nt.solve(record.from_line(each.line).game)
+def test_a_lesson_has_three_positions_with_a_win_to_find(name: str) -> None:
+    lesson = send(quiz.make_lesson(catalogue.load_named(name)))
+    assert len(lesson) == 3
+    for question in lesson:
+        truth = nt.solve(from_line(question.line).game)
         assert truth.value == "win"
-        assert {choice.block: choice.is_right for choice in each.choices} == {
-            block: worth.value == "win" for block, worth in truth.moves.items()
-        }
-        assert each.answer in {choice.block for choice in each.choices}
-        assert each.solution_text.startswith(f"{each.answer} wins")
+        choices = {choice.block: choice.is_right for choice in question.choices}
+        assert choices == {block: worth.value == "win" for block, worth in truth.moves.items()}
+        assert question.answer in choices
+        assert question.solution_text.startswith(f"{question.answer} wins")

@@ -9,14 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from functools import wraps
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from multiprocessing import active_children
 from multiprocessing.context import SpawnProcess
 from operator import add
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import pytest
 
@@ -27,7 +26,6 @@ from number_tower.web.thinking import tasks
 from number_tower.web.thinking import workers as workers_module
 from number_tower.web.thinking.workers import MAX_ANSWERS, BusyError, GaveUpError, Lane, Workers
 from support.clocks import SLOW, wait_until_true
-from support.forking import Forked
 from support.jobs import (
     ThreadProcess,
     awkward,
@@ -38,7 +36,9 @@ from support.jobs import (
     unsolved,
 )
 
-P = ParamSpec("P")
+pytest_plugins = ["anyio.pytest_plugin"]
+
+pytestmark = pytest.mark.usefixtures("anyio_backend", "fast_start")
 
 posix = pytest.mark.skipif(
     os.name != "posix", reason="signals and kill -9 are what Linux and macOS know"
@@ -50,34 +50,13 @@ limited = pytest.mark.skipif(
 LONG = 3600.0
 
 
-@pytest.fixture(autouse=True)
-def _quick_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep processes from loading the program that runs the tests."""
+@pytest.fixture
+def fast_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep processes from loading the program that runs the tests, and let questions wait."""
     main = sys.modules["__main__"]
     monkeypatch.setattr(main, "__spec__", None)
     monkeypatch.delattr(main, "__file__", raising=False)
     monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, LONG))
-
-
-@pytest.fixture
-def _in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
-
-
-in_threads = pytest.mark.usefixtures("_in_threads")
-
-
-def run_story(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """Run a test in an event loop of its own."""
-
-    @wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        async def run_in_time() -> None:
-            await asyncio.wait_for(test(*args, **kwargs), 3 * SLOW)
-
-        asyncio.run(run_in_time())
-
-    return run
 
 
 @asynccontextmanager
@@ -89,31 +68,35 @@ async def open_workers(processes: int = 1, memory: int = 1024) -> AsyncIterator[
         await workers.close()
 
 
-def begin(
+@pytest.fixture(scope="module")
+async def shared_workers() -> AsyncIterator[Workers]:
+    """One worker process, which starts when it is needed, for tests that leave it usable."""
+    async with open_workers() as workers:
+        yield workers
+
+
+def ask(
     workers: Workers, task: Callable[..., Any], *args: object, **terms: Any
 ) -> asyncio.Task[Any]:
     """Ask without waiting for the answer."""
     return asyncio.ensure_future(workers.ask(task, *args, **{"seconds": SLOW, **terms}))
 
 
-@run_story
 async def test_a_question_is_answered_in_another_process_while_the_loop_goes_on(
-    tmp_path: Path,
+    shared_workers: Workers, tmp_path: Path
 ) -> None:
-    async with open_workers() as workers:
-        assert await begin(workers, add, 2, 3) == 5
-        asked = begin(workers, released, tmp_path / "gate")
-        await wait_until_true(lambda: workers.running)
-        (tmp_path / "gate").touch()
-        assert await asked != os.getpid()
+    assert await ask(shared_workers, add, 2, 3) == 5
+    answer = ask(shared_workers, released, tmp_path / "gate")
+    await wait_until_true(lambda: shared_workers.running)
+    (tmp_path / "gate").touch()
+    assert await answer != os.getpid()
 
 
-@run_story
 async def test_processes_start_with_the_first_question_or_when_they_are_warmed() -> None:
     before = len(active_children())
     async with open_workers(2) as workers:
         assert len(active_children()) == before
-        await begin(workers, add, 2, 3)
+        await ask(workers, add, 2, 3)
         assert len(active_children()) == before + 1
         await workers.warm()
         assert len(active_children()) == before + 2
@@ -124,46 +107,40 @@ async def test_processes_start_with_the_first_question_or_when_they_are_warmed()
 @pytest.mark.parametrize(
     "question", [(time.sleep, LONG), (signal.raise_signal, signal.SIGSTOP), (pow, 3, 10**9)]
 )
-@run_story
-async def test_a_question_without_end_is_given_up_and_loses_no_other(question: Any) -> None:
-    async with open_workers() as workers:
-        before = await begin(workers, os.getpid)
-        hanging = begin(workers, *question, seconds=0.1)
-        others = [begin(workers, os.getpid) for _ in range(3)]
-        with pytest.raises(GaveUpError, match=r"longer than 0\.1 seconds"):
-            await hanging
-        (after,) = set(await asyncio.gather(*others))
-        assert after != before
-        with pytest.raises(ProcessLookupError):  # nor is it a zombie
-            os.kill(before, 0)
+async def test_an_endless_question_is_killed_and_later_ones_are_answered(
+    shared_workers: Workers, question: Any
+) -> None:
+    before = await ask(shared_workers, os.getpid)
+    endless = ask(shared_workers, *question, seconds=0.1)
+    others = [ask(shared_workers, os.getpid) for _ in range(3)]
+    with pytest.raises(GaveUpError, match=r"longer than 0\.1 seconds"):
+        await endless
+    (after,) = set(await asyncio.gather(*others))
+    assert after != before
+    with pytest.raises(ProcessLookupError):  # nor is it a zombie
+        os.kill(before, 0)
 
 
 @limited
-@run_story
 async def test_a_question_that_takes_too_much_memory_is_given_up() -> None:
     async with open_workers(memory=256) as workers:
-        assert await begin(workers, taking, 100) == 100 << 20
+        assert await ask(workers, taking, 100) == 100 << 20
         with pytest.raises(GaveUpError, match="more memory than it may"):
-            await begin(workers, taking, 300)
-        assert await begin(workers, taking, 100) == 100 << 20
+            await ask(workers, taking, 300)
+        assert await ask(workers, taking, 100) == 100 << 20
 
 
-@run_story
-async def test_a_question_is_given_up_where_the_system_has_no_room_for_a_process(
+async def test_a_question_is_given_up_if_the_system_refuses_a_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object) -> None:
         raise BlockingIOError("there are too many processes")
 
+    monkeypatch.setattr(SpawnProcess, "start", refuse)
     async with open_workers() as workers:
-        with monkeypatch.context() as full:
-            full.setattr(SpawnProcess, "start", refuse)
-            with pytest.raises(GaveUpError, match="no process could be started"):
-                await begin(workers, add, 2, 3)
-            await workers.warm()
-            await workers.close()
-    async with open_workers() as workers:
-        assert await begin(workers, add, 2, 3) == 5
+        with pytest.raises(GaveUpError, match="no process could be started"):
+            await ask(workers, add, 2, 3)
+        await workers.warm()
 
 
 @posix
@@ -171,124 +148,128 @@ async def test_a_question_is_given_up_where_the_system_has_no_room_for_a_process
     "death",
     [(signal.raise_signal, signal.SIGKILL), (signal.raise_signal, signal.SIGSEGV), (os._exit, 0)],
 )
-@run_story
-async def test_a_process_that_dies_gives_its_question_up_and_is_replaced(death: Any) -> None:
-    async with open_workers() as workers:
-        died, other = begin(workers, *death), begin(workers, add, 2, 3)
-        with pytest.raises(GaveUpError, match="has ended"):
-            await died
-        assert await other == 5
+async def test_a_process_that_dies_loses_its_question_alone(
+    shared_workers: Workers, death: Any
+) -> None:
+    died, other = ask(shared_workers, *death), ask(shared_workers, add, 2, 3)
+    with pytest.raises(GaveUpError, match="has ended"):
+        await died
+    assert await other == 5
 
 
 @posix
-@run_story
-async def test_a_process_that_died_while_it_was_idle_costs_no_question() -> None:
-    async with open_workers() as workers:
-        before = await begin(workers, os.getpid)
-        os.kill(before, signal.SIGKILL)
-        await wait_until_true(lambda: not active_children())
-        assert await begin(workers, os.getpid) != before
+async def test_an_idle_process_that_dies_loses_no_question(shared_workers: Workers) -> None:
+    before = await ask(shared_workers, os.getpid)
+    os.kill(before, signal.SIGKILL)
+    await wait_until_true(lambda: not active_children())
+    assert await ask(shared_workers, os.getpid) != before
 
 
-@run_story
-async def test_what_a_task_raises_reaches_the_asker() -> None:
-    async with open_workers() as workers:
-        with pytest.raises(NotSolvedError, match="not solved within 3 seconds") as unknown:
-            await begin(workers, unsolved)
-        assert "in unsolved" in str(unknown.value.__cause__)
-        with pytest.raises(RecordError, match="not the line of a game"):
-            await begin(workers, tasks.parse_record, "nonsense")
-        with pytest.raises(GaveUpError):
-            await begin(workers, awkward)
-        with pytest.raises((AttributeError, pickle.PicklingError), match="secret"):
-            await begin(workers, secret)
-        with pytest.raises((AttributeError, pickle.PicklingError)):
-            await begin(workers, lambda: None)
-        assert await begin(workers, add, 2, 3) == 5
-
-
-@run_story
-async def test_closing_ends_processes_in_the_middle_of_a_question() -> None:
-    workers = Workers()
-    await workers.warm()
-    hanging, waiting = begin(workers, time.sleep, LONG), begin(workers, add, 2, 3)
-    await wait_until_true(lambda: workers.waiting)
-    await workers.close()
+async def test_the_error_of_a_task_reaches_the_asker(shared_workers: Workers) -> None:
+    with pytest.raises(NotSolvedError, match="not solved within 3 seconds") as unknown:
+        await ask(shared_workers, unsolved)
+    assert "in unsolved" in str(unknown.value.__cause__)
+    with pytest.raises(RecordError, match="not the line of a game"):
+        await ask(shared_workers, tasks.parse_record, "nonsense")
     with pytest.raises(GaveUpError):
-        await hanging
-    for late in (waiting, begin(workers, add, 2, 3)):
+        await ask(shared_workers, awkward)
+    with pytest.raises((AttributeError, pickle.PicklingError), match="secret"):
+        await ask(shared_workers, secret)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        await ask(shared_workers, lambda: None)
+    assert await ask(shared_workers, add, 2, 3) == 5
+
+
+async def test_closing_ends_processes_in_the_middle_of_a_question() -> None:
+    before = len(active_children())
+    async with open_workers() as workers:
+        await workers.warm()
+        running, waiting = ask(workers, time.sleep, LONG), ask(workers, add, 2, 3)
+        await wait_until_true(lambda: workers.waiting)
+    with pytest.raises(GaveUpError):
+        await running
+    for late in (waiting, ask(workers, add, 2, 3)):
         with pytest.raises(BusyError):
             await late
-    assert not active_children()
+    assert len(active_children()) == before
 
 
 # The lanes ----------------------------------------------------------------------------------------
 
 
-@in_threads
-@run_story
-async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+async def threads(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workers]:
+    """Workers of three threads instead of processes: nothing has to start."""
+    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
+    async with open_workers(3) as workers:
+        yield workers
+
+
+@pytest.fixture
+async def thread(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workers]:
+    """Likewise one thread."""
+    monkeypatch.setattr(workers_module, "WorkerProcess", ThreadProcess)
     async with open_workers() as workers:
-        blocking = begin(workers, released, tmp_path / "gate")
-        await wait_until_true(lambda: workers.running)
-        monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
-        with pytest.raises(BusyError, match="busy"):
-            await begin(workers, noted, tmp_path / "log", "late")
-        assert (workers.waiting, workers.running) == (0, 1)
-        (tmp_path / "gate").touch()
-        await blocking
-        assert await begin(workers, add, 2, 3) == 5
+        yield workers
+
+
+async def test_a_question_that_waits_too_long_is_refused_and_never_begins(
+    thread: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = ask(thread, released, tmp_path / "gate")
+    await wait_until_true(lambda: thread.running)
+    monkeypatch.setattr(workers_module, "MAX_WAIT", dict.fromkeys(Lane, 0.05))
+    with pytest.raises(BusyError, match="busy"):
+        await ask(thread, noted, tmp_path / "log", "late")
+    assert (thread.waiting, thread.running) == (0, 1)
+    (tmp_path / "gate").touch()
+    await running
+    assert await ask(thread, add, 2, 3) == 5
     assert not (tmp_path / "log").exists()
 
 
-@in_threads
-@run_story
-async def test_cheap_questions_are_not_behind_expensive_ones(tmp_path: Path) -> None:
-    async with open_workers(3) as workers:
-        gate = tmp_path / "gate"
-        flood = [begin(workers, released, gate, lane=Lane.EXPENSIVE) for _ in range(20)]
-        await wait_until_true(lambda: workers.waiting == 18)
-        for _ in range(3):
-            assert await begin(workers, add, 2, 3) == 5
-        assert (workers.running, workers.waiting) == (2, 18)
-        gate.touch()
-        await asyncio.gather(*flood)
+async def test_cheap_questions_do_not_wait_for_expensive_ones(
+    threads: Workers, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    expensive = [ask(threads, released, gate, lane=Lane.EXPENSIVE) for _ in range(20)]
+    await wait_until_true(lambda: threads.waiting == 18)
+    for _ in range(3):
+        assert await ask(threads, add, 2, 3) == 5
+    assert (threads.running, threads.waiting) == (2, 18)
+    gate.touch()
+    await asyncio.gather(*expensive)
 
 
 # Questions that are asked again -------------------------------------------------------------------
 
 
-@in_threads
-@run_story
-async def test_a_question_with_a_key_is_worked_on_once_and_its_answer_is_kept(
-    tmp_path: Path,
+async def test_a_question_with_a_key_is_computed_once_and_its_answer_is_cached(
+    thread: Workers, tmp_path: Path
 ) -> None:
-    async with open_workers() as workers:
-        blocking = begin(workers, released, tmp_path / "gate")
-        asked = [begin(workers, noted, tmp_path / "log", word, key="q") for word in "ab"]
-        await wait_until_true(lambda: workers.waiting == 1)
-        asked[0].cancel()
-        (tmp_path / "gate").touch()
-        await blocking
-        assert await asked[1] == await begin(workers, noted, tmp_path / "log", "c", key="q") == "a"
-        for number in range(MAX_ANSWERS):
-            await begin(workers, abs, number, key=number)
-        assert await begin(workers, noted, tmp_path / "log", "d", key="q") == "d"
+    def note(word: str) -> asyncio.Task[Any]:
+        return ask(thread, noted, tmp_path / "log", word, key="q")
+
+    running = ask(thread, released, tmp_path / "gate")
+    cancelled, waiting = note("a"), note("b")
+    await wait_until_true(lambda: thread.waiting == 1)
+    cancelled.cancel()
+    (tmp_path / "gate").touch()
+    await running
+    assert await waiting == await note("c") == "a"
+    for number in range(MAX_ANSWERS):
+        await ask(thread, abs, number, key=number)
+    assert await note("d") == "d"
     assert (tmp_path / "log").read_text().split() == ["a", "d"]
 
 
-@in_threads
-@run_story
-async def test_errors_and_answers_that_are_not_complete_are_not_kept() -> None:
-    async with open_workers() as workers:
-        for _ in range(2):
-            with pytest.raises(NotSolvedError):
-                await begin(workers, unsolved, key="q")
-        unknown = PositionAnalysis(None, None, "", "", (), "unknown")
-        assert await begin(workers, min, [unknown], key="q") == unknown
-        assert await begin(workers, add, 2, 3, key="q") == 5
+async def test_errors_and_incomplete_answers_are_not_cached(thread: Workers) -> None:
+    for _ in range(2):
+        with pytest.raises(NotSolvedError):
+            await ask(thread, unsolved, key="q")
+    unknown = PositionAnalysis(None, None, "", "", (), "unknown")
+    assert await ask(thread, min, [unknown], key="q") == unknown
+    assert await ask(thread, add, 2, 3, key="q") == 5
 
 
 # The server and its processes ---------------------------------------------------------------------
@@ -306,55 +287,52 @@ if __name__ == "__main__":
 """
 
 
-@asynccontextmanager
-async def start_server(folder: Path, serve: str) -> AsyncIterator[subprocess.Popen[str]]:
-    """Run a server in a session of its own, and end it."""
+@contextmanager
+def run_server(folder: Path, serve: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a server in a session of its own, and end all its processes after the test."""
     script = folder / "server.py"
     script.write_text(SERVER.format(serve=serve.strip().replace("\n", "\n    ")))
-    with Forked(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as popen:
+    call = [sys.executable, str(script)]
+    with subprocess.Popen(
+        call, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
-            yield popen
+            yield process
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(popen.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @posix
 @pytest.mark.parametrize("work", ["asyncio.sleep(3600)", "workers.ask(time.sleep, 3600)"])
-@run_story
-async def test_processes_end_when_the_server_is_killed(tmp_path: Path, work: str) -> None:
+def test_processes_end_when_the_server_is_killed(tmp_path: Path, work: str) -> None:
     serve = f"print(await workers.ask(os.getpid), flush=True)\nawait {work}"
-    async with start_server(tmp_path, serve) as server:
+    with run_server(tmp_path, serve) as server:
         assert server.stdout is not None
         assert server.stdout.readline()
-        await asyncio.sleep(0.1)
+        time.sleep(0.1)
         server.kill()
         # Its output ends with the last process.
-        rest, _ = await asyncio.to_thread(server.communicate, timeout=SLOW)
-        assert rest == ""
+        assert server.communicate(timeout=SLOW)[0] == ""
 
 
 @posix
-@run_story
-async def test_ctrl_c_is_left_to_the_server(tmp_path: Path) -> None:
+def test_ctrl_c_reaches_only_the_server(tmp_path: Path) -> None:
     serve = """
-heard = []
-signal.signal(signal.SIGINT, lambda *_: heard.append(1))
-asked = asyncio.ensure_future(workers.ask(os.getpid))
+signals = []
+signal.signal(signal.SIGINT, lambda *_: signals.append(1))
+question = asyncio.ensure_future(workers.ask(os.getpid))
 for _ in range(20):
     await asyncio.sleep(0.01)
     os.killpg(0, signal.SIGINT)
-before = await asked
-asked = asyncio.ensure_future(workers.ask(time.sleep, 0.2))
+before = await question
+question = asyncio.ensure_future(workers.ask(time.sleep, 0.2))
 await asyncio.sleep(0.05)
 os.killpg(0, signal.SIGINT)
-await asked
-print(before == await workers.ask(os.getpid), len(heard), flush=True)
+await question
+print(before == await workers.ask(os.getpid), len(signals), flush=True)
 await workers.close()
 """
-    async with start_server(tmp_path, serve) as server:
-        said, _ = await asyncio.to_thread(server.communicate, timeout=SLOW)
-        assert said == "True 21\n"
+    with run_server(tmp_path, serve) as server:
+        assert server.communicate(timeout=SLOW)[0] == "True 21\n"
         assert server.returncode == 0

@@ -1,0 +1,187 @@
+"""What only a real server shows: all that it sends, its log, its metrics, and broken requests."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+from urllib.request import urlopen
+
+import httpx2
+import pytest
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from serving import Server, free_port
+from support.clocks import SLOW, wait_until_true
+from support.command import ROOT
+from support.servers import HOST, Client, follow_game, run_servers, start_game_between
+from support.small_server import connect, fetch_json, post
+
+MONITORING = (ROOT / "docs/how-to/monitor.md").read_text()
+METRICS_PORT = free_port()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    database = tmp_path_factory.mktemp("running") / "games.db"
+    with run_servers(database, options=("--metrics", str(METRICS_PORT))) as (server,):
+        yield server
+
+
+# Secrets ------------------------------------------------------------------------------------------
+
+
+class Visitor:
+    """A browser that notes all that it receives: the cookies that are set, and the rest."""
+
+    def __init__(self, server: Server) -> None:
+        self.client = httpx2.Client(base_url=server.url, timeout=SLOW)
+        self.set_cookies = ""
+        self.received = ""
+        self._streams = ExitStack()
+        self._events: Iterator[str] = iter(())
+
+    def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        answer = self.client.request(method, path, **more)
+        for name, value in answer.headers.multi_items():
+            if name == "set-cookie":
+                self.set_cookies += f"{value}; "
+            else:
+                self.received += f"{name}: {value}\n"
+        self.received += answer.text
+        return answer
+
+    def follow(self, path: str) -> None:
+        self._events = self._streams.enter_context(self.client.stream("GET", path)).iter_text()
+
+    def read_events_until(self, text: str) -> None:
+        events = ""
+        while text not in events:
+            events += next(self._events)
+        self.received += events
+        self._streams.close()
+
+    @property
+    def secret(self) -> str:
+        """The secret in the browser's cookie."""
+        [secret] = self.client.cookies.values()
+        return secret
+
+
+def test_secrets_reach_only_their_owners_and_never_the_log(server: Server) -> None:
+    ann, ben, eve = visitors = [Visitor(server) for _ in range(3)]
+    form = {"game": "draft", "opponent": "link", "name": "Ann"}
+    room = ann.ask("POST", "/new", data=form).headers["location"]
+    address = room.removeprefix("/g/")
+    game = f"/api/games/{address}"
+    assert ben.ask("GET", room).status_code == 200
+    assert ben.ask("POST", f"{room}/sit", data={"name": "Ben"}).status_code == 303
+    state = ann.ask("GET", game).json()
+    watch = re.findall(r"/w/([\w-]+)", ann.ask("GET", room).text)[0]
+    ann.follow(f"{room}/events")
+    ben.follow(f"{game}/events")
+    eve.follow(f"/w/{watch}/events")
+    for turn, block in enumerate((9, 8, 6)):
+        mover, other = (ann, ben) if turn % 2 == 0 else (ben, ann)
+        form = {"block": str(block), "version": str(turn), "game": str(state["game"])}
+        assert mover.ask("POST", f"{room}/move", data=form).status_code == 303
+        other.ask("POST", f"{room}/move", data=form)
+        other.ask("POST", f"{room}/offer", data={"kind": "takeback"})
+        mover.ask("POST", f"{room}/decline")
+        for player in (ann, ben):
+            for path in (room, f"{room}/table", f"{game}/log"):
+                player.ask("GET", path)
+        for path in ("/w/{}", "/w/{}/table", "/api/games/{}", "/api/games/{}/log"):
+            assert eve.ask("GET", path.format(watch)).status_code == 200
+        eve.ask("GET", f"/api/games/{watch}/export?as=json")
+        eve.ask("POST", f"/g/{watch}/move", data=form)
+        move = {"do": "move", "block": 1, "version": turn}
+        eve.ask("POST", f"/api/games/{watch}/actions", json=move)
+    for visitor in visitors:
+        visitor.read_events_until('"reason":"exact"')
+        visitor.ask("GET", "/")
+        visitor.client.close()
+    tokens = [ann.secret, ben.secret]
+    for visitor in visitors:
+        assert not any(token in visitor.received for token in tokens)
+    assert tokens[1] not in ann.set_cookies
+    assert tokens[0] not in ben.set_cookies
+    assert (eve.set_cookies, address in eve.received) == ("", False)
+    assert "/g/" in server.log
+    for secret in (*tokens, address, watch):
+        assert secret not in server.log
+
+
+# Broken requests ----------------------------------------------------------------------------------
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_error(server: Server) -> None:
+    begun = len(server.log)
+    for path, kind, body in (
+        ("/new", "application/x-www-form-urlencoded", b"game=dra"),
+        ("/api/games", "application/json", b'{"game":'),
+        ("/api/analyse", "application/json", b'{"game":'),
+        ("/new", "multipart/form-data; boundary=b", b"--b\r\nContent-Disposition: "),
+    ):
+        connect(server.port, HOST, post(path, body, 1000, f"Content-Type: {kind}")).close()
+    assert fetch_json(server.port, "/api/levels")[0] == 200
+    assert not re.search("Traceback|ERROR", server.log[begun:])
+
+
+# Metrics ------------------------------------------------------------------------------------------
+
+
+def scrape() -> tuple[str, dict[str, Metric]]:
+    """Return what Prometheus would read, as text and by name."""
+    with urlopen(f"http://{HOST}:{METRICS_PORT}/metrics", timeout=SLOW) as answer:
+        text = answer.read().decode()
+    return text, {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def get_sample(name: str, **labels: str) -> float | None:
+    """Return the value of a sample, or None."""
+    for family in scrape()[1].values():
+        for sample in family.samples:
+            if sample.name == name and labels.items() <= sample.labels.items():
+                return sample.value
+    return None
+
+
+def test_metrics_count_requests_by_route_and_name_no_game(server: Server) -> None:
+    route = "/api/games/{address}/actions"
+    counted = [
+        ("tower_requests_total", {"method": "POST", "route": route, "status": "200"}),
+        ("tower_requests_total", {"route": "(none)", "status": "404"}),
+        ("tower_request_seconds_count", {"route": route}),
+    ]
+
+    def count() -> list[float]:
+        return [get_sample(name, **labels) or 0 for name, labels in counted]
+
+    async def play() -> str:
+        first, second = Client(server.port), Client(server.port)
+        seats = await start_game_between(first, second)
+        await seats.act(first, 0, "move", block=3, version=0)
+        assert (await first.ask("GET", f"/api/{seats.tokens[0]}")).status == 404
+        async with follow_game(server.port, seats.path) as follower:
+            await follower.until([3])
+            await wait_until_true(lambda: get_sample("tower_streams_open") == 1)
+            text, _ = scrape()
+        assert (get_sample("tower_connections_open") or 0) >= 2
+        first.close()
+        second.close()
+        for secret in (*seats.tokens, seats.address, seats.watch, HOST):
+            assert secret not in text
+        return text
+
+    before = count()
+    text = asyncio.run(play())
+    assert count() == [number + 1 for number in before]
+    events = "/api/games/{address}/events"
+    assert get_sample("tower_request_seconds_count", route=events) is None
+    assert (get_sample("process_cpu_seconds_total") or 0) > 0
+    documented = set(re.findall(r"^\| `(tower_\w+)` \|", MONITORING, re.MULTILINE))
+    assert documented == set(re.findall(r"^# TYPE (tower_\w+)", text, re.MULTILINE))
