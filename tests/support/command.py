@@ -1,6 +1,7 @@
-"""Recorded sessions: what the command was asked and given, and every byte that it answered.
+"""The command under test, in this process, and recorded sessions of it.
 
-`make golden` writes the answers anew; read the difference before you keep it.
+A session is what the command was asked and given, and every byte that it answered. `make golden`
+writes the answers anew; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -12,23 +13,22 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
-from contextlib import nullcontext
-from functools import cache
-from importlib import import_module
-from io import TextIOWrapper
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import chdir, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import ModuleType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 from unittest.mock import patch
 
-from number_tower import Game, Rules
-from number_tower.solve import limits, solve
-from number_tower.terminal.cli.main import create_parser, main
+from number_tower.solve import limits
+from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
 from support.forking import Forked
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
@@ -37,6 +37,9 @@ SESSIONS = GOLDEN / "sessions"
 LOST = GOLDEN / "lost"
 EXAMPLES = ROOT / "examples"
 TOWER = str(Path(sys.executable).with_name("tower"))
+
+Tower = Callable[..., subprocess.CompletedProcess[str]]
+"""`run_tower`, or with a part of its arguments given already."""
 
 LIMITED = """
 import resource, runpy, sys
@@ -73,10 +76,7 @@ def plain_environment(**more: str) -> dict[str, str]:
 def run_tower_with_small_files(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command where no file may become larger than so much.
-
-    Python's own cache is left alone there.
-    """
+    """Run the command as a process, no file of which may become larger than `kib`."""
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
     with Forked(
         call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -88,80 +88,100 @@ def run_tower_with_small_files(
 
 
 def run_tower(
-    *arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
+    *arguments: str,
+    typed: str = "",
+    answers: Iterable[str] | None = None,
+    watch: Callable[[str], object] = str,
+    cwd: Path = ROOT,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command with a pipe as input, in a fork of this process, which has all imported."""
-    if not hasattr(os, "fork"):
-        return subprocess.run(
-            [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8",
-            cwd=cwd, env=plain_environment(**environment), timeout=SLOW, check=False,
-        )  # fmt: skip
-    _load_everything()
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(typed.encode())
-        given.seek(0)
-        child = os.fork()
-        if child == 0:
-            _become_tower(
-                (given.fileno(), out.fileno(), err.fileno()),
-                arguments,
-                cwd,
-                plain_environment(**environment),
-            )
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            texts.append(TextIOWrapper(file, encoding="utf-8").read())
-    return subprocess.CompletedProcess([TOWER, *arguments], code, *texts)
+    """Run the command in this process, with a pipe as its input, as click's `CliRunner` does.
 
-
-@cache
-def _load_everything() -> None:
-    """Load once what every fork would load: the commands, the database, the compiled searches."""
-    create_parser()
-    for name in (
-        "number_tower.store.games",
-        "alembic.command",
-        "sqlalchemy.dialects.sqlite",
-        "rich.progress",
+    The input is a text, or else lines, which are taken one at a time: whatever an iterator does
+    before it gives the next line happens while the command waits for it. `watch` is called with the
+    whole output whenever more of it can be read. Streams, environment, folder and signal handlers
+    are restored afterwards.
+    """
+    variables = plain_environment(**environment)
+    encoding = variables.get("PYTHONIOENCODING", "utf-8")
+    source = BytesIO(typed.encode()) if answers is None else BufferedReader(_Lines(answers))
+    out, err = _WatchedPipe(watch), BytesIO()
+    with (
+        keep_signal_handlers(),
+        patch.dict(os.environ, variables, clear=True),
+        patch.object(sys, "argv", [TOWER, *arguments]),
+        patch.object(sys, "stdin", TextIOWrapper(source, encoding)),
+        redirect_stdout(TextIOWrapper(out, encoding)) as stdout,
+        redirect_stderr(TextIOWrapper(err, encoding, "backslashreplace")) as stderr,
+        chdir(cwd),
     ):
-        import_module(name)
-    solve(Game(Rules(blocks=range(1, 5), towers="own", fit="descending", target=9, stuck="skips")))
-
-
-def _become_tower(
-    files: tuple[int, int, int], arguments: tuple[str, ...], cwd: Path, environment: dict[str, str]
-) -> NoReturn:
-    """Run the command in this process, as an interpreter would that had just started, and end."""
-    try:
-        for number, file in enumerate(files):
-            os.dup2(file, number)
-        encoding = environment.get("PYTHONIOENCODING", "utf-8")
-        sys.stdin, sys.stdout, sys.stderr = (
-            # A stream stays open as long as the process.
-            open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
-            for number, mode, errors in (
-                (0, "r", "strict"),
-                (1, "w", "strict"),
-                (2, "w", "backslashreplace"),
-            )
-        )
-        signal.alarm(SLOW)
-        os.environ.clear()
-        os.environ.update(environment)
         time.tzset()
-        os.chdir(cwd)
-        sys.argv = [TOWER, *arguments]
-        code = main()
-    except SystemExit as left:
-        code = left.code if isinstance(left.code, int) else 1
-    except BaseException:  # noqa: BLE001 - as the interpreter does
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code or 0)
+        code = main(arguments)
+        stdout.flush()
+        stderr.flush()
+        shown, complaint = out.getvalue().decode(), err.getvalue().decode()
+    time.tzset()
+    return subprocess.CompletedProcess([TOWER, *arguments], code, shown, complaint)
+
+
+class _WatchedPipe(BytesIO):
+    def __init__(self, watch: Callable[[str], object]) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def write(self, data: ReadableBuffer) -> int:
+        written = super().write(data)
+        self._watch(self.getvalue().decode())
+        return written
+
+
+class _Lines(RawIOBase):
+    """The reading end of a pipe into which a line is written only when it is waited for."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = (f"{line}\n".encode() for line in lines)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        line = next(self._lines, b"")
+        memoryview(buffer)[: len(line)] = line
+        return len(line)
+
+
+@contextmanager
+def keep_signal_handlers() -> Iterator[None]:
+    """Restore the handlers of the signals that the command handles."""
+    handlers = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+class CommandResult(NamedTuple):
+    """What came of a call."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """`run_tower` in the folder and with the environment of a test."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
+        variables = {**os.environ, "PATH": plain_environment()["PATH"]}
+        done = run_tower(*call, answers=answers, cwd=Path.cwd(), **variables)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def play_session(name: str) -> str:
@@ -197,7 +217,7 @@ def list_sessions() -> list[str]:
 
 
 if __name__ == "__main__":
-    for each in list_sessions():
-        (SESSIONS / f"{each}.out").write_text(play_session(each), encoding="utf-8")
+    for name in list_sessions():
+        (SESSIONS / f"{name}.out").write_text(play_session(name), encoding="utf-8")
     for path in LOST.glob("*.in"):
         path.with_suffix(".out").write_text(play_lost_games(path.stem), encoding="utf-8")

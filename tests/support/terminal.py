@@ -52,6 +52,16 @@ class Terminal:
             self.seen += more
         return self.seen[start:]
 
+    def answer(self, text: str, until: str) -> str:
+        """Type a line, and look until a text appears after it."""
+        self.type(f"{text}\n")
+        return self.until(until)
+
+    def quit_game(self) -> None:
+        """Leave a game that is not over."""
+        self.type("quit\ny\n")
+        assert self.end() == 0
+
     def resize(self, columns: int, rows: int = 24) -> None:
         """Make the terminal another size, as somebody who drags its edge does."""
         termios.tcsetwinsize(self._near, (rows, columns))

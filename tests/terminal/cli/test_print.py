@@ -117,10 +117,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_too_many_blocks_are_refused_with_how_many_fit(tmp_path: Path) -> None:
     code, _, problem = print_sheet(tmp_path, "race", "--blocks", "1-500")
-    start, end = (
-        "tower: a sheet has room for ",
-        " blocks for each player; this game has 500\n",
-    )
+    start, end = ("tower: a sheet has room for ", " blocks for each player; this game has 500\n")
     assert code == 2
     assert problem.startswith(start)
     assert problem.endswith(end)
