@@ -108,20 +108,28 @@ def run_tower(
     out, err = _WatchedPipe(watch), BytesIO()
     with (
         keep_signal_handlers(),
-        patch.dict(os.environ, variables, clear=True),
+        _replace_environment(variables),
         patch.object(sys, "argv", [TOWER, *arguments]),
         patch.object(sys, "stdin", TextIOWrapper(source, encoding)),
         redirect_stdout(TextIOWrapper(out, encoding)) as stdout,
         redirect_stderr(TextIOWrapper(err, encoding, "backslashreplace")) as stderr,
         chdir(cwd),
     ):
-        time.tzset()
         code = main(arguments)
         stdout.flush()
         stderr.flush()
         shown, complaint = out.getvalue().decode(), err.getvalue().decode()
-    time.tzset()
     return subprocess.CompletedProcess([TOWER, *arguments], code, shown, complaint)
+
+
+@contextmanager
+def _replace_environment(variables: dict[str, str]) -> Iterator[None]:
+    try:
+        with patch.dict(os.environ, variables, clear=True):
+            time.tzset()
+            yield
+    finally:
+        time.tzset()
 
 
 class _WatchedPipe(BytesIO):
@@ -139,7 +147,7 @@ class _Lines(RawIOBase):
     """The reading end of a pipe into which a line is written only when it is waited for."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = (f"{line}\n".encode() for line in lines)
+        self._lines = (f"{line}\n".encode(errors="surrogateescape") for line in lines)
 
     def readable(self) -> bool:
         return True

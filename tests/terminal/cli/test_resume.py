@@ -213,7 +213,7 @@ def test_default_names_follow_the_players_and_chosen_names_stay(
     assert f"{resumed_names[1]} places " in done.stdout
     assert load_game(db).table.names == resumed_names
     assert load_game(db).seats.players == (None, "perfect")
-    assert f"{resumed_names[1]} places " in tower("resume", answers=["quit"]).stdout
+    assert f"{resumed_names[1]} places " in tower("resume", ref, answers=["quit"]).stdout
 
 
 @pytest.mark.parametrize(("seat", "names"), [("1", ("Zoe", "Easy")), ("2", ("Easy", "Zoe"))])
