@@ -1,7 +1,7 @@
 """The command under test, in this process, and recorded sessions of it.
 
-A session is what the command was asked and given, and every byte that it answered. `make golden`
-writes the answers anew; read the difference before you keep it.
+A session is a call, its input, and every byte of its answers. `make golden` writes the answers
+anew; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from number_tower.solve import limits
 from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
 from support.forking import Forked
+from support.signals import keep_signal_handlers
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -39,7 +39,7 @@ EXAMPLES = ROOT / "examples"
 TOWER = str(Path(sys.executable).with_name("tower"))
 
 Tower = Callable[..., subprocess.CompletedProcess[str]]
-"""`run_tower`, or with a part of its arguments given already."""
+"""`run_tower`, with or without arguments bound to it."""
 
 LIMITED = """
 import resource, runpy, sys
@@ -67,10 +67,11 @@ def load_example(name: str) -> ModuleType:
 
 def plain_environment(**more: str) -> dict[str, str]:
     """Return an environment in which the command behaves the same everywhere."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "SYSTEMROOT") if key in os.environ}
-    kept["PATH"] = os.pathsep.join([str(Path(TOWER).parent), kept.get("PATH", "")])
+    names = {"PATH", "HOME", "SYSTEMROOT"} & os.environ.keys()
+    variables = {name: os.environ[name] for name in names}
+    variables["PATH"] = os.pathsep.join([str(Path(TOWER).parent), variables.get("PATH", "")])
     own = {"NUMBER_TOWER_DB": "none", "NUMBER_TOWER_CONFIG": "none"}
-    return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
+    return {**variables, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
 
 
 def run_tower_with_small_files(
@@ -97,10 +98,9 @@ def run_tower(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in this process, with a pipe as its input, as click's `CliRunner` does.
 
-    The input is a text, or else lines, which are taken one at a time: whatever an iterator does
-    before it gives the next line happens while the command waits for it. `watch` is called with the
-    whole output whenever more of it can be read. Streams, environment, folder and signal handlers
-    are restored afterwards.
+    The input is a text, or else lines, which are taken one at a time: an iterator can do something
+    between two answers. `watch` is called with the whole output whenever more of it can be read.
+    Streams, environment, folder and signal handlers are restored afterwards.
     """
     variables = plain_environment(**environment)
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
@@ -158,20 +158,6 @@ class _Lines(RawIOBase):
         return len(line)
 
 
-@contextmanager
-def keep_signal_handlers() -> Iterator[None]:
-    """Restore the handlers of the signals that the command handles."""
-    handlers = {
-        number: signal.getsignal(number)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
 class CommandResult(NamedTuple):
     """What came of a call."""
 
@@ -193,13 +179,9 @@ class Command:
 
 
 def play_session(name: str) -> str:
-    """Hold a session as its file describes it, and return all that it answered.
-
-    Seconds that are given for a search pass with looks at the clock: all machines come equally far,
-    and nobody waits.
-    """
+    """Run a recorded call with its input, and return its output, errors and exit code."""
     call, _, typed = (SESSIONS / f"{name}.in").read_text(encoding="utf-8").partition("\n")
-    return _hold(call, typed)
+    return _record(call, typed)
 
 
 def play_lost_games(game: str) -> str:
@@ -207,12 +189,14 @@ def play_lost_games(game: str) -> str:
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
     calls = [line.partition(" <") for line in lines]
     return "\n".join(
-        f"$ {call}\n{_hold(call, typed.replace(' ', chr(10)).lstrip())}" for call, _, typed in calls
+        f"$ {call}\n{_record(call, typed.replace(' ', chr(10)).lstrip())}"
+        for call, _, typed in calls
     )
 
 
-def _hold(call: str, typed: str) -> str:
+def _record(call: str, typed: str) -> str:
     arguments = shlex.split(call)
+    # Seconds of a search pass with looks at the clock, so that all machines come equally far.
     clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
     with clock if "--seconds" in arguments else nullcontext():
         done = run_tower(*arguments, typed=typed)

@@ -50,7 +50,7 @@ class AppUser:
     @property
     def picture(self) -> str:
         """The screen for a snapshot, without dates and empty lines at the end."""
-        return TIME.sub(lambda found: "#" * len(found[0]), self.seen).rstrip()
+        return TIME.sub(lambda match: "#" * len(match[0]), self.seen).rstrip()
 
     @property
     def colours(self) -> set[str]:

@@ -142,28 +142,6 @@ def test_wrong_call_changes_nothing(
     assert not file.exists()
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (
-            ["levle"],
-            (
-                "levle: unknown; expected one of name, level, app, colours, database; "
-                "did you mean level?"
-            ),
-        ),
-        (["level", "hard"], "level: expected one of people, random, gentle"),
-        (["--unset"], "--unset: which setting? As in: tower config level --unset"),
-        (["level", "easy", "--unset"], "choose one: a new value, or --unset"),
-    ],
-)
-def test_a_wrong_call_changes_nothing(file: Path, call: list[str], said: str) -> None:
-    done = run_tower("config", *call, NUMBER_TOWER_CONFIG=str(file))
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert not file.exists()
-
-
 # What the settings change -------------------------------------------------------------------------
 
 

@@ -274,7 +274,7 @@ def test_move_is_saved_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class ScriptedTerminal(Terminal):
-    """A terminal with given answers; it remembers what was shown."""
+    """A terminal that gets its answers from a list, and remembers what it showed."""
 
     def __init__(self, answers: list[str]) -> None:
         super().__init__()

@@ -230,13 +230,13 @@ def test_match_without_a_database_offers_only_its_game(tower: Tower, db: Path) -
 def list_matches(store: Store) -> list[tuple[int, bool]]:
     """Return the id of each match, and whether it is over."""
     with store.read() as connection:
-        found = connection.execute(select(schema.matches).order_by("id"))
-        return [(row.id, row.finished) for row in found]
+        rows = connection.execute(select(schema.matches).order_by("id"))
+        return [(row.id, row.finished) for row in rows]
 
 
 def load_games(store: Store, match: int = 1) -> list[StoredGame]:
-    found = [matches.find_game(store, MatchSlot(match, number)) for number in range(1, 10)]
-    return [game for game in found if game is not None]
+    slots = [MatchSlot(match, number) for number in range(1, 10)]
+    return [game for slot in slots if (game := matches.find_game(store, slot)) is not None]
 
 
 def load_moves(db: Path) -> list[tuple[int, ...]]:

@@ -16,7 +16,8 @@ import pytest
 
 from number_tower.terminal.cli.main import main
 from number_tower.terminal.tui.app import TowerApp
-from support.command import keep_signal_handlers, run_tower
+from support.command import run_tower
+from support.signals import keep_signal_handlers
 from support.stores import open_store
 from support.terminal import Window
 
@@ -45,6 +46,8 @@ def test_game_is_played_resized_killed_and_resumed(db: Path) -> None:
     terminal.resize(40, 16)
     terminal.until("20 target")
     terminal.resize(120, 40)
+    # The log, which a small terminal has no room for, is shown again.
+    terminal.until("Player A places 7.")
     terminal.type("6")
     terminal.until("Player B places 6.")
     terminal.send_signal(signal.SIGKILL)
