@@ -18,7 +18,7 @@ from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
 from number_tower.solve import limits
@@ -92,7 +92,7 @@ def run_tower(
     *arguments: str,
     typed: str = "",
     answers: Iterable[str] | None = None,
-    watch: Callable[[str], object] = str,
+    watch: Any = str,
     cwd: Path = ROOT,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
@@ -187,11 +187,11 @@ def play_session(name: str) -> str:
 def play_lost_games(game: str) -> str:
     """Lose a game against each level, as the lines of a file say, and return all answers."""
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
-    calls = [line.partition(" <") for line in lines]
-    return "\n".join(
-        f"$ {call}\n{_record(call, typed.replace(' ', chr(10)).lstrip())}"
-        for call, _, typed in calls
-    )
+    answers = []
+    for line in lines:
+        call, _, moves = line.partition(" <")
+        answers.append(f"$ {call}\n{_record(call, moves.lstrip().replace(' ', chr(10)))}")
+    return "\n".join(answers)
 
 
 def _record(call: str, typed: str) -> str:

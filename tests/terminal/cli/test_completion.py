@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import argcomplete
 import pytest
+from argcomplete.finders import CompletionFinder
 
 from number_tower.engine import catalogue
 from support.clocks import SLOW
@@ -19,7 +20,7 @@ from support.command import plain_environment, run_tower
 VARIABLES = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
 
 
-class Finder(argcomplete.CompletionFinder):
+class Finder(CompletionFinder):  # type: ignore[misc] # the library has no types
     """A finder for this process, in which file 9 is not for messages."""
 
     def _init_debug_stream(self) -> None:
@@ -30,9 +31,9 @@ def complete(line: str, folder: Path) -> set[str]:
     """Ask the command what could follow a line, as the shell does when the tab key is pressed."""
     output = io.StringIO()
     autocomplete = partial(Finder(), output_stream=output, exit_method=sys.exit)
-    environment = {**VARIABLES, "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    point = str(len(line))
     with patch.object(argcomplete, "autocomplete", autocomplete), pytest.raises(SystemExit):
-        run_tower(cwd=folder, **environment)
+        run_tower(cwd=folder, COMP_LINE=line, COMP_POINT=point, **VARIABLES)
     return {answer.strip() for answer in output.getvalue().split("\n")}
 
 

@@ -138,7 +138,8 @@ def test_wrong_call_changes_nothing(
     file: Path, tower: Tower, call: str, snapshot: SnapshotAssertion
 ) -> None:
     done = tower("config", *call.split())
-    assert (done.returncode, done.stderr) == (2, snapshot)
+    assert done.returncode == 2
+    assert done.stderr == snapshot
     assert not file.exists()
 
 
@@ -181,6 +182,6 @@ def test_database_of_the_settings_is_used_unless_the_call_names_another(
 def test_colours_are_switched_off_by_the_settings(file: Path) -> None:
     file.write_text("colours = false\n")
     for environment, coloured in (({"NUMBER_TOWER_CONFIG": str(file)}, False), ({}, True)):
-        terminal = Terminal("games", **environment)
+        terminal = Terminal("games", columns=None, **environment)
         assert terminal.end() == 0
         assert ("\x1b[1m" in terminal.seen) == coloured

@@ -199,8 +199,8 @@ def test_input_that_is_not_text_is_a_wrong_answer() -> None:
 
 
 def test_name_outside_of_ascii_is_shown_as_far_as_the_terminal_can() -> None:
-    options = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = run_tower("play", "race", "--names", "Zoë,李", typed="quit\n", **options)
+    call = ("play", "race", "--names", "Zoë,李")
+    done = run_tower(*call, typed="quit\n", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert "Zo?'s turn." in done.stdout
 
@@ -227,7 +227,8 @@ def test_game_of_a_rule_file_is_listed_played_replayed_and_chosen(
         ("", "stairs.toml\n3\n4\n6\n"),
     ):
         done = run_tower(*call.split(), typed=typed, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (0, snapshot)
+        assert done.returncode == 0
+        assert done.stdout == snapshot
 
 
 def test_wrong_rule_file_is_refused_at_the_welcome_and_the_question_repeated(

@@ -293,7 +293,8 @@ def test_match_that_is_over_or_unknown_cannot_be_resumed(
 ) -> None:
     tower("match", "draft", "--best-of", "1", typed=FIRST_WINS)
     over = tower("resume", "m1")
-    assert (over.returncode, over.stdout) == (0, snapshot)
+    assert over.returncode == 0
+    assert over.stdout == snapshot
     assert "This game is over" in tower("resume", "1").stdout
     unknown = tower("resume", "m7")
     assert (unknown.returncode, "there is no match m7" in unknown.stderr) == (2, True)

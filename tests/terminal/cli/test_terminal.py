@@ -13,7 +13,7 @@ from support.terminal import ESCAPES, Terminal
 
 def play_draft(**environment: str) -> str:
     """Play a game to its end; return all that was shown."""
-    terminal = Terminal("play", "draft", **environment)
+    terminal = Terminal("play", "draft", columns=None, **environment)
     terminal.until("wish to place: ")
     for move, until in (("9", "wish to place: "), ("8", "wish to place: "), ("6", "Again? ")):
         terminal.answer(move, until)

@@ -8,10 +8,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.widgets import Input
 
-from number_tower import Rules, store
+from number_tower import Rules
 from number_tower.coach import quiz
 from number_tower.coach.quiz import PuzzleSource
 from number_tower.engine import catalogue, record
+from number_tower.store.puzzles import PuzzleAttempt, load_attempts
 from number_tower.terminal.tui.board import BoardScreen
 from number_tower.terminal.tui.choice import Menu
 from number_tower.terminal.tui.new_game import NewGameScreen
@@ -190,8 +191,10 @@ async def test_puzzle_of_the_day_is_saved_and_followed_by_another(user: AppUser,
     await user.press("s")
     assert "The answer is" in user.seen
     with open_store(db).read() as connection:
-        attempts = [*store.puzzles.load_attempts(connection)]
-    assert [attempt.result for attempt in attempts] == ["right", "skipped"]
+        attempts = [*load_attempts(connection)]
+    assert [isinstance(attempt, PuzzleAttempt) and attempt.result for attempt in attempts] == [
+        "right", "skipped",
+    ]  # fmt: skip
 
 
 @with_app
