@@ -13,13 +13,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import chdir, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import (
+    chdir,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+    suppress,
+)
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
+
+import pytest
 
 from number_tower.solve import limits
 from number_tower.terminal.cli.main import main
@@ -104,13 +114,13 @@ def run_tower(
     """
     variables = plain_environment(**environment)
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
-    source = BytesIO(typed.encode()) if answers is None else BufferedReader(_Lines(answers))
     out, err = _WatchedPipe(watch), BytesIO()
     with (
         keep_signal_handlers(),
         _replace_environment(variables),
+        _open_file(typed) if answers is None else BufferedReader(_Lines(answers)) as file,
         patch.object(sys, "argv", [TOWER, *arguments]),
-        patch.object(sys, "stdin", TextIOWrapper(source, encoding)),
+        patch.object(sys, "stdin", TextIOWrapper(file, encoding)),
         redirect_stdout(TextIOWrapper(out, encoding)) as stdout,
         redirect_stderr(TextIOWrapper(err, encoding, "backslashreplace")) as stderr,
         chdir(cwd),
@@ -143,6 +153,22 @@ class _WatchedPipe(BytesIO):
         return written
 
 
+@contextmanager
+def _open_file(text: str) -> Iterator[BufferedReader]:
+    """Open a text as a file of the system, which the command may close by its number."""
+    with TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        number = os.dup(file.fileno())
+        try:
+            with open(number, "rb", closefd=False) as stream:
+                yield stream
+        finally:
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(number), os.fstat(file.fileno())):
+                    os.close(number)
+
+
 class _Lines(RawIOBase):
     """The reading end of a pipe into which a line is written only when it is waited for."""
 
@@ -169,12 +195,11 @@ class CommandResult(NamedTuple):
 class Command:
     """`run_tower` in the folder and with the environment of a test."""
 
-    def __init__(self, *_: object) -> None:
-        pass
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *_: object) -> None:
+        monkeypatch.setenv("PATH", plain_environment()["PATH"])
 
     def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
-        variables = {**os.environ, "PATH": plain_environment()["PATH"]}
-        done = run_tower(*call, answers=answers, cwd=Path.cwd(), **variables)
+        done = run_tower(*call, answers=answers, cwd=Path.cwd(), **os.environ)
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
