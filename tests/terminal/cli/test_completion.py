@@ -20,7 +20,7 @@ from support.command import plain_environment, run_tower
 VARIABLES = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
 
 
-class Finder(CompletionFinder):  # type: ignore[misc] # the library has no types
+class Finder(CompletionFinder):
     """A finder for this process, in which file 9 is not for messages."""
 
     def _init_debug_stream(self) -> None:
