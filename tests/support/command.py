@@ -1,6 +1,7 @@
-"""Recorded sessions: what the command was asked and given, and every byte that it answered.
+"""The command under test, in this process, and recorded sessions of it.
 
-`make golden` writes the answers anew; read the difference before you keep it.
+A session is a call, its input, and every byte of its answers. `make golden` writes the answers
+anew; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -8,27 +9,36 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
-import traceback
-from contextlib import nullcontext
-from functools import cache
-from importlib import import_module
-from io import TextIOWrapper
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import (
+    chdir,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+    suppress,
+)
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
-from number_tower import Game, Rules
-from number_tower.solve import limits, solve
-from number_tower.terminal.cli.main import create_parser, main
+import pytest
+
+from number_tower.solve import limits
+from number_tower.terminal.cli.main import main
 from support.clocks import SLOW
 from support.forking import Forked
+from support.signals import keep_signal_handlers
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
@@ -37,6 +47,9 @@ SESSIONS = GOLDEN / "sessions"
 LOST = GOLDEN / "lost"
 EXAMPLES = ROOT / "examples"
 TOWER = str(Path(sys.executable).with_name("tower"))
+
+Tower = Callable[..., subprocess.CompletedProcess[str]]
+"""`run_tower`, with or without arguments bound to it."""
 
 LIMITED = """
 import resource, runpy, sys
@@ -64,19 +77,17 @@ def load_example(name: str) -> ModuleType:
 
 def plain_environment(**more: str) -> dict[str, str]:
     """Return an environment in which the command behaves the same everywhere."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME", "SYSTEMROOT") if key in os.environ}
-    kept["PATH"] = os.pathsep.join([str(Path(TOWER).parent), kept.get("PATH", "")])
+    names = {"PATH", "HOME", "SYSTEMROOT"} & os.environ.keys()
+    variables = {name: os.environ[name] for name in names}
+    variables["PATH"] = os.pathsep.join([str(Path(TOWER).parent), variables.get("PATH", "")])
     own = {"NUMBER_TOWER_DB": "none", "NUMBER_TOWER_CONFIG": "none"}
-    return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
+    return {**variables, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
 
 
 def run_tower_with_small_files(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command where no file may become larger than so much.
-
-    Python's own cache is left alone there.
-    """
+    """Run the command as a process, no file of which may become larger than `kib`."""
     call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
     with Forked(
         call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -88,103 +99,129 @@ def run_tower_with_small_files(
 
 
 def run_tower(
-    *arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
+    *arguments: str,
+    typed: str = "",
+    answers: Iterable[str] | None = None,
+    watch: Any = str,
+    cwd: Path = ROOT,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command with a pipe as input, in a fork of this process, which has all imported."""
-    if not hasattr(os, "fork"):
-        return subprocess.run(
-            [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8",
-            cwd=cwd, env=plain_environment(**environment), timeout=SLOW, check=False,
-        )  # fmt: skip
-    _load_everything()
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(typed.encode())
-        given.seek(0)
-        child = os.fork()
-        if child == 0:
-            _become_tower(
-                (given.fileno(), out.fileno(), err.fileno()),
-                arguments,
-                cwd,
-                plain_environment(**environment),
-            )
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        texts = []
-        for file in (out, err):
-            file.seek(0)
-            texts.append(TextIOWrapper(file, encoding="utf-8").read())
-    return subprocess.CompletedProcess([TOWER, *arguments], code, *texts)
+    """Run the command in this process, with a pipe as its input, as click's `CliRunner` does.
 
-
-@cache
-def _load_everything() -> None:
-    """Load once what every fork would load: the commands, the database, the compiled searches."""
-    create_parser()
-    for name in (
-        "number_tower.store.games",
-        "alembic.command",
-        "sqlalchemy.dialects.sqlite",
-        "rich.progress",
+    The input is a text, or else lines, which are taken one at a time: an iterator can do something
+    between two answers. `watch` is called with the whole output whenever more of it can be read.
+    Streams, environment, folder and signal handlers are restored afterwards.
+    """
+    variables = plain_environment(**environment)
+    encoding = variables.get("PYTHONIOENCODING", "utf-8")
+    out, err = _WatchedPipe(watch), BytesIO()
+    with (
+        keep_signal_handlers(),
+        _replace_environment(variables),
+        _open_file(typed) if answers is None else BufferedReader(_Lines(answers)) as file,
+        patch.object(sys, "argv", [TOWER, *arguments]),
+        patch.object(sys, "stdin", TextIOWrapper(file, encoding)),
+        redirect_stdout(TextIOWrapper(out, encoding)) as stdout,
+        redirect_stderr(TextIOWrapper(err, encoding, "backslashreplace")) as stderr,
+        chdir(cwd),
     ):
-        import_module(name)
-    solve(Game(Rules(blocks=range(1, 5), towers="own", fit="descending", target=9, stuck="skips")))
+        code = main(arguments)
+        stdout.flush()
+        stderr.flush()
+        shown, complaint = out.getvalue().decode(), err.getvalue().decode()
+    return subprocess.CompletedProcess([TOWER, *arguments], code, shown, complaint)
 
 
-def _become_tower(
-    files: tuple[int, int, int], arguments: tuple[str, ...], cwd: Path, environment: dict[str, str]
-) -> NoReturn:
-    """Run the command in this process, as an interpreter would that had just started, and end."""
+@contextmanager
+def _replace_environment(variables: dict[str, str]) -> Iterator[None]:
     try:
-        for number, file in enumerate(files):
-            os.dup2(file, number)
-        encoding = environment.get("PYTHONIOENCODING", "utf-8")
-        sys.stdin, sys.stdout, sys.stderr = (
-            # A stream stays open as long as the process.
-            open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
-            for number, mode, errors in (
-                (0, "r", "strict"),
-                (1, "w", "strict"),
-                (2, "w", "backslashreplace"),
-            )
-        )
-        signal.alarm(SLOW)
-        os.environ.clear()
-        os.environ.update(environment)
+        with patch.dict(os.environ, variables, clear=True):
+            time.tzset()
+            yield
+    finally:
         time.tzset()
-        os.chdir(cwd)
-        sys.argv = [TOWER, *arguments]
-        code = main()
-    except SystemExit as left:
-        code = left.code if isinstance(left.code, int) else 1
-    except BaseException:  # noqa: BLE001 - as the interpreter does
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code or 0)
+
+
+class _WatchedPipe(BytesIO):
+    def __init__(self, watch: Callable[[str], object]) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def write(self, data: ReadableBuffer) -> int:
+        written = super().write(data)
+        self._watch(self.getvalue().decode())
+        return written
+
+
+@contextmanager
+def _open_file(text: str) -> Iterator[BufferedReader]:
+    """Open a text as a file of the system, which the command may close by its number."""
+    with TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        number = os.dup(file.fileno())
+        try:
+            with open(number, "rb", closefd=False) as stream:
+                yield stream
+        finally:
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(number), os.fstat(file.fileno())):
+                    os.close(number)
+
+
+class _Lines(RawIOBase):
+    """The reading end of a pipe into which a line is written only when it is waited for."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = (f"{line}\n".encode(errors="surrogateescape") for line in lines)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        line = next(self._lines, b"")
+        memoryview(buffer)[: len(line)] = line
+        return len(line)
+
+
+class CommandResult(NamedTuple):
+    """What came of a call."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """`run_tower` in the folder and with the environment of a test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *_: object) -> None:
+        monkeypatch.setenv("PATH", plain_environment()["PATH"])
+
+    def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
+        done = run_tower(*call, answers=answers, cwd=Path.cwd(), **os.environ)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def play_session(name: str) -> str:
-    """Hold a session as its file describes it, and return all that it answered.
-
-    Seconds that are given for a search pass with looks at the clock: all machines come equally far,
-    and nobody waits.
-    """
+    """Run a recorded call with its input, and return its output, errors and exit code."""
     call, _, typed = (SESSIONS / f"{name}.in").read_text(encoding="utf-8").partition("\n")
-    return _hold(call, typed)
+    return _record(call, typed)
 
 
 def play_lost_games(game: str) -> str:
     """Lose a game against each level, as the lines of a file say, and return all answers."""
     lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
-    calls = [line.partition(" <") for line in lines]
-    return "\n".join(
-        f"$ {call}\n{_hold(call, typed.replace(' ', chr(10)).lstrip())}" for call, _, typed in calls
-    )
+    answers = []
+    for line in lines:
+        call, _, moves = line.partition(" <")
+        answers.append(f"$ {call}\n{_record(call, moves.lstrip().replace(' ', chr(10)))}")
+    return "\n".join(answers)
 
 
-def _hold(call: str, typed: str) -> str:
+def _record(call: str, typed: str) -> str:
     arguments = shlex.split(call)
+    # Seconds of a search pass with looks at the clock, so that all machines come equally far.
     clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
     with clock if "--seconds" in arguments else nullcontext():
         done = run_tower(*arguments, typed=typed)
@@ -197,7 +234,7 @@ def list_sessions() -> list[str]:
 
 
 if __name__ == "__main__":
-    for each in list_sessions():
-        (SESSIONS / f"{each}.out").write_text(play_session(each), encoding="utf-8")
+    for name in list_sessions():
+        (SESSIONS / f"{name}.out").write_text(play_session(name), encoding="utf-8")
     for path in LOST.glob("*.in"):
         path.with_suffix(".out").write_text(play_lost_games(path.stem), encoding="utf-8")

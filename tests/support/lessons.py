@@ -18,7 +18,7 @@ NAMES = ("Ann", "Ben", "Cem", "Dan", "Eva", "Fay", "Gus", "Hal", "Ida", "Jon", "
 
 
 class Visitor:
-    """Somebody with a browser of their own, whose cookies no other has."""
+    """A visitor with their own browser and cookies."""
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
@@ -47,9 +47,9 @@ class Lesson:
     def __init__(self, client: TestClient, count: int = 4, **settings: object) -> None:
         self.client = client
         self.teacher = Visitor(client)
-        made = self.teacher.post("/class/new", **{"games": ["draft"], **settings})
-        assert made.status_code == 303, made.text
-        self.path: str = made.headers["location"]
+        answer = self.teacher.post("/class/new", **{"games": ["draft"], **settings})
+        assert answer.status_code == 303, answer.text
+        self.path: str = answer.headers["location"]
         self.code = self.path.removeprefix("/class/")
         self.pupils: dict[str, Visitor] = {}
         for name in NAMES[:count]:
@@ -63,7 +63,7 @@ class Lesson:
         return pupil
 
     def act(self, action: str, **fields: object) -> Any:
-        """Let the teacher do something that must be allowed."""
+        """Send an action of the teacher, which must be accepted."""
         answer = self.teacher.post(f"{self.path}/{action}", **fields)
         assert answer.status_code in {200, 303}, answer.text
         return answer
@@ -73,7 +73,7 @@ class Lesson:
         self.act("start", round=number)
 
     def find_game(self, name: str) -> str | None:
-        """Return the address of the game that a pupil is led to; None if there is none."""
+        """Return the address of a pupil's game, or None."""
         answer = self.pupils[name].get(self.path)
         return answer.headers["location"] if answer.status_code == 303 else None
 
@@ -85,7 +85,7 @@ class Lesson:
         return answer
 
     def find_pairs(self) -> list[tuple[str, str]]:
-        """Return who plays whom, the one who begins first, as the wall shows it."""
+        """Return the pairs on the wall, the player who starts first."""
         page = self.teacher.get(f"{self.path}/wall").text
         boards = re.findall(r'id="board-\d+">(.*?)<p class="board-status"', page, re.DOTALL)
         names = [re.findall(r'<bdi class="name"[^>]*>(.*?)</bdi>', board) for board in boards]
@@ -104,6 +104,6 @@ class Lesson:
 
     def get_watch_path(self) -> str:
         """Return the address for spectators, as the teacher sees it."""
-        found = re.search(r"/wall/w[\w-]+", self.act("links").text)
-        assert found is not None
-        return found[0]
+        match = re.search(r"/wall/w[\w-]+", self.act("links").text)
+        assert match is not None
+        return match[0]

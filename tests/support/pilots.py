@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import re
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -14,14 +18,16 @@ from textual.strip import Strip
 from number_tower.terminal.tui.app import AppSettings, TowerApp
 from number_tower.terminal.tui.board import BoardScreen
 from number_tower.terminal.tui.choice import Entry, Menu
+from number_tower.terminal.tui.play import PlayingScreen
+from number_tower.terminal.tui.question import PosedQuestion, QuestionScreen
 from number_tower.terminal.tui.tray import BlockButton
 from support.clocks import SLOW
 
-Script = Callable[["Visit"], Awaitable[None]]
+TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 
 
-class Visit:
-    """Somebody who uses the app: presses, clicks and looks."""
+class AppUser:
+    """A user of the app: presses, clicks and looks."""
 
     def __init__(self, app: TowerApp, pilot: Pilot[str]) -> None:
         self.app = app
@@ -42,20 +48,16 @@ class Visit:
         return "\n".join(strip.text.rstrip() for strip in self._strips)
 
     @property
+    def picture(self) -> str:
+        """The screen for a snapshot, without dates and empty lines at the end."""
+        return TIME.sub(lambda match: "#" * len(match[0]), self.seen).rstrip()
+
+    @property
     def colours(self) -> set[str]:
         """The names of all colours on the screen."""
-        styles = [
-            segment.style
-            for strip in self._strips
-            for segment in strip
-            if segment.style is not None
-        ]
-        return {
-            colour.name
-            for style in styles
-            for colour in (style.color, style.bgcolor)
-            if colour is not None
-        }
+        styles = [segment.style for strip in self._strips for segment in strip]
+        colours = [(style.color, style.bgcolor) for style in styles if style is not None]
+        return {colour.name for pair in colours for colour in pair if colour is not None}
 
     @property
     def reversed_text(self) -> str:
@@ -72,8 +74,19 @@ class Visit:
         """Say whether the game on the board is over."""
         return self.board.table.outcome is not None
 
+    async def open_screen(self, screen: Screen[None]) -> None:
+        self.app.push_screen(screen)
+        await self.settle()
+
+    @property
+    def question(self) -> PosedQuestion:
+        """The question of a puzzle or a lesson."""
+        assert isinstance(self.screen, QuestionScreen)
+        assert self.screen.posed is not None
+        return self.screen.posed
+
     async def press(self, *keys: str) -> None:
-        """Press keys, one after the other, each when all that the one before it caused is shown."""
+        """Press keys, each when all that the one before it caused is shown."""
         for key in keys:
             await self._pilot.press(key)
             await self.settle()
@@ -83,9 +96,11 @@ class Visit:
         await self._pilot.press(key)
 
     async def type(self, number: int) -> None:
-        """Type a number as a person does: with Enter where blocks have two digits."""
-        table = self.board.table
-        await self.press(*str(number), *["enter"] * (table.game.rules.blocks[-1] > 9))
+        """Type a number, with Enter where blocks have two digits."""
+        assert isinstance(self.screen, PlayingScreen)
+        assert self.screen.asked_table is not None
+        largest = self.screen.asked_table.game.rules.blocks[-1]
+        await self.press(*str(number), *["enter"] * (largest > 9))
 
     async def click(self, entry: Entry) -> None:
         """Click an entry of a menu."""
@@ -143,21 +158,38 @@ class Visit:
             await self._pilot.pause(0.005)
 
 
-def visit(
-    script: Script,
-    *,
-    file: Path | None = None,
+def run_app(
+    script: Callable[[AppUser], Awaitable[None]],
+    db: Path | None = None,
     size: tuple[int, int] = (80, 24),
-    app: TowerApp | None = None,
+    *,
+    light: bool = False,
 ) -> str:
-    """Run the app with somebody who uses it; return what it says at its end."""
+    """Run the app with a user; return what it says at its end."""
 
     async def run() -> str:
-        used = app or TowerApp(AppSettings(database="none" if file is None else str(file)))
-        async with used.run_test(size=size) as pilot:
-            visitor = Visit(used, pilot)
-            await visitor.settle()
-            await script(visitor)
-        return used.return_value or ""
+        database = "none" if db is None else str(db)
+        app = TowerApp(AppSettings(database=database, light=light))
+        async with app.run_test(size=size) as pilot:
+            user = AppUser(app, pilot)
+            await user.settle()
+            await script(user)
+        return app.return_value or ""
 
     return asyncio.run(run())
+
+
+def with_app(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run a test inside the app, which its first parameter uses.
+
+    Its fixtures `db`, `size` and `light` say with which database, size and colours.
+    """
+    _, *fixtures = inspect.signature(test).parameters.values()
+
+    def run(**values: Any) -> None:
+        options = {name: values[name] for name in ("db", "size", "light") if name in values}
+        run_app(partial(test, **values), **options)
+
+    run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
+    vars(run).update(vars(test), __signature__=inspect.Signature(fixtures))
+    return run

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
-import pytest
 from hypothesis import strategies as st
 
 from number_tower import Game, Table, store
@@ -20,11 +17,10 @@ from number_tower.engine.rules import Rules
 from number_tower.engine.table import Change, Declaration, TableError, check_player_names
 from number_tower.store.database import Store
 from number_tower.store.rows import Seats
-from number_tower.terminal.cli.errors import InputEndedError
-from number_tower.terminal.cli.main import main
-from number_tower.terminal.cli.terminal import Terminal
-from support.command import TOWER
+from support import command
 from support.strategies import any_rules
+
+Command = command.Command
 
 
 def open_store(file: Path | str, patience: float = 10.0) -> Store:
@@ -48,39 +44,6 @@ def _names_or_none(first: str, second: str) -> tuple[str, str] | None:
         return check_player_names((first, second))
     except TableError:
         return None
-
-
-class CommandResult(NamedTuple):
-    """What came of a call."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Command:
-    """The command, in this process, which is quicker.
-
-    Anything may happen between two answers.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch = monkeypatch
-        self.capsys = capsys
-        monkeypatch.setenv("PATH", os.path.dirname(TOWER), prepend=os.pathsep)
-
-    def __call__(self, *call: str, answers: Iterable[str] = ()) -> CommandResult:
-        left = iter(answers)
-
-        def ask(_: Terminal, prompt: str) -> str:
-            answer = next(left, None)
-            if answer is None:
-                raise InputEndedError
-            print(f"{prompt}{answer}")
-            return answer
-
-        self.monkeypatch.setattr(Terminal, "ask", ask)
-        return CommandResult(main(call), *self.capsys.readouterr())
 
 
 NAME = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)

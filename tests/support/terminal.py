@@ -21,10 +21,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class Terminal:
-    """A pseudo-terminal with the command in it.
-
-    It is used as a person does, by looking and typing.
-    """
+    """A pseudo-terminal with the command in it, used by looking and typing."""
 
     rows = 24
 
@@ -52,8 +49,18 @@ class Terminal:
             self.seen += more
         return self.seen[start:]
 
+    def answer(self, text: str, until: str) -> str:
+        """Type a line, and look until a text appears after it."""
+        self.type(f"{text}\n")
+        return self.until(until)
+
+    def quit_game(self) -> None:
+        """Leave a game that is not over."""
+        self.type("quit\ny\n")
+        assert self.end() == 0
+
     def resize(self, columns: int, rows: int = 24) -> None:
-        """Make the terminal another size, as somebody who drags its edge does."""
+        """Change the size of the terminal, as dragging its edge does."""
         termios.tcsetwinsize(self._near, (rows, columns))
         self._process.send_signal(signal.SIGWINCH)
 
@@ -82,10 +89,7 @@ class Terminal:
         self._process.send_signal(signal.SIGINT)
 
     def end(self, *, interrupt: bool = False) -> int:
-        """Look until the command has ended.
-
-        A person who wants to stop it presses Ctrl-C until it does.
-        """
+        """Look until the command has ended; `interrupt` presses Ctrl-C until it does."""
         pressed, deadline = 0.0, time.monotonic() + SLOW
         while time.monotonic() < deadline:
             if interrupt and self._process.poll() is None and time.monotonic() > pressed + 0.1:
@@ -107,7 +111,7 @@ class Terminal:
 
 
 class Window(Terminal):
-    """A terminal of some size, in which the full-screen app can be shown."""
+    """A terminal of a given size, in which the full-screen app can be shown."""
 
     def __init__(self, size: tuple[int, int], *arguments: str, **environment: str) -> None:
         columns, self.rows = size

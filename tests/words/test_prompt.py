@@ -20,32 +20,28 @@ from number_tower.words.prompt import (
 from support.command import GOLDEN
 from support.strategies import any_game
 
-PROMPTS = GOLDEN / "prompts"
 
-
-def asked(name: str) -> str:
+def write_fourth_prompt(name: str) -> str:
     """Ask for the fourth move of a game, after an answer that could not be used."""
     book = load(name)
     table = Table(Game(book.rules), book.name)
     for _ in range(3):
         table = table.play(table.game.legal[len(table.game.legal) // 2])
-    return (
-        write_prompt(table, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem)
-        + "\n"
-    )
+    problem = check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem
+    return f"{write_prompt(table, problem=problem)}\n"
 
 
 @pytest.mark.parametrize("name", list_names())
-def test_the_prompt_of_each_game_is_as_it_was_read(name: str) -> None:
-    assert asked(name) == (PROMPTS / f"{name}.txt").read_text()
+def test_prompt_of_a_game_is_as_recorded(name: str) -> None:
+    assert write_fourth_prompt(name) == (GOLDEN / f"prompts/{name}.txt").read_text()
 
 
-def told(game: Game, *, legal: bool = True, hidden: bool = False) -> str:
+def describe(game: Game, *, legal: bool = True, hidden: bool = False) -> str:
     return write_situation(Table(game, hidden=hidden), legal=legal)
 
 
 @given(any_game())
-def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> None:
+def test_prompt_has_rules_situation_and_how_to_answer(game: Game) -> None:
     table = Table(game)
     text = write_prompt(table)
     assert text.startswith(write_rules(table))
@@ -56,15 +52,15 @@ def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> N
 
 
 @given(any_game())
-def test_legal_blocks_are_listed_unless_that_is_switched_off(game: Game) -> None:
+def test_legal_blocks_are_listed_unless_switched_off(game: Game) -> None:
     listed = f"You may place: {format_blocks(game.legal)}"
-    assert (listed in told(game)) == (game.outcome is None)
-    assert "You may place" not in told(game, legal=False)
+    assert (listed in describe(game)) == (game.outcome is None)
+    assert "You may place" not in describe(game, legal=False)
 
 
 @given(any_game())
-def test_hidden_blocks_are_told_nowhere(game: Game) -> None:
-    text = told(game, hidden=True)
+def test_hidden_blocks_are_in_no_text(game: Game) -> None:
+    text = describe(game, hidden=True)
     assert "You may place" not in text
     assert "are hidden" in text
     table = Table(game, hidden=True)
@@ -73,17 +69,15 @@ def test_hidden_blocks_are_told_nowhere(game: Game) -> None:
 
 
 @given(any_game(), st.integers(-2, 20))
-def test_an_answer_is_judged_as_the_engine_judges_the_block(game: Game, block: int) -> None:
-    found = check_answer(Table(game), block)
-    assert found.reason == game.position.refusal(block)
-    assert found.block == (block if found.reason is None else None)
-    assert (found.problem is None) == (found.reason is None)
+def test_answer_is_refused_for_the_reason_of_the_engine(game: Game, block: int) -> None:
+    answer = check_answer(Table(game), block)
+    assert answer.reason == game.position.refusal(block)
+    assert answer.block == (block if answer.reason is None else None)
+    assert (answer.problem is None) == (answer.reason is None)
 
 
 @given(any_game(), st.integers(0, 20))
-def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(
-    game: Game, block: int
-) -> None:
+def test_problem_lists_the_legal_blocks_unless_switched_off(game: Game, block: int) -> None:
     could = f"you may place {format_blocks(game.legal)}"
     with_list = check_answer(Table(game), f"[{block}]").problem
     without = check_answer(Table(game), f"[{block}]", legal=False).problem
@@ -111,36 +105,30 @@ def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(
         ("Player 1: 7", "many_numbers"), ("1 2 3", "many_numbers"),
     ],
 )  # fmt: skip
-def test_the_number_of_an_answer_is_read_in_one_way(answer: object, number: object) -> None:
+def test_number_of_an_answer_is_read(answer: object, number: object) -> None:
     assert read_answer(answer) == number
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        "9" * 1_000_000,
-        "[" * 1_000_000,
-        "[1" * 500_000,
-        "8 " * 500_000 + "[9]",
-        "12" + " " * 99_999,
-        "\ud800",
+        "9" * 1_000_000, "[" * 1_000_000, "[1" * 500_000, "8 " * 500_000 + "[9]",
+        "12" + " " * 99_999, "\ud800",
     ],
-)
-def test_huge_and_broken_answers_are_read_as_quickly_as_others(answer: str) -> None:
-    table = Table(Game(Rules()))
-    found = check_answer(table, answer)
-    assert found.block in {None, 1, 9}
-    assert len(found.problem or "") < 300
+)  # fmt: skip
+def test_huge_or_broken_answer_is_read_quickly(answer: str) -> None:
+    checked = check_answer(Table(Game(Rules())), answer)
+    assert checked.block in {None, 1, 9}
+    assert len(checked.problem or "") < 300
 
 
 @given(st.text())
-def test_no_answer_makes_trouble(answer: str) -> None:
+def test_any_answer_is_a_legal_block_or_has_a_problem(answer: str) -> None:
     table = Table(Game(Rules()))
-    found = check_answer(table, answer)
-    assert (found.block in table.game.legal) != (found.problem is not None)
+    checked = check_answer(table, answer)
+    assert (checked.block in table.game.legal) != (checked.problem is not None)
 
 
 if __name__ == "__main__":
-    PROMPTS.mkdir(exist_ok=True)
-    for each in list_names():
-        (PROMPTS / f"{each}.txt").write_text(asked(each))
+    for name in list_names():
+        (GOLDEN / f"prompts/{name}.txt").write_text(write_fourth_prompt(name))

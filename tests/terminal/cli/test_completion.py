@@ -2,67 +2,73 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
+import argcomplete
 import pytest
+from argcomplete.finders import CompletionFinder
 
 from number_tower.engine import catalogue
 from support.clocks import SLOW
-from support.command import TOWER, plain_environment, run_tower
+from support.command import plain_environment, run_tower
+
+VARIABLES = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
 
 
-def completed(line: str, folder: Path, **environment: str) -> set[str]:
+class Finder(CompletionFinder):
+    """A finder for this process, in which file 9 is not for messages."""
+
+    def _init_debug_stream(self) -> None:
+        pass
+
+
+def complete(line: str, folder: Path) -> set[str]:
     """Ask the command what could follow a line, as the shell does when the tab key is pressed."""
-    asked = {
-        "_ARGCOMPLETE": "1",
-        "COMP_LINE": line,
-        "COMP_POINT": str(len(line)),
-        "_ARGCOMPLETE_IFS": "\n",
-    }
+    output = io.StringIO()
+    autocomplete = partial(Finder(), output_stream=output, exit_method=sys.exit)
+    point = str(len(line))
+    with patch.object(argcomplete, "autocomplete", autocomplete), pytest.raises(SystemExit):
+        run_tower(cwd=folder, COMP_LINE=line, COMP_POINT=point, **VARIABLES)
+    return {answer.strip() for answer in output.getvalue().split("\n")}
+
+
+def test_shell_gets_the_words_through_its_own_protocol() -> None:
+    environment = plain_environment(**VARIABLES, COMP_LINE="tower pl", COMP_POINT="8")
     done = subprocess.run(
-        ["bash", "-c", f"'{TOWER}' 8>&1 9>&2 >/dev/null 2>&1"],
-        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked, **environment),
-        timeout=SLOW,
-        check=True,
+        ["bash", "-c", "tower 8>&1 9>&2 >/dev/null 2>&1"],
+        capture_output=True, text=True, env=environment, timeout=SLOW, check=True,
     )  # fmt: skip
-    return {answer.strip() for answer in done.stdout.split("\n")}
+    assert done.stdout.strip() == "play"
 
 
-def test_commands_games_files_and_options_are_completed(tmp_path: Path) -> None:
-    (tmp_path / "mygame.toml").write_text("[rules]\n")
-    assert {"play", "resume", "review", "games"} <= completed("tower ", tmp_path)
-    assert completed("tower pl", tmp_path) == {"play"}
-    assert {"climb", "draft", "factor", "race", "summit", "mygame.toml"} <= completed(
-        "tower play ", tmp_path
-    )
-    assert completed("tower play dr", tmp_path) == {"draft"}
-    assert {"--target", "--blocks", "--opening", "--names", "--first"} <= completed(
-        "tower play draft --", tmp_path
-    )
-    assert completed("tower play draft --first ", tmp_path) == {"1", "2", "random"}
-
-
-def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
+def test_presets_of_the_games_in_the_call_are_completed(tmp_path: Path) -> None:
     (tmp_path / "mygame.toml").write_text(
         '[rules]\n[presets.tall]\nblocks = "1-20"\n[presets.low]\nopening = "1"\n'
     )
-    assert completed("tower play mygame.toml --preset ", tmp_path) == {"tall", "low"}
-    assert completed("tower solve mygame.toml --preset t", tmp_path) == {"tall"}
-    assert completed("tower match mygame.toml,draft --preset t", tmp_path) == {"tall"}
-    assert set(catalogue.load("draft").presets) == completed("tower draft --preset ", tmp_path)
+    assert complete("tower play mygame.toml --preset ", tmp_path) == {"tall", "low"}
+    assert complete("tower match mygame.toml,draft --preset t", tmp_path) == {"tall"}
+    assert complete("tower draft --preset ", tmp_path) == {*catalogue.load("draft").presets}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "offered", "others"),
     [
+        ("tower ", {"play", "resume", "review", "games"}, set()),
+        ("tower pl", {"play"}, {"resume"}),
+        ("tower play ", {*catalogue.list_names(), "mygame.toml"}, set()),
+        ("tower play dr", {"draft"}, {"climb"}),
+        ("tower play draft --", {"--target", "--blocks", "--opening", "--names"}, set()),
+        ("tower play draft --first ", {"1", "2", "random"}, {"3"}),
         ("tower play draft --vs ", {"gentle", "easy", "fair", "strong", "perfect"}, {"1"}),
         ("tower play draft g", {"gentle"}, {"easy"}),
         ("tower draft pe", {"perfect", "people"}, {"gentle"}),
         ("tower arena draft --players gentle,f", {"gentle,fair"}, {"fair"}),
         ("tower match race,d", {"race,draft"}, {"draft"}),
-        ("tower solve ", {"draft"}, set()),
         ("tower lab ", {"draft", "mygame.toml"}, set()),
         ("tower history --result ", {"won", "lost", "unfinished"}, set()),
         ("tower config ", {"name", "level", "app", "colours", "database"}, set()),
@@ -74,17 +80,17 @@ def test_presets_of_the_game_are_completed(tmp_path: Path) -> None:
         ("tower review --svg m", {"mygame.toml"}, set()),
     ],
 )
-def test_levels_games_and_values_are_completed(
+def test_words_that_fit_are_completed(
     tmp_path: Path, line: str, offered: set[str], others: set[str]
 ) -> None:
     (tmp_path / "mygame.toml").write_text("[rules]\n")
-    found = completed(line, tmp_path)
-    assert offered <= found
-    assert not others & found
+    words = complete(line, tmp_path)
+    assert offered <= words
+    assert not others & words
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_script(shell: str) -> None:
+def test_script_of_a_shell_names_the_command(shell: str) -> None:
     done = run_tower("completion", shell)
     assert done.returncode == 0
     assert "tower" in done.stdout

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import io
-import os
+import json
+import shlex
+import shutil
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import Connection, select
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Table, rules
-from number_tower import store as places
 from number_tower.engine import catalogue
 from number_tower.engine.catalogue import GameChoice, RuleFileError, load
 from number_tower.engine.match import MAX_GAMES, Match, MatchError, Series
 from number_tower.engine.table import Change
-from number_tower.store import GameNotFoundError, GameStartedError, StoreError, matches
-from number_tower.store import games as keeping
-from number_tower.store import schema as tables
+from number_tower.store import (
+    GameNotFoundError,
+    GameStartedError,
+    StoreError,
+    games,
+    matches,
+    schema,
+)
 from number_tower.store.database import Store
 from number_tower.store.matches import StoredMatch
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from number_tower.terminal.cli import main
 from number_tower.words.voice import MatchMoment, MatchStanding, Voice
-from support.command import TOWER, plain_environment
-from support.forking import Forked
+from support.command import Tower, run_tower
+from support.stores import open_store, run_sql
 from support.terminal import Terminal
 
 pytest_plugins = ["support.postgres"]
@@ -42,26 +47,6 @@ FIRST_WINS = "9\n8\n6\n"
 """A short game of draft that its starter wins."""
 DRAWN = "8\n4\n1\n3\n2\n"
 MOMENTS: tuple[MatchMoment, ...] = ("start", "game", "score", "won", "drawn")
-
-
-def tower(
-    *arguments: str, typed: str = "", cwd: Path = Path(), **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process: what it does is the same, and much sooner done."""
-    told, complained = io.StringIO(), io.StringIO()
-    path = os.pathsep.join([str(Path(TOWER).parent), os.environ["PATH"]])
-    with (
-        pytest.MonkeyPatch.context() as patched,
-        redirect_stdout(told),
-        redirect_stderr(complained),
-    ):
-        for name, value in {"NUMBER_TOWER_DB": "none", "PATH": path, **environment}.items():
-            patched.setenv(name, value)
-        patched.chdir(cwd)
-        patched.setattr("sys.stdin", io.StringIO(typed))
-        patched.setattr(main, "handle_interrupt_once", lambda: None)
-        code = main.main(arguments)
-    return subprocess.CompletedProcess(arguments, code, told.getvalue(), complained.getvalue())
 
 
 # The score ----------------------------------------------------------------------------------------
@@ -76,17 +61,21 @@ def any_match(draw: st.DrawFn) -> Match:
     return match
 
 
-@given(any_match())
-def test_a_match_is_over_exactly_when_no_continuation_changes_who_wins(match: Match) -> None:
+@given(any_match(), st.sampled_from(RESULTS))
+def test_match_is_over_exactly_when_no_continuation_changes_the_winner(
+    match: Match, winner: int | None
+) -> None:
     left = match.best_of - len(match.winners)
     assert left >= 0
-    ends = {_leader((*match.winners, *more)) for more in product(RESULTS, repeat=left)}
+    ends = {find_leader((*match.winners, *more)) for more in product(RESULTS, repeat=left)}
     assert match.over == (left == 0 or len(ends) == 1)
     if match.over:
         assert ends == {match.leader}
+        with pytest.raises(MatchError, match="after the match was decided"):
+            match.after(winner)
 
 
-def _leader(winners: tuple[int | None, ...]) -> int | None:
+def find_leader(winners: tuple[int | None, ...]) -> int | None:
     lead = winners.count(0) - winners.count(1)
     return None if lead == 0 else int(lead < 0)
 
@@ -101,30 +90,23 @@ def test_every_game_is_a_point_and_the_starter_alternates(match: Match) -> None:
     assert Match(match.best_of, match.first).starter == match.first
 
 
-@given(any_match().filter(lambda match: match.over), st.sampled_from(RESULTS))
-def test_nothing_is_played_after_the_end(match: Match, winner: int | None) -> None:
-    with pytest.raises(MatchError, match="after the match was decided"):
-        match.after(winner)
-
-
 @pytest.mark.parametrize(
     ("best_of", "first"), [(0, 0), (MAX_GAMES + 1, 0), (True, 0), (3, 2), (3, -1)]
 )
-def test_what_is_no_match_is_refused(best_of: int, first: int) -> None:
+def test_match_with_a_wrong_length_or_starter_is_refused(best_of: int, first: int) -> None:
     with pytest.raises(MatchError, match="expected"):
         Match(best_of, first)
 
 
-def test_the_longest_match_is_counted_at_once() -> None:
+def test_longest_match_is_counted_at_once() -> None:
     match = Match(MAX_GAMES)
     while not match.over:
         match = match.after(match.starter)
-    assert match.leader == 0
-    assert match.score == (500, 499)
+    assert (match.leader, match.score) == (0, (500, 499))
 
 
 @given(st.lists(st.sampled_from(catalogue.list_names()), min_size=1, max_size=4), st.integers(0, 1))
-def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> None:
+def test_games_of_a_series_and_starters_take_turns(names: list[str], first: int) -> None:
     entries = tuple(GameChoice(load(name), rules(name)) for name in names)
     series = Series(entries, Match(9, first), ("Ann", "Ben"))
     for number in range(9):
@@ -139,19 +121,12 @@ def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> No
 
 
 @pytest.mark.parametrize("name", catalogue.list_names())
-def test_every_voice_can_tell_a_match(name: str) -> None:
-    table = Table(Game(rules(name), 1), name, ("Ann", "Ben"))
-    told = {
-        moment: Voice(load(name)).tell_match(moment, table, MatchStanding(2, 5, (0.5, 1.5))).text
-        for moment in MOMENTS
-    }
-    assert len(set(told.values())) == len(MOMENTS)
-    assert "5" in told["start"]
-    assert "2" in told["game"]
-    assert "Ben" in told["game"]
-    assert all(word in told["score"] for word in ("Ann", "½", "Ben", "1½"))
-    assert "Ben" in told["won"]
-    assert "Ann" not in told["won"]
+def test_every_voice_tells_every_moment_of_a_match(name: str, snapshot: SnapshotAssertion) -> None:
+    voice, table = Voice(load(name)), Table(Game(rules(name), 1), name, ("Ann", "Ben"))
+    standing = MatchStanding(2, 5, (0.5, 1.5))
+    assert {
+        moment: voice.tell_match(moment, table, standing).text for moment in MOMENTS
+    } == snapshot
 
 
 @pytest.mark.parametrize(
@@ -164,19 +139,15 @@ def test_every_voice_can_tell_a_match(name: str) -> None:
         ((10.5, 9), "10½:9"),
     ],
 )
-def test_half_points_are_shown_as_such(
-    tmp_path: Path, score: tuple[float, float], shown: str
-) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text('[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"\n')
-    table = Table(Game(load(path).rules), "mine")
-    assert (
-        Voice(load(path)).tell_match("score", table, MatchStanding(1, 3, score)).text
-        == f"{shown}\n"
+def test_half_points_are_shown_as_fractions(score: tuple[float, float], shown: str) -> None:
+    book = catalogue.parse_rulebook(
+        b'[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"', "mine", "mine.toml"
     )
+    told = Voice(book).tell_match("score", Table(Game(book.rules)), MatchStanding(1, 3, score))
+    assert told.text == f"{shown}\n"
 
 
-def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
+def test_match_is_told_in_the_words_of_a_rule_file(tmp_path: Path) -> None:
     words = (
         'match_start = "<first to more than half of {best_of}>"\n'
         'match_game = "<round {number}, {player} leads>"\n'
@@ -184,25 +155,15 @@ def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
         'match_won = "<{winner} beats {loser} by {winner_score} to {loser_score}>"\n'
     )
     (tmp_path / "mine.toml").write_text(f'[rules]\nblocks = "1-2"\ntarget = 1\n[voice]\n{words}')
-    done = tower(
-        "match",
-        "mine.toml",
-        "--best-of",
-        "2",
-        "--names",
-        "Ann,Ben",
-        "--first",
-        "2",
-        typed="1\n",
-        cwd=tmp_path,
-    )
+    call = "match mine.toml --best-of 2 --names Ann,Ben --first 2"
+    done = run_tower(*call.split(), typed="1\n", cwd=tmp_path)
     assert [line for line in done.stdout.splitlines() if line.startswith("<")] == [
         "<first to more than half of 2>",
         "<round 1, Ben leads>",
         "<Ann 0:1 Ben>",
         "<round 2, Ann leads>",
     ]
-    done = tower("match", "mine.toml", "--best-of", "1", typed="1\n", cwd=tmp_path)
+    done = run_tower("match", "mine.toml", "--best-of", "1", typed="1\n", cwd=tmp_path)
     assert done.stdout.endswith("<Player 1 1:0 Player 2>\n<Player 1 beats Player 2 by 1 to 0>\n")
 
 
@@ -216,188 +177,142 @@ def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
         ("match_score = 3", "voice.match_score: expected text"),
     ],
 )
-def test_wrong_words_are_refused(tmp_path: Path, words: str, problem: str) -> None:
+def test_wrong_match_words_of_a_rule_file_are_refused(
+    tmp_path: Path, words: str, problem: str
+) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(f"[rules]\ntarget = 9\n[voice]\n{words}\n")
     with pytest.raises(RuleFileError) as wrong:
         Voice(load(path))
     assert problem in str(wrong.value)
-    done = tower("match", f"draft,{path}")
-    assert done.returncode == 2
-    assert problem in done.stderr
+    done = run_tower("match", f"draft,{path}")
+    assert (done.returncode, problem in done.stderr) == (2, True)
 
 
 # At the keyboard ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("call", "problem"),
+    ("call", "names"),
     [
-        (("match",), "which game?"),
-        (("match", "race,nim"), "there is no game called 'nim'"),
-        (("match", "race,"), "there is no game called ''"),
-        (("match", "draft,climb", "--target", "20"), "climb has no option target"),
-        (("match", "summit,draft", "--hidden"), "draft has no option hidden"),
-        (("match", "draft", "--best-of", "0"), "--best-of"),
-        (("match", "draft", "--best-of", "1000"), "expected a best of 1 to 999"),
-        (("match", "draft", "--seat", "2"), "--seat needs an opponent"),
-        (("match", "draft", "--vs", "nobody"), "there is no level"),
-        (("match", "draft", "--names", "Ann,ann"), "expected two different names"),
+        ("summit", ("Player A", "Player B")),
+        ("draft,race", ("Player 1", "Player 2")),
+        ("draft,summit", ("Player 1", "Player 2")),
+        ("summit,draft --names Ann,Ben", ("Ann", "Ben")),
+        ("summit,draft --vs easy --seat 2 --first 2", ("Easy", "Player 2")),
+        ("summit --vs easy --first 1", ("Player A", "Easy")),
     ],
 )
-def test_a_match_that_cannot_be_is_a_wrong_call(call: tuple[str, ...], problem: str) -> None:
-    done = tower(*call)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert problem in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("games", "more", "called"),
-    [
-        ("summit", (), ("Player A", "Player B")),
-        ("draft,race", (), ("Player 1", "Player 2")),
-        ("draft,summit", (), ("Player 1", "Player 2")),
-        ("summit,draft", ("--names", "Ann,Ben"), ("Ann", "Ben")),
-        ("summit,draft", ("--vs", "easy", "--seat", "2", "--first", "2"), ("Easy", "Player 2")),
-        ("summit", ("--vs", "easy", "--first", "1"), ("Player A", "Easy")),
-    ],
-)
-def test_players_keep_one_pair_of_names(
-    games: str, more: tuple[str, ...], called: tuple[str, str], db: str
+def test_players_keep_one_pair_of_names_in_all_games(
+    call: str, names: tuple[str, str], tower: Tower, db: Path
 ) -> None:
-    tower("match", games, *more, typed="5\n", NUMBER_TOWER_DB=db)
-    store = opened(db)
-    match = matches.get_match(store, 1)
-    for number in (0, 1):
-        entry = match.series.games[number % len(match.series.games)]
-        assert (match.series.names or Voice(entry.book).players) == called
+    tower("match", *call.split(), typed="5\n")
+    series = matches.get_match(open_store(db), 1).series
+    for game in series.games:
+        assert (series.names or Voice(game.book).players) == names
 
 
-def test_without_a_database_only_the_game_can_be_resumed(db: str) -> None:
-    left = tower(
-        "match",
-        "draft",
-        "--vs",
-        "easy",
-        "--seed",
-        "4",
-        "--no-save",
-        typed="9\nquit\n",
-        NUMBER_TOWER_DB=db,
-    )
+def test_match_without_a_database_offers_only_its_game(tower: Tower, db: Path) -> None:
+    call = "match draft --vs easy --seed 4 --no-save"
+    left = tower(*call.split(), typed="9\nquit\n")
     assert left.returncode == 0
-    assert (
-        "The match is not saved, so you can resume only this game of it: tower resume 'draft("
-        in left.stdout
-    )
+    assert "only this game of it: tower resume 'draft(" in left.stdout
     assert "--vs easy --seed 4" in left.stdout
-    between = tower("match", "draft", typed=FIRST_WINS)
+    between = run_tower("match", "draft", typed=FIRST_WINS)
     assert between.returncode == 1
-    assert between.stderr.endswith("The match is not saved, so it cannot be resumed.\n")
-    assert not Path(db).exists()
+    assert between.stderr.endswith("it cannot be resumed.\n")
+    assert not db.exists()
 
 
-# Kept ---------------------------------------------------------------------------------------------
+# In the database ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> str:
-    return str(tmp_path / "games.db")
-
-
-def opened(db: str) -> Store:
-    place = places.find_location(db)
-    assert place is not None
-    return Store(place)
-
-
-def rows(store: Store) -> list[tuple[int, bool]]:
+def list_matches(store: Store) -> list[tuple[int, bool]]:
+    """Return the id of each match, and whether it is over."""
     with store.read() as connection:
-        return [
-            (row.id, row.finished)
-            for row in connection.execute(select(tables.matches).order_by("id"))
-        ]
+        rows = connection.execute(select(schema.matches).order_by("id"))
+        return [(row.id, row.finished) for row in rows]
 
 
-def played(store: Store, match: int = 1) -> list[StoredGame]:
-    found = [matches.find_game(store, MatchSlot(match, number)) for number in range(1, 10)]
-    return [game for game in found if game is not None]
+def load_games(store: Store, match: int = 1) -> list[StoredGame]:
+    slots = [MatchSlot(match, number) for number in range(1, 10)]
+    return [game for slot in slots if (game := matches.find_game(store, slot)) is not None]
 
 
-def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
-    tower("match", "draft", typed="", NUMBER_TOWER_DB=db)
-    assert not Path(db).exists()
-    tower("match", "draft", typed="9\n", NUMBER_TOWER_DB=db)
-    assert rows(opened(db)) == [(1, False)]
-    done = tower("resume", "m1", typed="8\n6\n" + DRAWN + FIRST_WINS, NUMBER_TOWER_DB=db)
+def load_moves(db: Path) -> list[tuple[int, ...]]:
+    """Return the moves of each game of the first match."""
+    return [game.table.game.moves for game in load_games(open_store(db))]
+
+
+def test_match_is_saved_from_its_first_move_to_its_end(tower: Tower, db: Path) -> None:
+    tower("match", "draft")
+    assert not db.exists()
+    tower("match", "draft", typed="9\n")
+    assert list_matches(open_store(db)) == [(1, False)]
+    done = tower("resume", "m1", typed="8\n6\n" + DRAWN + FIRST_WINS)
     assert done.returncode == 0
-    assert done.stdout.endswith(
-        "\nThe score after 3 of 3: Player 1: 2½, Player 2: ½\n\nPlayer 1 wins the match!\n"
-    )
-    store = opened(db)
-    assert rows(store) == [(1, True)]
-    assert [game.table.game.first for game in played(store)] == [0, 1, 0]
+    assert done.stdout.endswith("Player 1: 2½, Player 2: ½\n\nPlayer 1 wins the match!\n")
+    store = open_store(db)
+    assert list_matches(store) == [(1, True)]
+    assert [game.table.game.first for game in load_games(store)] == [0, 1, 0]
     assert matches.get_match(store, 1).series.match == Match(3, 0, (0, None, 0))
 
 
-def test_resuming_tells_the_score_and_the_game_so_far(db: str) -> None:
-    left = tower(
-        "match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db
-    )
-    assert left.stdout.endswith("Match saved. Resume it with: tower resume m1\n")
-    for ref in ((), ("m1",), ("M1",), ("2",)):
-        again = tower("resume", *ref, NUMBER_TOWER_DB=db)
-        assert again.returncode == 1
-        assert again.stdout.startswith("\nThe score after 1 of 3: Ann: 1, Ben: 0\n\nGame 2. ")
-        assert "Ben starts.\n\n---" in again.stdout
-        assert "wish to place: 9\n" in again.stdout
-        assert again.stderr == "tower: Match saved. Resume it with: tower resume m1\n"
+def test_resumed_match_tells_the_score_and_the_game_so_far(
+    tower: Tower, snapshot: SnapshotAssertion
+) -> None:
+    left = tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n")
+    assert left.stdout.endswith("tower resume m1\n")
+    again = tower("resume")
+    assert again.stdout + again.stderr == snapshot
+    for ref in ("m1", "M1", "2"):
+        assert tower("resume", ref).stdout == again.stdout
 
 
-def test_a_match_left_between_two_games_goes_on_with_the_next(db: str) -> None:
-    tower("play", "race", typed="1\n", NUMBER_TOWER_DB=db)
-    left = tower("match", "draft,summit", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
+def test_match_left_between_two_games_continues_with_the_next(
+    tower: Tower, snapshot: SnapshotAssertion
+) -> None:
+    tower("play", "race", typed="1\n")
+    left = tower("match", "draft,summit", typed=FIRST_WINS)
     assert left.stderr.endswith("Resume it with: tower resume m1\n")
-    again = tower("resume", typed="5\n6\n9\n", NUMBER_TOWER_DB=db)
-    assert again.stdout.startswith("\nThe score after 1 of 2: Player 1: 1, Player 2: 0\n\n[Game 2]")
-    assert again.stdout.endswith("The match is drawn.\n")
-    then = tower("resume", NUMBER_TOWER_DB=db)
-    assert "Score" not in then.stdout
-    assert then.stderr.endswith("Resume it with: tower resume 1\n")
+    assert tower("resume", typed="5\n6\n9\n").stdout == snapshot
+    # The match is over, so the game of race is the last unfinished one.
+    assert tower("resume").stderr.endswith("Resume it with: tower resume 1\n")
 
 
-def test_what_was_left_last_is_gone_on_with(db: str) -> None:
-    tower("match", "draft", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    tower("play", "race", typed="1\n", NUMBER_TOWER_DB=db)
-    assert "score" not in tower("resume", NUMBER_TOWER_DB=db).stdout
-    tower("resume", "m1", typed="9\n", NUMBER_TOWER_DB=db)
-    assert "score" in tower("resume", NUMBER_TOWER_DB=db).stdout
+def test_resume_takes_what_was_left_last(tower: Tower) -> None:
+    tower("match", "draft", typed=FIRST_WINS)
+    tower("play", "race", typed="1\n")
+    assert tower("resume").stderr.endswith("tower resume 2\n")
+    tower("resume", "m1", typed="9\n")
+    assert tower("resume").stderr.endswith("tower resume m1\n")
 
 
-def test_a_match_that_is_over_or_unknown_cannot_go_on(db: str) -> None:
-    tower("match", "draft", "--best-of", "1", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    over = tower("resume", "m1", NUMBER_TOWER_DB=db)
+def test_match_that_is_over_or_unknown_cannot_be_resumed(
+    tower: Tower, snapshot: SnapshotAssertion
+) -> None:
+    tower("match", "draft", "--best-of", "1", typed=FIRST_WINS)
+    over = tower("resume", "m1")
     assert over.returncode == 0
-    assert "Player 1: 1, Player 2: 0" in over.stdout
-    assert over.stdout.endswith(
-        "Player 1 wins the match!\n\nThis match is over, so there is nothing to resume.\n"
-    )
-    assert "This game is over" in tower("resume", "1", NUMBER_TOWER_DB=db).stdout
-    unknown = tower("resume", "m7", NUMBER_TOWER_DB=db)
-    assert unknown.returncode == 2
-    assert "there is no match m7" in unknown.stderr
-    assert tower("resume", NUMBER_TOWER_DB=db).returncode == 2
+    assert over.stdout == snapshot
+    assert "This game is over" in tower("resume", "1").stdout
+    unknown = tower("resume", "m7")
+    assert (unknown.returncode, "there is no match m7" in unknown.stderr) == (2, True)
+    assert tower("resume").returncode == 2
 
 
-def test_a_match_is_not_recorded_in_one_file(db: str, tmp_path: Path) -> None:
-    tower("match", "draft", typed="9\n", NUMBER_TOWER_DB=db)
-    done = tower("resume", "m1", "--record", str(tmp_path / "game.json"), NUMBER_TOWER_DB=db)
-    assert done.returncode == 2
-    assert "--record is for one game" in done.stderr
+def test_match_is_not_recorded_in_a_file_nor_reviewed(tower: Tower, tmp_path: Path) -> None:
+    tower("match", "draft", typed="9\n")
+    for call, problem in (
+        (("resume", "m1", "--record", str(tmp_path / "game.json")), "--record is for one game"),
+        (("review", "m1"), "m1 is a match; expected one of its games"),
+    ):
+        done = tower(*call)
+        assert (done.returncode, problem in done.stderr) == (2, True)
 
 
-def test_the_same_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
-    call = (
+def test_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
+    call = [
         "match",
         "summit,factor",
         "--best-of",
@@ -408,174 +323,157 @@ def test_the_same_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
         "11",
         "--seat",
         "2",
-    )
-    answers = [f"{block}\n" for block in (1, 2, 3, 4, 5, 6, 7, 8, 9)] * 12
+    ]
+    answers = [f"{block}\n" for block in range(1, 10)] * 12
     whole, parts = str(tmp_path / "whole.db"), str(tmp_path / "parts.db")
-    tower(*call, typed="".join(answers), NUMBER_TOWER_DB=whole)
-    tower(*call, typed="".join(answers[:5]), NUMBER_TOWER_DB=parts)
+    run_tower(*call, typed="".join(answers), NUMBER_TOWER_DB=whole)
+    run_tower(*call, typed="".join(answers[:5]), NUMBER_TOWER_DB=parts)
     for start in range(5, len(answers), 20):
-        tower("resume", "m1", typed="".join(answers[start : start + 20]), NUMBER_TOWER_DB=parts)
-    once, again = played(opened(whole)), played(opened(parts))
-    assert len(once) > 1
-    assert [game.table for game in once] == [game.table for game in again]
-    assert [game.seats for game in again] == [
-        Seats(("easy", None), 11 + place) for place in range(len(again))
+        typed = "".join(answers[start : start + 20])
+        run_tower("resume", "m1", typed=typed, NUMBER_TOWER_DB=parts)
+    games_at_once, games_in_parts = load_games(open_store(whole)), load_games(open_store(parts))
+    assert len(games_at_once) > 1
+    assert [game.table for game in games_at_once] == [game.table for game in games_in_parts]
+    assert [game.seats for game in games_in_parts] == [
+        Seats(("easy", None), seed) for seed in range(11, 11 + len(games_in_parts))
     ]
 
 
-def test_a_program_is_never_started_from_the_database(db: str, tmp_path: Path) -> None:
+def test_program_is_never_started_from_the_database(tower: Tower, tmp_path: Path) -> None:
     bot = tmp_path / "bot.sh"
     bot.write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nwhile read -r line; do echo 8; done\n")
     bot.chmod(0o755)
-    left = tower(
-        "match", "draft", "--vs", str(bot), "--seed", "3", typed="9\nquit\n", NUMBER_TOWER_DB=db
-    )
+    left = tower("match", "draft", "--vs", str(bot), "--seed", "3", typed="9\nquit\n")
     assert f"tower resume m1 --vs {bot} --seed 3\n" in left.stdout
     (tmp_path / "started").unlink()
-    again = tower("resume", typed="quit\n", NUMBER_TOWER_DB=db)
+    again = tower("resume", typed="quit\n")
     assert f"(To continue against the program, add: --vs {bot})" in again.stdout
     assert not (tmp_path / "started").exists()
 
 
-def test_a_rule_file_that_is_gone_is_still_played(db: str, tmp_path: Path) -> None:
+def test_match_goes_on_after_its_rule_file_was_deleted(tower: Tower, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[rules]\nblocks = "1-2"\ntarget = 1\n[voice]\nplaced = "Mine!"\n')
-    tower("match", "draft,mine.toml", typed=FIRST_WINS, cwd=tmp_path, NUMBER_TOWER_DB=db)
+    tower("match", "draft,mine.toml", typed=FIRST_WINS, cwd=tmp_path)
     path.unlink()
-    done = tower("resume", typed="1\n", cwd=tmp_path, NUMBER_TOWER_DB=db)
+    done = tower("resume", typed="1\n", cwd=tmp_path)
     assert "Mine!\n" in done.stdout
     assert done.stdout.endswith("The match is drawn.\n")
 
 
-def test_a_match_is_no_game(db: str) -> None:
-    done = tower("review", "m1", NUMBER_TOWER_DB=db)
-    assert done.returncode == 2
-    assert "m1 is a match; expected one of its games" in done.stderr
+# Failures -----------------------------------------------------------------------------------------
 
 
-# Whatever happens ---------------------------------------------------------------------------------
-
-
-def new_match(*, best_of: int = 3) -> StoredMatch:
+def create_match(*, best_of: int = 3) -> StoredMatch:
     series = Series((GameChoice(load("draft"), rules("draft")),), Match(best_of), ("Ann", "Ben"))
     return StoredMatch(None, "0" * 32, series, Seats())
 
 
-def begun(store: Store, match: StoredMatch, *moves: int) -> StoredGame:
+def begin_game(store: Store, match: StoredMatch, *moves: int) -> StoredGame:
+    """Store the next game of a match."""
     table = match.series.table
     for block in moves:
         table = table.play(block)
-    return store.begin(
-        table,
-        match.series.entry.book,
-        find_slot=lambda connection: matches.claim_slot(connection, match),
-    )
+    claim_slot = partial(matches.claim_slot, match=match)
+    return store.begin(table, match.series.entry.book, find_slot=claim_slot)
 
 
-def test_a_match_and_its_first_game_are_begun_in_one_piece(
-    monkeypatch: pytest.MonkeyPatch, db: str
+def raise_disk_full(*_: object) -> None:
+    raise StoreError("the disk is full")
+
+
+def test_match_and_its_first_game_are_stored_in_one_transaction(
+    monkeypatch: pytest.MonkeyPatch, db: Path
 ) -> None:
-    def fails(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    store = opened(db)
+    store = open_store(db)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "insert_changes", fails)
+        patched.setattr(games, "insert_changes", raise_disk_full)
         with pytest.raises(StoreError, match="full"):
-            begun(store, new_match(), 9)
-    assert rows(store) == []
-    begun(store, new_match(), 9)
-    assert rows(store) == [(1, False)]
+            begin_game(store, create_match(), 9)
+    assert list_matches(store) == []
+    begin_game(store, create_match(), 9)
+    assert list_matches(store) == [(1, False)]
 
 
-def test_a_match_ends_in_one_piece_with_its_game(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
-    def fails(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    store = opened(db)
-    game = begun(store, new_match(best_of=1), 9, 8)
+def test_last_move_and_end_of_the_match_are_stored_in_one_transaction(
+    monkeypatch: pytest.MonkeyPatch, db: Path
+) -> None:
+    store = open_store(db)
+    game = begin_game(store, create_match(best_of=1), 9, 8)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_settle_match", fails)
+        patched.setattr(games, "_settle_match", raise_disk_full)
         with pytest.raises(StoreError):
             store.save(game, game.table.play(6))
     assert store.get(game.id).table.outcome is None
     store.save(game, game.table.play(6))
-    assert rows(store) == [(1, True)]
+    assert list_matches(store) == [(1, True)]
     store.change(game.id, 3, Change("undo", 1))
-    assert rows(store) == [(1, False)]
+    assert list_matches(store) == [(1, False)]
 
 
-def test_nobody_begins_the_same_game_of_a_match_twice(db: str) -> None:
-    store = opened(db)
-    match = new_match()
-    game = begun(store, match, 9)
+def test_game_of_a_match_is_begun_only_once(db: Path) -> None:
+    store = open_store(db)
+    match = create_match()
+    game = begin_game(store, match, 9)
     with pytest.raises(GameStartedError, match="m1 game 1 was begun already") as twice:
-        begun(opened(db), match, 8)
+        begin_game(open_store(db), match, 8)
     assert twice.value.game == game
-    assert len(played(store)) == 1
+    assert len(load_games(store)) == 1
 
 
-def test_of_many_who_begin_the_next_game_at_once_one_does(database: str) -> None:
+def test_next_game_begun_by_many_at_once_is_stored_once(database: str) -> None:
     def begin(block: int) -> tuple[int, ...]:
-        store = opened(database)
+        store = open_store(database)
         try:
-            return begun(store, after, block).table.game.moves
+            return begin_game(store, after, block).table.game.moves
         except GameStartedError as elsewhere:
             return elsewhere.game.table.game.moves
         finally:
             store.close()
 
-    match = new_match()
-    store = opened(database)
-    game = begun(store, match, 9, 8, 6)
+    match = create_match()
+    store = open_store(database)
+    game = begin_game(store, match, 9, 8, 6)
     after = replace(match, id=1, series=match.series.after(0))
     with ThreadPoolExecutor(4) as pool:
         moves = set(pool.map(begin, (9, 8, 7, 6)))
-    assert [kept.table.game.moves for kept in played(store)] == [game.table.game.moves, *moves]
+    assert [stored.table.game.moves for stored in load_games(store)] == [
+        game.table.game.moves, *moves,
+    ]  # fmt: skip
     store.close()
 
 
-@pytest.mark.slow
-def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happened(
-    tmp_path: Path,
+def test_match_killed_at_any_moment_has_stored_every_move_it_told_and_is_resumed(
+    db: Path, tmp_path: Path
 ) -> None:
-    call = (
-        "match",
-        "draft,summit",
-        "--best-of",
-        "7",
-        "--vs",
-        "easy",
-        "--vs",
-        "fair",
-        "--seed",
-        "5",
-    )
-    whole, killed = str(tmp_path / "whole.db"), str(tmp_path / "killed.db")
-    tower(*call, NUMBER_TOWER_DB=whole)
-    seen = 0
-    for lines in (10, 20, 30):
-        process = Forked(
-            [TOWER, *(("resume",) if seen else call)],
-            env=plain_environment(NUMBER_TOWER_DB=killed), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert process.stdout is not None
-        with process:
-            told = "".join(line for _, line in zip(range(lines), process.stdout, strict=False))
-            process.kill()
-        seen = max(seen, told.count(" places "))
-        store = opened(killed)
-        assert sum(len(game.table.game.moves) for game in played(store)) >= seen
+    call = shlex.split("match draft,summit --best-of 3 --vs easy --vs fair --seed 5")
+    copies: dict[int, Path] = {}
+
+    def copy_database(text: str) -> None:
+        """Copy what a kill leaves at a moment at which more of the output can be read."""
+        copy = tmp_path / f"copy-{len(text)}.db"
+        for ending in ("", "-wal"):
+            if Path(f"{db}{ending}").exists():
+                shutil.copy(f"{db}{ending}", f"{copy}{ending}")
+        stored = run_sql(copy, "SELECT count(*) FROM changes")[0][0] if copy.exists() else 0
+        assert stored >= text.count(" places ")
+        copies.setdefault(stored, copy)
+
+    run_tower(*call, watch=copy_database, NUMBER_TOWER_DB=str(db))
+    expected = [game.table for game in load_games(open_store(db))]
+    assert [*copies] == [*range(sum(len(table.game.moves) for table in expected) + 1)]
+    for stored, copy in copies.items():
+        again = ["resume"] if stored else call
+        done = run_tower(*again, NUMBER_TOWER_DB=str(copy))
+        # The last copies hold the whole match, so that nothing is left to resume.
+        assert done.returncode == (2 if stored == len(copies) - 1 else 0)
+        store = open_store(copy)
+        assert list_matches(store) == [(1, True)]
+        assert [game.table for game in load_games(store)] == expected
         store.close()
-    assert tower("resume", NUMBER_TOWER_DB=killed).returncode == 0
-    once, again = opened(whole), opened(killed)
-    assert rows(again) == rows(once) == [(1, True)]
-    assert [game.table for game in played(again)] == [game.table for game in played(once)]
-    assert len(played(once)) > 3
 
 
-def asked_with(left: int) -> str:
+def format_question(left: int) -> str:
     """Return the question that is asked when so many of the smallest blocks are left."""
     return (
         f"Blocks: {', '.join(map(str, range(1, left + 1)))}\n"
@@ -584,109 +482,90 @@ def asked_with(left: int) -> str:
 
 
 @pytest.mark.slow
-def test_two_terminals_play_one_match(db: str) -> None:
-    tower("match", "draft", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    here, there = (Terminal("resume", "m1", NUMBER_TOWER_DB=db, NO_COLOR="1") for _ in range(2))
+def test_match_is_played_in_two_terminals(tower: Tower, db: Path) -> None:
+    tower("match", "draft", typed=FIRST_WINS)
+    here, there = (
+        Terminal("resume", "m1", NUMBER_TOWER_DB=str(db), NO_COLOR="1") for _ in range(2)
+    )
     for terminal in (here, there):
-        terminal.until(asked_with(9))
-    here.type("9\n")
-    here.until(asked_with(8))
-    there.type("7\n")
-    assert "This game was continued elsewhere" in there.until(asked_with(8))
-    there.type("8\n")
-    there.until(asked_with(7))
-    here.type("5\n")
-    assert "wish to place: 8\n" in here.until(asked_with(7))
-    here.type("6\n")
-    here.until(asked_with(9))
-    there.type("1\n")
-    assert "Player 1: 1, Player 2: 1" in there.until(asked_with(9))
+        terminal.until(format_question(9))
+    here.answer("9", format_question(8))
+    assert "This game was continued elsewhere" in there.answer("7", format_question(8))
+    there.answer("8", format_question(7))
+    assert "wish to place: 8\n" in here.answer("5", format_question(7))
+    here.answer("6", format_question(9))
+    assert "Player 1: 1, Player 2: 1" in there.answer("1", format_question(9))
     for terminal in (here, there):
-        terminal.type("quit\ny\n")
-        assert terminal.end() == 0
-    assert [game.table.game.moves for game in played(opened(db))] == [(9, 8, 6), (9, 8, 6)]
+        terminal.quit_game()
+    assert load_moves(db) == [(9, 8, 6), (9, 8, 6)]
 
 
-def test_ctrl_c_leaves_the_match(db: str) -> None:
-    terminal = Terminal("match", "draft", NUMBER_TOWER_DB=db, NO_COLOR="1")
-    assert "(Type at any time: help" in terminal.until("wish to place: ")
+def test_ctrl_c_leaves_the_match(db: Path) -> None:
+    terminal = Terminal("match", "draft", NUMBER_TOWER_DB=str(db), NO_COLOR="1")
+    terminal.until("wish to place: ")
     for answer in FIRST_WINS.split():
-        terminal.type(f"{answer}\n")
-        terminal.until("wish to place: ")
+        terminal.answer(answer, "wish to place: ")
     assert terminal.seen.count("Type at any time:") == 1
     assert terminal.end(interrupt=True) == 128 + signal.SIGINT
     assert "tower: Match saved. Resume it with: tower resume m1" in terminal.seen
 
 
-def test_a_game_that_could_not_be_kept_is_kept_with_the_next(
-    monkeypatch: pytest.MonkeyPatch, db: str
+def test_game_that_could_not_be_stored_is_stored_with_the_next(
+    monkeypatch: pytest.MonkeyPatch, tower: Tower, db: Path
 ) -> None:
-    def fails_for_a_while(
-        store: Store,
-        known: StoredGame,
-        table: Table,
-        seats: Seats | None = None,
-        *,
-        with_values: bool = False,
-    ) -> StoredGame:
+    def fail_twice(
+        store: Store, known: StoredGame, table: Table, *args: Any, **options: Any
+    ) -> Any:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
             raise StoreError("the database cannot be used: it is a test")
-        return put(store, known, table, seats, with_values=with_values)
+        return save(store, known, table, *args, **options)
 
     failed: list[Table] = []
-    put = Store.save
-    monkeypatch.setattr(Store, "save", fails_for_a_while)
-    done = tower("match", "draft", "--db", db, typed=FIRST_WINS + "9\nquit\n")
+    save = Store.save
+    monkeypatch.setattr(Store, "save", fail_twice)
+    done = tower("match", "draft", "--db", str(db), typed=FIRST_WINS + "9\nquit\n")
     assert "You can continue" in done.stderr
     assert done.stdout.endswith(f"tower resume m1 --db {db}\n")
     assert len(failed) == 2
-    assert [game.table.game.moves for game in played(opened(db))] == [(9, 8, 6), (9,)]
+    assert load_moves(db) == [(9, 8, 6), (9,)]
 
 
-def test_a_match_without_a_database_goes_on_in_memory(tmp_path: Path) -> None:
-    (tmp_path / "games.db").mkdir()
-    done = tower(
-        "match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=str(tmp_path / "games.db")
-    )
+def test_match_with_an_unusable_database_goes_on_in_memory(tower: Tower, db: Path) -> None:
+    db.mkdir()
+    done = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n")
     assert done.returncode == 0
     assert "Player 1: 1, Player 2: 0" in done.stdout
-    assert "The match is not saved, so you can resume only this game of it: " in done.stdout
-    assert "draft(first=2):9" in done.stdout
+    assert "you can resume only this game of it: tower resume 'draft(first=2):9'" in done.stdout
 
 
-def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, db: str
+def test_match_deleted_meanwhile_is_played_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, tower: Tower
 ) -> None:
-    def forgets(connection: object, match: StoredMatch) -> MatchSlot:
+    def claim_nothing(connection: Connection, match: StoredMatch) -> MatchSlot:
         if match.series.match.number == 2:
             raise GameNotFoundError(match.id)
-        return place(connection, match)  # type: ignore[arg-type]  # it is passed on as it came
+        return claim_slot(connection, match)
 
-    place = matches.claim_slot
-    monkeypatch.setattr(matches, "claim_slot", forgets)
-    done = tower("match", "draft", typed=FIRST_WINS * 3, NUMBER_TOWER_DB=db)
+    claim_slot = matches.claim_slot
+    monkeypatch.setattr(matches, "claim_slot", claim_nothing)
+    done = tower("match", "draft", typed=FIRST_WINS * 3)
     assert "this match was deleted elsewhere; its game is saved on its own" in done.stderr
     assert done.stdout.endswith("Player 1 wins the match!\n")
-    left = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db)
+    left = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n")
     assert left.stdout.endswith("you can resume only this game of it: tower resume 5\n")
 
 
-def test_forgetting_a_match_drops_its_games(db: str) -> None:
-    tower("match", "draft", typed=FIRST_WINS + "9\n", NUMBER_TOWER_DB=db)
-    tower("play", "draft", typed="9\n", NUMBER_TOWER_DB=db)
-    store = opened(db)
-    assert [game.slot for game in matches.delete_match(store, 1)] == [
-        MatchSlot(1, 1),
-        MatchSlot(1, 2),
-    ]
-    assert rows(store) == []
-    with store.read() as connection:
-        left = [
-            connection.execute(select(func.count()).select_from(t)).scalar_one()
-            for t in (tables.games, tables.changes)
-        ]
-    assert left == [1, 1]
+def test_deleted_match_is_deleted_with_its_games(tower: Tower, db: Path) -> None:
+    tower("match", "draft", typed=FIRST_WINS + "9\n")
+    tower("play", "draft", typed="9\n")
+    store = open_store(db)
+    deleted = matches.delete_match(store, 1)
+    assert [game.slot for game in deleted] == [MatchSlot(1, 1), MatchSlot(1, 2)]
+    assert list_matches(store) == []
+    assert run_sql(db, "SELECT count(*) FROM games UNION ALL SELECT count(*) FROM changes") == [
+        (1,), (1,),
+    ]  # fmt: skip
     with pytest.raises(GameNotFoundError):
         matches.delete_match(store, 1)
 
@@ -694,38 +573,25 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
 # To another machine -------------------------------------------------------------------------------
 
 
-def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
+def serialize_match(db: Path, slot: MatchSlot, **changes: object) -> dict[str, Any]:
+    """Return what an exported line says of a match, as it is read from JSON."""
+    with open_store(db).read() as connection:
+        return {**json.loads(json.dumps(matches.serialize_match(connection, slot))), **changes}
+
+
+def test_exported_match_is_imported_as_it_was(tower: Tower, db: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[rules]\nblocks = "1-2"\ntarget = 1\n')
-    call = (
-        "match",
-        f"draft,{path}",
-        "--vs",
-        "easy",
-        "--seed",
-        "2",
-        "--names",
-        "Ann,Ben",
-        "--first",
-        "2",
-    )
-    tower(*call, typed="9\n", NUMBER_TOWER_DB=db)
-    here, there = opened(db), opened(str(tmp_path / "there.db"))
-    with here.read() as connection:
-        line = matches.serialize_match(connection, MatchSlot(1, 2))
-    # JSON has lists for tuples.
-    line = {
-        **line,
-        "names": list(line["names"]),  # type: ignore[call-overload]
-        "players": list(line["players"]),  # type: ignore[call-overload]
-    }
-    second = Table(Game(catalogue.load(str(path)).rules, 0), "mine")
+    options = "--vs easy --seed 2 --names Ann,Ben --first 2"
+    tower("match", f"draft,{path}", *options.split(), typed="9\n")
+    here, there = open_store(db), open_store(tmp_path / "there.db")
+    line = serialize_match(db, MatchSlot(1, 2))
+    second = Table(Game(load(str(path)).rules, 0), "mine")
     with there.write() as connection:
         for _ in range(2):
             assert matches.parse_match(line, second).claim_slot(connection) == MatchSlot(1, 2)
-    ours, theirs = matches.get_match(here, 1), matches.get_match(there, 1)
-    assert (theirs.key, theirs.series, theirs.started) == (ours.key, ours.series, ours.started)
-    assert theirs.seats == Seats((None, "easy"), 2)
+    exported, imported = matches.get_match(here, 1), matches.get_match(there, 1)
+    assert imported == replace(exported, seats=Seats((None, "easy"), 2), current=None)
 
 
 @pytest.mark.parametrize(
@@ -737,78 +603,49 @@ def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
         {"games": [{"name": 1, "rules": {}, "rulebook": None}]},
     ],
 )  # fmt: skip
-def test_a_strangers_match_is_not_believed(db: str, wrong: dict[str, object]) -> None:
+def test_imported_match_with_a_wrong_value_is_refused(db: Path, wrong: dict[str, object]) -> None:
     right = {
         "key": "0" * 32, "games": [{"name": "x", "rules": {}, "rulebook": None}], "best_of": 3,
         "first": 1, "hidden": False, "names": None, "players": [None, None], "seed": None,
         "started": "2027-01-31T10:00:00.000000Z", "number": 1,
     }  # fmt: skip
-    store = opened(db)
     table = Table(Game(), "x")
     with pytest.raises(ValueError, match="expected"):
         matches.parse_match({**right, **wrong}, table)
-    with store.write() as connection:
+    with open_store(db).write() as connection:
         assert matches.parse_match(right, table).claim_slot(connection) == MatchSlot(1, 1)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Table(Game(catalogue.load("race").rules), "race"),
-        Table(Game(catalogue.load("climb").rules, 1), "climb"),
-        Table(Game(catalogue.load("climb").rules), "climb", hidden=True),
-    ],
-    ids=["another game", "another starter", "hidden"],
-)
-def test_no_other_game_gets_into_a_match(db: str, other: Table) -> None:
-    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
-    with opened(db).read() as connection:
-        line = {
-            **matches.serialize_match(connection, MatchSlot(1, 2)),
-            "number": 3,
-            "names": ["Ann", "Ben"],
-            "players": [None, None],
-        }
-    assert (
-        matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
-    )
-    with pytest.raises(ValueError, match="expected its game 3"):
-        matches.parse_match(line, other)
+def test_imported_match_takes_only_its_own_games(tower: Tower, db: Path) -> None:
+    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n")
+    line = serialize_match(db, MatchSlot(1, 2), number=3)
+    climb, race = load("climb").rules, load("race").rules
+    assert matches.parse_match(line, Table(Game(climb), "climb")).number == 3
+    for other in (
+        Table(Game(race), "race"),
+        Table(Game(climb, 1), "climb"),
+        Table(Game(climb), "climb", hidden=True),
+    ):
+        with pytest.raises(ValueError, match="expected its game 3"):
+            matches.parse_match(line, other)
 
 
-def test_another_match_with_the_same_key_is_another(db: str) -> None:
-    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
-    store = opened(db)
-    with store.read() as connection:
-        line = {
-            **matches.serialize_match(connection, MatchSlot(1, 2)),
-            "number": 3,
-            "names": ["Eve", "Mal"],
-            "players": [None, None],
-        }
-    with store.write() as connection:
-        assert (
-            matches.parse_match(
-                line, Table(Game(catalogue.load("climb").rules), "climb")
-            ).claim_slot(connection)
-            is None
-        )
+def test_different_match_with_a_stored_key_is_not_imported(tower: Tower, db: Path) -> None:
+    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n")
+    line = serialize_match(db, MatchSlot(1, 2), number=3, names=["Eve", "Mal"])
+    other = matches.parse_match(line, Table(Game(rules("climb")), "climb"))
+    with open_store(db).write() as connection:
+        assert other.claim_slot(connection) is None
 
 
 @pytest.mark.parametrize(
-    "values",
-    [
-        {"document": "nonsense"},
-        {"document": "{}"},
-        {"document": "[]"},
-        {"document": '{"games": [], "best_of": 3, "first": 1, "hidden": false}'},
-    ],
+    "document",
+    ["nonsense", "{}", "[]", '{"games": [], "best_of": 3, "first": 1, "hidden": false}'],
 )
-def test_a_damaged_match_is_told_in_a_sentence(db: str, values: dict[str, object]) -> None:
-    tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    with opened(db).write() as connection:
-        connection.execute(tables.matches.update().values(values))
-    done = tower("resume", "m1", NUMBER_TOWER_DB=db)
+def test_damaged_match_is_reported(document: str, tower: Tower, db: Path) -> None:
+    tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS)
+    with open_store(db).write() as connection:
+        connection.execute(schema.matches.update().values(document=document))
+    done = tower("resume", "m1")
     assert (done.returncode, done.stdout) == (1, "")
     assert "match m1 is damaged in the database: " in done.stderr
-    assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Going on with a game: by its id, file or line, against whoever played it, or with others."""
+"""Resuming a game: by its id, file or line, against the same opponent, or with others."""
 
 from __future__ import annotations
 
@@ -9,316 +9,269 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower.engine import record
 from number_tower.engine.table import Change
 from number_tower.store import StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from support.stores import Command, open_store
+from support.command import Tower
+from support.stores import open_store
 
 
-@pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
+def load_game(db: Path, identity: int = 1) -> StoredGame:
+    return open_store(db).get(identity)
 
 
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The database that is used if nobody says otherwise."""
-    monkeypatch.setenv("NUMBER_TOWER_DB", str(tmp_path / "games.db"))
-    return tmp_path / "games.db"
+def load_moves(db: Path, identity: int = 1) -> tuple[int, ...]:
+    return load_game(db, identity).table.game.moves
 
 
-def kept(file: Path) -> Store:
-    return open_store(file)
+def execute(db: Path, statement: str) -> None:
+    with open_store(db).write() as connection:
+        connection.exec_driver_sql(statement)
 
 
-def test_the_same_opponent_comes_back(play: Command, file: Path) -> None:
-    left = play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", "quit"])
-    assert left.out.endswith("Resume it with: tower resume 1\n")
-    again = play("resume", answers=["2", "quit"])
-    assert again.out.count("Easy places ") == 2
-    assert len(kept(file).get(1).table.game.moves) == 4
+def test_resumed_game_is_against_the_same_opponent(tower: Tower, db: Path) -> None:
+    left = tower("play", "race", "--vs", "easy", "--seed", "3", answers=["1", "quit"])
+    assert left.stdout.endswith("Resume it with: tower resume 1\n")
+    again = tower("resume", answers=["2", "quit"])
+    assert again.stdout.count("Easy places ") == 2
+    assert len(load_moves(db)) == 4
 
 
-@pytest.mark.usefixtures("file")
-def test_a_lost_game_that_is_over_is_told_to_the_one_who_lost_it(play: Command) -> None:
-    play("match", "climb", "--best-of", "1", "--vs", "perfect", "--seed", "1", answers=["23", "28"])
-    for ref in ("1", "m1"):
-        told = play("resume", ref).out
-        assert "Congratulations" not in told
-        assert "Perfect wins" in told
-    assert (
-        "Perfect wins: you cannot place anything. You lost this one.\n" in play("resume", "1").out
-    )
-    assert "Perfect wins the match, 1 to 0.\n" in play("resume", "m1").out
+def test_finished_game_and_match_are_told_to_the_person_who_lost(
+    tower: Tower, snapshot: SnapshotAssertion
+) -> None:
+    call = "match climb --best-of 1 --vs perfect --seed 1"
+    tower(*call.split(), answers=["23", "28"])
+    assert [tower("resume", ref).stdout for ref in ("1", "m1")] == snapshot
 
 
-@pytest.mark.usefixtures("file")
-def test_two_people_who_resume_a_game_of_a_program_read_the_rulebooks_words(play: Command) -> None:
-    play("play", "draft", "--vs", f"{sys.executable} examples/bot.py", answers=["9", "quit"])
-    told = play("resume", "1", answers=["quit"]).out
-    assert "You placed block 9" in told
-    assert "Your turn." not in told
+def test_game_against_a_program_is_resumed_by_two_people(tower: Tower) -> None:
+    tower("play", "draft", "--vs", f"{sys.executable} examples/bot.py", answers=["9", "quit"])
+    output = tower("resume", "1", answers=["quit"]).stdout
+    assert "You placed block 9" in output
+    assert "Your turn." not in output
 
 
-def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(
-    play: Command, file: Path, tmp_path: Path
+def test_game_in_a_file_is_the_stored_game_with_the_same_opponent(
+    tower: Tower, db: Path, tmp_path: Path
 ) -> None:
     saved = str(tmp_path / "game.json")
-    play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", f"save {saved}", "quit"])
-    assert json.loads(Path(saved).read_text())["kept"] == {"key": kept(file).get(1).key}
-    again = play("resume", saved, answers=["2", "undo", "3", "quit"])
-    assert again.out.endswith("Resume it with: tower resume 1\n")
-    game = kept(file).get(1)
+    call = "play race --vs easy --seed 3"
+    tower(*call.split(), answers=["1", f"save {saved}", "quit"])
+    assert json.loads(Path(saved).read_text())["kept"] == {"key": load_game(db).key}
+    again = tower("resume", saved, answers=["2", "undo", "3", "quit"])
+    assert again.stdout.endswith("Resume it with: tower resume 1\n")
+    game = load_game(db)
     assert game.seats == Seats((None, "easy"), 3)
-    assert kept(file).find_last(unfinished=True) == game
+    assert open_store(db).find_last(unfinished=True) == game
     assert record.read(saved) == game.table
     with pytest.raises(LookupError):
-        kept(file).get(2)
+        load_game(db, 2)
 
 
-def test_a_file_that_stands_otherwise_is_another_game(
-    play: Command, file: Path, tmp_path: Path
-) -> None:
+def test_file_with_other_moves_is_another_game(tower: Tower, db: Path, tmp_path: Path) -> None:
     saved = tmp_path / "game.json"
-    play("play", "draft", "--record", str(saved), answers=["9", "quit"])
+    tower("play", "draft", "--record", str(saved), answers=["9", "quit"])
     before = saved.read_text()
-    play("resume", "1", answers=["8", "quit"])
+    tower("resume", "1", answers=["8", "quit"])
     saved.write_text(before)
-    play("resume", str(saved), answers=["7", "quit"])
-    assert [kept(file).get(each).table.game.moves for each in (1, 2)] == [(9, 8), (9, 7)]
-    assert kept(file).get(1).key != kept(file).get(2).key
+    tower("resume", str(saved), answers=["7", "quit"])
+    assert [load_moves(db, identity) for identity in (1, 2)] == [(9, 8), (9, 7)]
+    assert load_game(db, 1).key != load_game(db, 2).key
 
 
-def test_a_line_is_a_game_of_its_own(play: Command, file: Path) -> None:
-    play("play", "draft", answers=["9", "8", "quit"])
-    play("resume", "draft:9,8", answers=["6"])
-    assert [kept(file).get(each).table.game.moves for each in (1, 2)] == [(9, 8), (9, 8, 6)]
+def test_line_is_another_game(tower: Tower, db: Path) -> None:
+    tower("play", "draft", answers=["9", "8", "quit"])
+    tower("resume", "draft:9,8", answers=["6"])
+    assert [load_moves(db, identity) for identity in (1, 2)] == [(9, 8), (9, 8, 6)]
 
 
-def test_a_game_of_a_match_in_a_file_goes_on_with_the_match(
-    play: Command, file: Path, tmp_path: Path
+def test_game_of_a_match_in_a_file_continues_the_match(
+    tower: Tower, db: Path, tmp_path: Path
 ) -> None:
     saved = str(tmp_path / "game.json")
-    play("match", "draft", "--best-of", "1", answers=["9", f"save {saved}", "quit"])
-    done = play("resume", saved, answers=["8", "6"])
-    assert "wins the match!" in done.out
-    assert kept(file).get(1).table.outcome is not None
+    tower("match", "draft", "--best-of", "1", answers=["9", f"save {saved}", "quit"])
+    assert "wins the match!" in tower("resume", saved, answers=["8", "6"]).stdout
+    assert load_game(db).table.outcome is not None
 
 
-def test_a_file_with_a_key_that_is_none_is_a_game_like_any_other(
-    play: Command, file: Path, tmp_path: Path
-) -> None:
+def test_file_with_an_invalid_key_is_still_a_game(tower: Tower, db: Path, tmp_path: Path) -> None:
     saved = tmp_path / "game.json"
-    play("play", "draft", "--record", str(saved), answers=["9", "quit"])
+    tower("play", "draft", "--record", str(saved), answers=["9", "quit"])
     for key in ("\ud800", "\0", "", 7, None, ["x"]):
         saved.write_text(json.dumps({**json.loads(saved.read_text()), "kept": {"key": key}}))
-        assert play("resume", str(saved), answers=["quit"]).code == 0
-    assert kept(file).get(1).table.game.moves == (9,)
+        assert tower("resume", str(saved), answers=["quit"]).returncode == 0
+    assert load_moves(db) == (9,)
 
 
-def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_middle(
-    play: Command, file: Path
-) -> None:
+def test_match_deleted_while_it_is_played_is_not_started_again(tower: Tower, db: Path) -> None:
     def answers() -> Iterator[str]:
         yield from ("9", "8")
-        matches.delete_match(kept(file), 1)
+        matches.delete_match(open_store(db), 1)
         yield from ("6", "9", "quit")
 
-    done = play("match", "draft", answers=answers())
-    assert "this game was deleted elsewhere; it is saved again" in done.err
-    assert "this match was deleted elsewhere; its game is saved on its own" in done.err
-    assert "The match is not saved" in done.out
-    assert "No matches are saved" in play("history", "--matches").out
+    done = tower("match", "draft", answers=answers())
+    assert "this game was deleted elsewhere; it is saved again" in done.stderr
+    assert "this match was deleted elsewhere; its game is saved on its own" in done.stderr
+    assert "The match is not saved" in done.stdout
+    assert "No matches are saved" in tower("history", "--matches").stdout
 
 
-def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(
-    play: Command, file: Path
-) -> None:
-    play("match", "climb", answers=["30", "5", "quit"])
-    with kept(file).write() as connection:
-        connection.exec_driver_sql("DELETE FROM changes WHERE game = 1")
-        connection.exec_driver_sql("DELETE FROM games WHERE id = 1")
-    play("resume", "2", answers=["6", "quit"])
-    assert kept(file).get(2).table.game.moves == (5, 6)
+def test_game_of_a_match_without_its_earlier_games_is_resumed_alone(tower: Tower, db: Path) -> None:
+    tower("match", "climb", answers=["30", "5", "quit"])
+    for statement in ("DELETE FROM changes WHERE game = 1", "DELETE FROM games WHERE id = 1"):
+        execute(db, statement)
+    tower("resume", "2", answers=["6", "quit"])
+    assert load_moves(db, 2) == (5, 6)
 
 
-def test_a_match_of_which_an_answer_was_lost_is_still_one_match(
-    play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+def test_match_is_stored_once_when_the_answer_of_the_database_is_lost(
+    tower: Tower, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = Store.begin
     lost: list[StoredGame] = []
 
-    def unanswered(self: Store, *given: Any, **more: Any) -> StoredGame:
-        done = begin(self, *given, **more)
+    def lose_first_answer(self: Store, *args: Any, **options: Any) -> StoredGame:
+        game = begin(self, *args, **options)
         if not lost:
-            lost.append(done)
+            lost.append(game)
             raise StoreError("the answer was lost")
-        return done
+        return game
 
-    monkeypatch.setattr(Store, "begin", unanswered)
-    done = play("match", "climb", "--best-of", "1", answers=["30"])
-    assert lost
-    assert done.err == ""
-    assert [game.slot for game in [kept(file).get(1)]] == [MatchSlot(1, 1)]
-    assert matches.find_unfinished_match(kept(file)) is None
+    monkeypatch.setattr(Store, "begin", lose_first_answer)
+    done = tower("match", "climb", "--best-of", "1", answers=["30"])
+    assert (len(lost), done.stderr) == (1, "")
+    assert load_game(db).slot == MatchSlot(1, 1)
+    assert matches.find_unfinished_match(open_store(db)) is None
 
 
-def test_a_result_that_was_overtaken_elsewhere_is_told(
-    play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+def test_game_of_a_match_that_was_continued_elsewhere_is_reported(
+    tower: Tower, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = Store.save
-    away: list[bool] = []
+    save = Store.save
+    is_away = False
 
-    def sometimes(self: Store, *given: Any, **more: Any) -> StoredGame:
-        if away:
+    def save_unless_away(self: Store, *args: Any, **options: Any) -> StoredGame:
+        if is_away:
             raise StoreError("the database is away")
-        return put(self, *given, **more)
+        return save(self, *args, **options)
 
     def answers() -> Iterator[str]:
+        nonlocal is_away
         yield "9"
-        away.append(True)
+        is_away = True
         yield from ("8", "6")
-        away.clear()
-        kept(file).change(1, 1, Change("place", 7))
+        is_away = False
+        open_store(db).change(1, 1, Change("place", 7))
         yield from ("9", "quit")
 
-    monkeypatch.setattr(Store, "save", sometimes)
-    done = play("match", "draft", answers=answers())
-    assert (
-        "tower: an earlier game of this match was continued elsewhere. Played here: draft:9,8,6\n"
-        in done.err
-    )
-    assert "The match is not saved" in done.out
-    assert kept(file).get(1).table.game.moves == (9, 7)
+    monkeypatch.setattr(Store, "save", save_unless_away)
+    done = tower("match", "draft", answers=answers())
+    assert "continued elsewhere. Played here: draft:9,8,6\n" in done.stderr
+    assert "The match is not saved" in done.stdout
+    assert load_moves(db) == (9, 7)
 
 
-def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> None:
+def test_damaged_matches_do_not_hide_the_others(tower: Tower, db: Path) -> None:
     for names in ("Ann,Ben", "Cleo,Dan", "Eve,Finn"):
-        play("match", "climb", "--names", names, answers=["30", "quit"])
-    with kept(file).write() as connection:
-        connection.exec_driver_sql("UPDATE matches SET document = '{}' WHERE id = 1")
-        connection.exec_driver_sql("UPDATE games SET changed = 'never', rules = '[[[' WHERE id = 2")
-    listed = play("history", "--matches")
-    assert (listed.code, listed.err) == (0, "")
-    assert [line.split()[0] for line in listed.out.splitlines()] == ["id", "m2", "m3", "m1"]
-    assert listed.out.count("(damaged)") == 2
-    assert "Eve - Finn" in listed.out
-    assert play("history", "--matches", "--json").code == 0
-    exported = play("export")
-    assert (exported.code, exported.out.count("\n"), exported.err.count("not exported")) == (
-        0,
-        1,
-        2,
-    )
-    assert play("stats").code == 0
-    assert play("forget", "m1", "m2").code == 0
-    assert [
-        match["id"] for match in json.loads(play("history", "--matches", "--json").out)["matches"]
-    ] == ["m3"]
+        tower("match", "climb", "--names", names, answers=["30", "quit"])
+    execute(db, "UPDATE matches SET document = '{}' WHERE id = 1")
+    execute(db, "UPDATE games SET changed = 'never', rules = '[[[' WHERE id = 2")
+    listed = tower("history", "--matches")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["id", "m2", "m3", "m1"]
+    assert listed.stdout.count("(damaged)") == 2
+    assert tower("history", "--matches", "--json").returncode == 0
+    exported = tower("export")
+    assert (exported.returncode, exported.stdout.count("\n")) == (0, 1)
+    assert exported.stderr.count("not exported") == 2
+    assert tower("stats").returncode == 0
+    assert tower("forget", "m1", "m2").returncode == 0
+    left = json.loads(tower("history", "--matches", "--json").stdout)["matches"]
+    assert [match["id"] for match in left] == ["m3"]
 
 
-def test_names_that_nobody_chose_follow_whoever_plays(play: Command, file: Path) -> None:
-    play("play", "draft", "--vs", "easy", "--seed", "1", answers=["9", "quit"])
-    assert kept(file).get(1).table.names == ("Player 1", "Easy")
-    play("resume", "1", "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
-    assert kept(file).get(1).table.names == ("Player 1", "Perfect")
-    assert kept(file).get(1).seats.players == (None, "perfect")
-
-
-def test_names_that_somebody_chose_stay(play: Command, file: Path) -> None:
-    play(
-        "play", "draft", "--vs", "easy", "--seed", "1", "--names", "Ann,Robo", answers=["9", "quit"]
-    )
-    play("resume", "1", "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
-    assert kept(file).get(1).table.names == ("Ann", "Robo")
-
-
-def test_in_a_match_too_names_follow_whoever_plays(play: Command, file: Path) -> None:
-    play("match", "draft", "--vs", "easy", "--seed", "1", answers=["9", "quit"])
-    done = play("resume", "m1", "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
-    assert "Perfect places " in done.out
-    assert "Easy places " not in done.out
-    assert kept(file).get(1).table.names == ("Player 1", "Perfect")
-    assert "Perfect places " in play("resume", answers=["quit"]).out
+@pytest.mark.parametrize(
+    ("call", "ref", "names", "resumed_names"),
+    [
+        ("play draft", "1", ("Player 1", "Easy"), ("Player 1", "Perfect")),
+        ("play draft --names Ann,Robo", "1", ("Ann", "Robo"), ("Ann", "Robo")),
+        ("match draft", "m1", ("Player 1", "Easy"), ("Player 1", "Perfect")),
+    ],
+)
+def test_default_names_follow_the_players_and_chosen_names_stay(
+    call: str, ref: str, names: tuple[str, str], resumed_names: tuple[str, str], tower: Tower,
+    db: Path,
+) -> None:  # fmt: skip
+    tower(*call.split(), "--vs", "easy", "--seed", "1", answers=["9", "quit"])
+    assert load_game(db).table.names == names
+    done = tower("resume", ref, "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
+    assert f"{resumed_names[1]} places " in done.stdout
+    assert load_game(db).table.names == resumed_names
+    assert load_game(db).seats.players == (None, "perfect")
+    assert f"{resumed_names[1]} places " in tower("resume", ref, answers=["quit"]).stdout
 
 
 @pytest.mark.parametrize(("seat", "names"), [("1", ("Zoe", "Easy")), ("2", ("Easy", "Zoe"))])
-def test_against_the_computer_one_name_is_enough(
-    play: Command, file: Path, seat: str, names: tuple[str, str]
+def test_person_against_the_computer_needs_only_one_name(
+    tower: Tower, db: Path, seat: str, names: tuple[str, str]
 ) -> None:
-    for number, call in enumerate((("play", "race"), ("match", "race")), 1):
-        play(
-            *call,
-            "--vs",
-            "easy",
-            "--seat",
-            seat,
-            "--seed",
-            "1",
-            "--names",
-            "Zoe",
-            answers=["9", "quit"],
-        )
-        assert kept(file).get(number).table.names == names
+    options = f"--vs easy --seat {seat} --seed 1 --names Zoe"
+    for number, command in enumerate(("play", "match"), 1):
+        tower(command, "race", *options.split(), answers=["9", "quit"])
+        assert load_game(db, number).table.names == names
 
 
-def test_one_name_is_not_enough_for_two_people(play: Command, file: Path) -> None:
-    done = play("play", "race", "--names", "Zoe")
-    assert (done.code, done.err) == (2, "tower: expected two names, such as Ann,Ben\n")
-    assert not file.exists()
-
-
-@pytest.mark.parametrize("looks", ["", "show", "moves", "hint", "77", "what?"])
-def test_whoever_looks_is_told_what_happened_elsewhere(
-    play: Command, file: Path, looks: str
-) -> None:
+@pytest.mark.parametrize("answer", ["", "show", "moves", "hint", "77", "what?"])
+def test_every_answer_shows_what_happened_elsewhere(tower: Tower, db: Path, answer: str) -> None:
     def answers() -> Iterator[str]:
         yield "9"
-        kept(file).change(1, 1, Change("place", 8))
-        yield from (looks, "4", "quit")
+        open_store(db).change(1, 1, Change("place", 8))
+        yield from (answer, "4", "quit")
 
-    done = play("play", "draft", answers=answers())
-    assert done.err == ""
-    assert "(This game was continued elsewhere. The moves made there:)" in done.out
-    assert kept(file).get(1).table.game.moves == (9, 8, 4)
-
-
-def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -> None:
-    done = play("play", "draft", "--names", "Ann,Ben", answers=["9", "resign"])
-    assert done.code == 0
-    assert "Ben resigns. Congratulations, Ann! You have won the game!" in done.out
-    assert kept(file).get(1).table.log[-1] == Change("resigned", 1)
-    assert kept(file).find_last(unfinished=True) is None
+    done = tower("play", "draft", answers=answers())
+    assert done.stderr == ""
+    assert "(This game was continued elsewhere. The moves made there:)" in done.stdout
+    assert load_moves(db) == (9, 8, 4)
 
 
-def test_a_game_of_a_match_can_be_given_up(play: Command, file: Path) -> None:
-    done = play("match", "climb", "--best-of", "1", "--names", "Ann,Ben", answers=["resign"])
-    assert "Ben is the overall winner!" in done.out
-    assert kept(file).get(1).table.outcome == (1, "resigned")
+def test_player_who_resigns_loses_the_game(tower: Tower, db: Path) -> None:
+    done = tower("play", "draft", "--names", "Ann,Ben", answers=["9", "resign"])
+    assert done.returncode == 0
+    assert done.stdout.endswith("Ben resigns. Congratulations, Ann! You have won the game!\n")
+    assert load_game(db).table.log[-1] == Change("resigned", 1)
+    assert open_store(db).find_last(unfinished=True) is None
 
 
-def test_the_welcome_goes_on_with_the_last_game(play: Command, file: Path) -> None:
-    play("play", "draft", answers=["9", "quit"])
-    done = play(answers=["resume", "8", "quit"])
-    assert done.out.endswith("Resume it with: tower resume 1\n")
-    assert kept(file).get(1).table.game.moves == (9, 8)
+def test_player_who_resigns_the_last_game_loses_the_match(tower: Tower, db: Path) -> None:
+    call = "match climb --best-of 1 --names Ann,Ben"
+    done = tower(*call.split(), answers=["resign"])
+    assert "Ben is the overall winner!" in done.stdout
+    assert load_game(db).table.outcome == (1, "resigned")
 
 
-@pytest.mark.usefixtures("file")
-def test_matches_are_listed_with_their_score(play: Command) -> None:
-    assert "No matches are saved in" in play("history", "--matches").out
-    play("match", "climb", "--names", "Ann,Ben", "--best-of", "3", answers=["30", "30", "quit"])
-    play("match", "climb,draft", "--names", "Cleo,Dan", "--best-of", "1", answers=["30"])
-    rows = [line.split("  ") for line in play("history", "--matches").out.splitlines()]
+def test_welcome_resumes_the_last_game(tower: Tower, db: Path) -> None:
+    tower("play", "draft", answers=["9", "quit"])
+    done = tower(answers=["resume", "8", "quit"])
+    assert done.stdout.endswith("Resume it with: tower resume 1\n")
+    assert load_moves(db) == (9, 8)
+
+
+def test_history_lists_matches_with_their_score(tower: Tower) -> None:
+    assert "No matches are saved in" in tower("history", "--matches").stdout
+    tower(*["match", "climb", "--names", "Ann,Ben", "--best-of", "3"], answers=["30", "30", "quit"])
+    tower(*["match", "climb,draft", "--names", "Cleo,Dan", "--best-of", "1"], answers=["30"])
+    rows = [line.split("  ") for line in tower("history", "--matches").stdout.splitlines()]
     assert [[cell.strip() for cell in row if cell.strip()][2:] for row in rows] == [
         ["game", "players", "score", "result"],
         ["climb, draft", "Cleo - Dan", "1 - 0", "Cleo won"],
         ["climb", "Ann - Ben", "1 - 1", "best of 3, unfinished"],
     ]
-    listed = json.loads(play("history", "--matches", "--json").out)
+    listed = json.loads(tower("history", "--matches", "--json").stdout)
     assert listed["total"] == 2
     assert [*listed["matches"][0]] == [
         "id", "started", "changed", "games", "best_of", "names", "players", "score", "over",
@@ -327,19 +280,13 @@ def test_matches_are_listed_with_their_score(play: Command) -> None:
     assert [(match["id"], match["score"], match["winner"]) for match in listed["matches"]] == [
         ("m2", [1, 0], 1), ("m1", [1, 1], None),
     ]  # fmt: skip
-    assert play("history", "--matches", "--game", "draft").code == 2
+    assert tower("history", "--matches", "--game", "draft").returncode == 2
 
 
-@pytest.mark.usefixtures("file")
-def test_a_forgotten_match_is_told_game_by_game(play: Command) -> None:
-    play("match", "climb", "--names", "Ann,Ben", answers=["30", "30", "quit"])
-    within = play("forget", "2")
-    assert (within.code, within.err) == (
-        2, "tower: game 2 is part of a match; to delete the whole match: tower forget m1\n",
-    )  # fmt: skip
-    assert play("forget", "m1").out == (
-        "Deleted match m1. Its games were:\n"
-        "  climb(names=Ann,Ben):30\n"
-        "  climb(first=2,names=Ann,Ben):30\n"
-    )  # fmt: skip
-    assert play("history").out.startswith("No games are saved")
+def test_deleted_match_is_printed_game_by_game(tower: Tower, snapshot: SnapshotAssertion) -> None:
+    tower("match", "climb", "--names", "Ann,Ben", answers=["30", "30", "quit"])
+    part = tower("forget", "2")
+    assert part.returncode == 2
+    assert part.stderr == snapshot
+    assert tower("forget", "m1").stdout == snapshot
+    assert tower("history").stdout.startswith("No games are saved")
