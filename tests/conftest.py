@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from support.sizes import examples
 
+pytest_plugins = ["support.signals"]
+
 os.environ["NUMBER_TOWER_DB"] = os.environ["NUMBER_TOWER_CONFIG"] = "none"
 os.environ.pop("NUMBER_TOWER_CLUSTER", None)
 signal.signal(signal.SIGINT, signal.default_int_handler)
