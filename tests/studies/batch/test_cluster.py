@@ -26,11 +26,12 @@ from number_tower.studies.batch import BatchError, WorkerError, cluster
 from number_tower.studies.batch.cluster import ClusterError, ClusterExecutor
 from number_tower.studies.batch.executor import run_chunks
 from number_tower.studies.evaluation import evaluate
+from number_tower.studies.lab import LabJournal, StudyLimits, make_space, sweep
 from number_tower.terminal.cli.main import main
 from support.clocks import SLOW, wait_until
 from support.clusters import start_cluster
 from support.command import ROOT, TOWER, plain_environment
-from support.jobs import Counted, die_at, kill_once, released, square
+from support.jobs import AXES, Counted, die_at, kill_once, released, square
 
 SQUARES = list(map(square, range(200)))
 CALL = ("arena", "draft", "--players", "random,fair", "--games")
@@ -67,12 +68,17 @@ def run_evaluation(**options: Any) -> None:
     evaluate(players, ["draft"], number=4, positions=6, **options)
 
 
-@pytest.mark.parametrize("run", [run_arena, run_evaluation])
+def run_sweep(out: Path, **options: Any) -> None:
+    space = make_space("draft", AXES)
+    with LabJournal(out, space, StudyLimits()) as log:
+        assert len(list(sweep(space, log=log, **options))) == len(space)
+
+
+@pytest.mark.parametrize("run", [run_arena, run_evaluation, run_sweep])
 def test_a_study_has_the_same_file_on_all_executors(
     run: Callable[..., None], executor: ClusterExecutor, tmp_path: Path
 ) -> None:
     run(jobs=1, out=tmp_path / "alone")
-    run(jobs=2, out=tmp_path / "processes")
     with ThreadPoolExecutor(2) as threads:
         run(executor=threads, out=tmp_path / "threads")
     run(executor=executor, out=tmp_path / "cluster")
@@ -132,14 +138,14 @@ def test_a_job_that_always_ends_its_worker_is_left_out() -> None:
 
 
 @pytest.fixture
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Ask the cluster at once, and give up at the first answer without work."""
     monkeypatch.setattr(cluster, "_QUIET_SECONDS", 0.0)
     return {"max_idle_seconds": 0.1}
 
 
 def test_a_lost_job_ends_the_batch_although_another_client_works(
-    no_patience: dict[str, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    no_patience: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask has been seen to wait without end for a call that its worker never received."""
     with start_cluster(2, processes=False) as started:
@@ -163,7 +169,7 @@ def test_a_lost_job_ends_the_batch_although_another_client_works(
 
 
 def test_a_job_behind_the_work_of_another_client_may_wait(
-    no_patience: dict[str, float], tmp_path: Path
+    no_patience: dict[str, Any], tmp_path: Path
 ) -> None:
     with start_cluster(1, processes=False) as started:
         scheduler: Any = started.scheduler
@@ -181,7 +187,7 @@ def test_a_job_behind_the_work_of_another_client_may_wait(
             assert waiting.result(SLOW) == (3, 9)
 
 
-def test_jobs_wait_for_workers_with_a_message_and_a_bound(no_patience: dict[str, float]) -> None:
+def test_jobs_wait_for_workers_with_a_message_and_a_bound(no_patience: dict[str, Any]) -> None:
     messages: SimpleQueue[str] = SimpleQueue()
     with start_cluster(0, processes=False) as started, ThreadPoolExecutor(1) as thread:
         address = started.scheduler_address
