@@ -48,7 +48,7 @@ def make_arena(**changes: Any) -> Study:
 
 def make_evaluation(**changes: Any) -> Study:
     settings: dict[str, Any] = {
-        "players": ["random", "support.replies:at_the_second_try", "support.replies:raising"],
+        "players": ["random", "support.replies:answer_second_time", "support.replies:raise_error"],
         "games": ["factor", "draft"],
         "number": 4,
         "positions": 6,

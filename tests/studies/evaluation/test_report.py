@@ -288,12 +288,12 @@ def test_the_help_has_the_numbers_that_are_used() -> None:
 def test_a_call_that_stopped_without_an_answer_names_the_call_that_resumes(tmp_path: Path) -> None:
     variables = {replies.COUNT: str(tmp_path / "count")}
     call = shlex.split(
-        "eval factor --player support.replies:failing_once --games 2 --positions 6 --jobs 1"
+        "eval factor --player support.replies:fail_once --games 2 --positions 6 --jobs 1"
     )
     stopped = run_tower(*call, "--stop", "--report", "out", "--json", cwd=tmp_path, **variables)
     assert (stopped.returncode, stopped.stdout) == (130, "")
     match = re.fullmatch(
-        r"tower: stopped: support.replies:failing_once gave no answer: "
+        r"tower: stopped: support.replies:fail_once gave no answer: "
         r"it raised ConnectionError: no connection\. "
         r"\d of 8 tasks are saved in eval\.jsonl\. Resume with: "
         r"tower (eval factor .+ --resume --out eval\.jsonl)\n",
@@ -303,20 +303,20 @@ def test_a_call_that_stopped_without_an_answer_names_the_call_that_resumes(tmp_p
     resumed = run_tower(*shlex.split(match[1]), cwd=tmp_path, **variables)
     assert json.loads(resumed.stdout)["players"][0]["reasons"] == {}
     report = (tmp_path / "out" / "report.md").read_text()
-    assert "tower eval factor --player support.replies:failing_once" in report
+    assert "tower eval factor --player support.replies:fail_once" in report
 
 
 def test_few_positions_and_failed_answers_are_reported(tmp_path: Path) -> None:
     variables = {replies.COUNT: str(tmp_path / "count")}
     call = shlex.split(
-        "eval factor --player support.replies:failing_once --games 0 --positions 900 --tries 1 "
+        "eval factor --player support.replies:fail_once --games 0 --positions 900 --tries 1 "
         f"--jobs 1 --out {os.devnull}"
     )
     shown = " ".join(run_tower(*call, cwd=tmp_path, **variables).stdout.split())
     assert re.search(
         r"Only \d+ of 900 positions were found in which the choice is known to matter", shown
     )
-    assert "1 support.replies:failing_once: 1 did not come" in shown
+    assert "1 support.replies:fail_once: 1 did not come" in shown
     assert "failed to answer 1 time; first: it raised ConnectionError: no connection" in shown
     assert "Nothing is saved; --report FOLDER writes a report with plots." in shown
 
