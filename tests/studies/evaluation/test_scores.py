@@ -134,7 +134,7 @@ def test_clusters_that_differ_by_rounding_alone_do_not_differ() -> None:
 
 
 WORLDS: dict[str, tuple[float, Callable[[Random], float]]] = {
-    "everybody errs here and there": (0.4, lambda rng: rng.betavariate(2, 3)),
+    "errors are frequent everywhere": (0.4, lambda rng: rng.betavariate(2, 3)),
     "one variant in twenty is misread": (0.05, lambda rng: float(rng.random() < 0.05)),
     "one variant in ten is misread": (0.1, lambda rng: float(rng.random() < 0.1)),
     "errors are rare everywhere": (0.01, lambda _: 0.01),
