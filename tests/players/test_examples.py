@@ -291,9 +291,9 @@ def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType) -> None:
 
 
 def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
-    told = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
-    assert "199, 200 and 99800 more." in told
-    assert len(told) < 3000
+    prompt = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
+    assert "199, 200 and 99800 more." in prompt
+    assert len(prompt) < 3000
 
 
 @given(game=any_game())
@@ -301,7 +301,7 @@ def test_the_prompt_of_every_game_has_its_legal_blocks_and_target(
     llm_bot: ModuleType, game: Game
 ) -> None:
     if game.outcome is None:
-        told = llm_bot.prompt(json.loads(format_question(game)))
-        assert "{" not in told
-        assert all(str(block) in told for block in game.legal)
-        assert ("exactly" in told) == (game.rules.target is not None)
+        prompt = llm_bot.prompt(json.loads(format_question(game)))
+        assert "{" not in prompt
+        assert all(str(block) in prompt for block in game.legal)
+        assert ("exactly" in prompt) == (game.rules.target is not None)

@@ -251,15 +251,17 @@ OUT_OF_THIS_GAME = "which is not a block of this game; the blocks are 1-9; it co
 def test_a_block_that_cannot_be_placed_forfeits(
     shell: WriteBot, game: Game, answer: int, reason: str
 ) -> None:
-    told = get_forfeit(shell(f"read -r line; echo {answer}; sleep 60"), game)
-    assert told == f"it answered {answer}, {reason}"
+    reason = get_forfeit(shell(f"read -r line; echo {answer}; sleep 60"), game)
+    assert reason == f"it answered {answer}, {reason}"
 
 
 def test_of_very_many_legal_blocks_only_some_are_named(shell: WriteBot) -> None:
     game = Game(Rules(blocks=range(2, 2000, 2)))
-    told = get_forfeit(shell("read -r line; echo 1; sleep 60"), game)
-    assert told.startswith("it answered 1, which is not a block of this game; the blocks are 2,4,6")
-    assert told.endswith(",1994,1996,1998 (999 in all)")
+    reason = get_forfeit(shell("read -r line; echo 1; sleep 60"), game)
+    assert reason.startswith(
+        "it answered 1, which is not a block of this game; the blocks are 2,4,6"
+    )
+    assert reason.endswith(",1994,1996,1998 (999 in all)")
 
 
 # Too much -----------------------------------------------------------------------------------------
@@ -275,9 +277,9 @@ def test_of_very_many_legal_blocks_only_some_are_named(shell: WriteBot) -> None:
 def test_a_number_of_many_digits_forfeits(
     python: WriteBot, digits: int, start: str, end: str
 ) -> None:
-    told = get_forfeit(python(f"input(); print('7' * {digits}, flush=True); time.sleep(60)"))
-    assert told.startswith(start)
-    assert told.rstrip("'").endswith(end)
+    reason = get_forfeit(python(f"input(); print('7' * {digits}, flush=True); time.sleep(60)"))
+    assert reason.startswith(start)
+    assert reason.rstrip("'").endswith(end)
 
 
 @pytest.mark.parametrize(
@@ -345,13 +347,13 @@ def test_waiting_takes_no_work(shell: WriteBot) -> None:
 
 
 def test_parts_of_an_answer_buy_no_time(shell: WriteBot) -> None:
-    bot, told = shell("read -r line; while :; do printf 5; sleep 0.02; done"), ""
+    bot, reason = shell("read -r line; while :; do printf 5; sleep 0.02; done"), ""
     for patience in (IMPATIENT, 2.0, 20.0):  # a busy machine may not even have started it
-        told = get_forfeit(bot, patience=patience)
-        if told != f"it gave no answer within {patience:g} seconds":
+        reason = get_forfeit(bot, patience=patience)
+        if reason != f"it gave no answer within {patience:g} seconds":
             break
-    assert told.startswith("it wrote '5")
-    assert told.endswith(f"5' without an end of line within {patience:g} seconds")
+    assert reason.startswith("it wrote '5")
+    assert reason.endswith(f"5' without an end of line within {patience:g} seconds")
 
 
 def test_an_answer_counts_that_came_while_we_were_asleep(
@@ -381,8 +383,8 @@ HUGE = Game(Rules(blocks=range(1, 1_000_001)))
 
 
 def test_a_program_that_never_reads_a_huge_question_forfeits(shell: WriteBot) -> None:
-    told = get_forfeit(shell("sleep 60"), HUGE, patience=IMPATIENT)
-    assert told == "it gave no answer within 0.2 seconds"
+    reason = get_forfeit(shell("sleep 60"), HUGE, patience=IMPATIENT)
+    assert reason == "it gave no answer within 0.2 seconds"
 
 
 def test_a_huge_question_can_be_answered(python: WriteBot) -> None:
@@ -430,9 +432,9 @@ def test_a_program_that_ends_forfeits_with_its_last_words(
 def test_the_last_words_are_the_last_line_and_cut(
     python: WriteBot, body: str, start: str, end: str
 ) -> None:
-    told = get_forfeit(python(body))
-    assert told.startswith(start)
-    assert told.endswith(end)
+    reason = get_forfeit(python(body))
+    assert reason.startswith(start)
+    assert reason.endswith(end)
 
 
 @pytest.mark.parametrize("body", ["read -r line; echo 5", "read -r line; sleep 600 & echo 5"])
@@ -474,14 +476,14 @@ def test_children_are_killed_after_the_game(
 
 @pytest.mark.parametrize("sleeper", SLEEPERS.values(), ids=SLEEPERS)
 def test_children_are_killed_after_a_forfeit(shell: WriteBot, mark: str, sleeper: str) -> None:
-    told = get_forfeit(shell(f"read -r line; {sleeper} {WAIT}\necho x; sleep 60"))
-    assert told.startswith("it answered 'x'")
+    reason = get_forfeit(shell(f"read -r line; {sleeper} {WAIT}\necho x; sleep 60"))
+    assert reason.startswith("it answered 'x'")
     wait_until(lambda: not list_processes(mark))
 
 
 def test_a_child_that_talks_after_the_end_does_not_hide_it(shell: WriteBot) -> None:
-    told = get_forfeit(shell("read -r line; yes no >&2 & exit 3"))
-    assert told.startswith(ENDED.format(3))
+    reason = get_forfeit(shell("read -r line; yes no >&2 & exit 3"))
+    assert reason.startswith(ENDED.format(3))
 
 
 @pytest.mark.parametrize(

@@ -116,11 +116,8 @@ class FullDisk:
         return getattr(self._stream, name)
 
 
-OUTRAGEOUS = 10**9
-
-
 class Stub(Player):
-    """Plays a legal move by its seed, or does what its name says, and counts how often it is closed."""
+    """Plays a legal move by its seed, or does what its name says; counts how often it is closed."""
 
     def __init__(self, spec: str, *, seed: int = 0, patience: float = 0.0) -> None:
         self.name = spec
@@ -131,15 +128,13 @@ class Stub(Player):
     def choose(self, game: Game) -> int:
         match self.name:
             case "cheat":
-                return OUTRAGEOUS
+                return 10**9
             case "repeat" if game.moves:
                 return game.moves[-1]
             case "quitter":
                 raise ForfeitError("it has gone home")
             case "broken":
                 raise ZeroDivisionError("it cannot count")
-            case "deadly":
-                os._exit(3)
             case _:
                 # Chance is for play here, not for secrets.
                 return Random(  # noqa: S311

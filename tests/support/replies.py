@@ -19,7 +19,7 @@ COUNT = "TEST_COUNT"
 
 KILL_AT = "TEST_KILL_AT"
 KILL_WHOM = "TEST_KILL_WHOM"
-"""At which call somebody is killed, and who: a process by its number."""
+"""At which call a process is killed, and which: its id."""
 
 
 def place_largest(question: dict[str, Any]) -> str:
@@ -31,11 +31,11 @@ def return_number(question: dict[str, Any]) -> int:
 
 
 def count_calls(question: dict[str, Any]) -> str:
-    """Count a call, and perhaps kill somebody at some call; otherwise answer well."""
+    """Count the call, kill a process if it is the call for that, and otherwise answer well."""
     with Path(os.environ[COUNT]).open("ab") as file:
         file.write(b".")
         file.flush()
-        number = file.tell()  # of this call, whoever else is writing
+        number = file.tell()  # of this call, also where several processes write
     if os.environ.get(KILL_AT) == str(number):
         Path(f"{os.environ[COUNT]}.pid").write_text(f"{os.getpid()}")
         os.kill(int(os.environ[KILL_WHOM]), signal.SIGKILL)
@@ -103,7 +103,7 @@ def change_question(question: dict[str, Any]) -> str:
 
 
 def fail_once(question: dict[str, Any]) -> str:
-    """Fail at some call, and never again."""
+    """Fail at the fourth call, and never again."""
     with Path(os.environ[COUNT]).open("ab") as file:
         file.write(b".")
     if Path(os.environ[COUNT]).stat().st_size == 4:
@@ -112,15 +112,11 @@ def fail_once(question: dict[str, Any]) -> str:
 
 
 def give_up_equal_choices(question: dict[str, Any]) -> str:
-    """Play well where blocks differ in value, and give up wherever all are worth the same."""
+    """Play well where blocks differ in value, and give up where all are worth the same."""
     game = Game(Rules.from_dict(question["rules"]), moves=tuple(question["moves"]))
-    values = {block: each.value for block, each in nt.solve(game.position).moves.items()}
-    best = nt.solve(game.position).value
-    return (
-        "I give up"
-        if len(set(values.values())) == 1
-        else f"[{next(b for b, v in values.items() if v == best)}]"
-    )
+    solution = nt.solve(game.position)
+    values = {worth.value for worth in solution.moves.values()}
+    return "I give up" if len(values) == 1 else f"[{solution.best[0]}]"
 
 
 async def answer_later(question: dict[str, Any]) -> str:

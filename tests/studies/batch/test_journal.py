@@ -92,7 +92,7 @@ def path(whole: bytes, tmp_path: Path) -> Path:
 
 
 def find_cuts(content: bytes) -> Iterator[int]:
-    yield from (place + 1 for place, byte in enumerate(content) if byte == ord("\n"))
+    yield from (end + 1 for end, byte in enumerate(content) if byte == ord("\n"))
     yield from range(0, len(content), len(content) // 40)
 
 
@@ -105,9 +105,9 @@ def test_a_study_has_the_same_journal_on_two_processes(
 def test_a_journal_cut_off_anywhere_is_resumed_to_the_same_bytes(
     study: Study, whole: bytes, path: Path
 ) -> None:
-    for place in find_cuts(whole):
-        path.write_bytes(whole[:place])
-        assert write_journal(study, path, resume=True) == whole, place
+    for length in find_cuts(whole):
+        path.write_bytes(whole[:length])
+        assert write_journal(study, path, resume=True) == whole, length
 
 
 def test_a_journal_that_does_not_exist_is_resumed_from_the_beginning(
@@ -209,7 +209,7 @@ def test_a_journal_of_another_version_is_not_resumed(
 )
 def test_a_changed_line_is_refused(study: Study, path: Path, before: bytes, after: bytes) -> None:
     header, *lines = path.read_bytes().splitlines(keepends=True)
-    changed = next(place for place, line in enumerate(lines) if before in line)
+    changed = next(number for number, line in enumerate(lines) if before in line)
     lines[changed] = lines[changed].replace(before, after, 1)
     path.write_bytes(header + b"".join(lines))
     problem = rf"journal.jsonl, line {changed + 2}: not a \w+ of this \w+"

@@ -17,6 +17,8 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Rules
@@ -90,7 +92,7 @@ def test_variants_are_balanced_by_the_solver(variants: tuple[Rules, ...]) -> Non
     assert values == {"win": 16, "loss": 16, "draw": 8}
 
 
-@pytest.mark.parametrize("number", range(1, 60))
+@given(st.integers(1, 200))
 def test_quotas_give_both_players_as_many_wins_and_a_fifth_of_draws(number: int) -> None:
     quotas = compute_quotas(number)
     assert quotas["win"] == quotas["loss"]
@@ -185,7 +187,7 @@ def test_any_part_of_an_evaluation_is_a_fair_sample(suite: Suite) -> None:
 
 def test_tasks_of_a_variant_are_a_cluster_and_those_of_a_named_game_are_not(suite: Suite) -> None:
     assert {(task.game, task.cluster) for task in map(suite.get_task, range(len(suite)))} == {
-        (entry.text, place) for place, entry in enumerate(suite.games)
+        (entry.text, number) for number, entry in enumerate(suite.games)
     }
     named = make_suite()
     clusters = Counter(named.get_task(index).cluster for index in range(len(named)))
@@ -335,17 +337,10 @@ def test_a_failed_answer_may_stop_the_evaluation_and_is_asked_for_again(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
-    run = partial(
-        run_evaluation,
-        "support.replies:fail_once",
-        stop=True,
-        number=2,
-        jobs=jobs,
-        out=tmp_path / "a.jsonl",
-    )
-    with pytest.raises(
-        StoppedError, match="fail_once gave no answer: it raised ConnectionError: no connection"
-    ):
+    player, out = "support.replies:fail_once", tmp_path / "a.jsonl"
+    run = partial(run_evaluation, player, stop=True, number=2, jobs=jobs, out=out)
+    problem = f"{player} gave no answer: it raised ConnectionError: no connection"
+    with pytest.raises(StoppedError, match=problem):
         run()
     resumed = run(resume=True)
     assert not any(task.forfeit or has_illegal_answer(task) for task in resumed.done)
@@ -370,14 +365,12 @@ def test_a_player_and_an_equal_opponent_have_different_chance() -> None:
 
 def test_an_answer_at_the_second_try_is_played_and_the_first_is_counted() -> None:
     done = run_evaluation("support.replies:answer_second_time").done
-    for task in done:
-        assert task.forfeit is None
-        for decision in task.decisions:
-            assert (decision.illegal, len(decision.attempts)) == (1, 2)
-            assert decision.block is not None
-    assert all(
-        task.forfeit for task in run_evaluation("support.replies:answer_second_time", tries=1).done
-    )
+    for decision in (decision for task in done for decision in task.decisions):
+        assert (decision.illegal, len(decision.attempts)) == (1, 2)
+        assert decision.block is not None
+    assert not any(task.forfeit for task in done)
+    single = run_evaluation("support.replies:answer_second_time", tries=1).done
+    assert all(task.forfeit for task in single)
 
 
 def test_only_the_end_of_a_very_long_answer_is_saved_and_judged_the_same() -> None:
@@ -399,11 +392,8 @@ def format_script(script: str) -> str:
 
 COMMANDS = {
     "exit 3": "it ended (exit code 3) instead of answering",
-    "kill -9 $$": "it ended (signal 9, SIGKILL) instead of answering",
     "read line; exec sleep 60": "it gave no answer within 0.3 seconds",
     "read line; exec >&-; exec sleep 60": "it closed its output",
-    "while read line; do echo; done": "the answer was empty",
-    "read line; printf 'one\\ntwo\\n'; exec sleep 60": "it answered with more than one line",
     "while read line; do echo 'I place [1000000]'; done": "1000000 cannot be placed",
     "yes | tr -d '\\n'": "without an end of line",
 }
@@ -435,9 +425,8 @@ def test_a_command_that_died_is_started_again_for_the_next_try(tmp_path: Path) -
         assert (first.problem is None, second.problem is None) == (False, True)
 
 
-@pytest.mark.parametrize("bot", ["bot.py", "bot.sh"])
-def test_a_bot_that_ignores_prompts_can_be_evaluated(bot: str) -> None:
-    done = run_evaluation(str(ROOT / "examples" / bot), number=2, positions=2).done
+def test_a_bot_that_ignores_prompts_can_be_evaluated() -> None:
+    done = run_evaluation(str(ROOT / "examples" / "bot.sh"), number=2, positions=2).done
     assert not any(task.forfeit for task in done)
 
 
@@ -552,17 +541,8 @@ def test_an_empty_answer_and_a_failed_one_have_different_reasons(tmp_path: Path)
 
 @pytest.mark.parametrize("games", [["factor", "draft(target=21)"], []])
 def test_a_file_has_all_settings_that_resuming_needs(games: list[str], tmp_path: Path) -> None:
-    suite = make_suite(
-        "random",
-        "gentle",
-        games=games,
-        variants=3,
-        tries=2,
-        legal=False,
-        seed=4,
-        positions=90,
-        against="easy",
-    )
+    counts: dict[str, Any] = {"variants": 3, "tries": 2, "positions": 90, "seed": 4}
+    suite = make_suite("random", "gentle", games=games, legal=False, against="easy", **counts)
     with EvaluationJournal(tmp_path / "a.jsonl", suite):
         settings = read_settings(tmp_path / "a.jsonl")
     assert restore_suite(settings) == suite
@@ -640,18 +620,19 @@ def test_a_killed_evaluation_leaves_no_process_and_is_resumed_to_the_same_file(
         assert needed + 1 <= asked <= needed + 5
 
 
-def test_a_script_without_its_guard_is_told_to_add_it(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(
-        "from number_tower.studies.evaluation import evaluate\n"
-        "evaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
+def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(code)
+    call = [sys.executable, "script.py"]
+    return subprocess.run(
+        call, cwd=folder, capture_output=True, text=True, timeout=SLOW, check=False
     )
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=SLOW,
-        check=False,
+
+
+def test_a_script_without_its_guard_is_told_to_add_it(tmp_path: Path) -> None:
+    done = run_python(
+        "from number_tower.studies.evaluation import evaluate\n"
+        "evaluate('random', 'factor', number=4, positions=0, jobs=2)\n",
+        tmp_path,
     )
     assert done.returncode == 1
     # Python may add lines of its own.
@@ -663,13 +644,16 @@ def test_workers_import_a_function_from_the_current_folder(tmp_path: Path) -> No
     (tmp_path / "my_player.py").write_text(
         "def answer(question):\n    return question['legal'][-1]\n"
     )
-    code = (
+    done = run_python(
+        "import sys\n"
         "from number_tower.studies.evaluation import evaluate\n"
-        "run = evaluate(['my_player:answer'], ['factor'], number=4, positions=4, jobs=2)\n"
-        "assert not any(task.forfeit for task in run.done)\n"
-        "import sys; assert 'numpy' not in sys.modules\n"
+        "if __name__ == '__main__':\n"
+        "    run = evaluate(['my_player:answer'], ['factor'], number=4, positions=4, jobs=2)\n"
+        "    assert not any(task.forfeit for task in run.done)\n"
+        "    assert 'numpy' not in sys.modules\n",
+        tmp_path,
     )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=SLOW, check=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("answer", ["hello" + " " * 200_000, " " * 200_000, "[9]" + "x" * 200_000])

@@ -150,7 +150,9 @@ def test_every_command_plays_exactly_its_setting(
     write_files(files, "my report")
     *plays, again = list_commands(files[PAGE])
     recommended = ranking.rows[:RECOMMENDED]
-    assert [read_rules(play) for play in plays] == [each.row.make_rules() for each in recommended]
+    assert [read_rules(play) for play in plays] == [
+        setting.row.make_rules() for setting in recommended
+    ]
     assert again == "tower lab lab.jsonl"
     assert len(recommended) == 5
     named = {play.rpartition("/")[2].rstrip("'") for play in plays if play.endswith(".toml'")}

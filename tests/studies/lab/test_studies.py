@@ -28,9 +28,9 @@ SMALL = any_rules(most_blocks=4, largest=10, highest=16)
 CLOSE = 1e-9
 
 
-def assert_equal_games(found: Study, plain: PlainStudy) -> None:
+def assert_equal_games(measures: Study, plain: PlainStudy) -> None:
     for first, second in product(LADDER, repeat=2):
-        games, expected = found.get_games(first, second), plain.expect(first, second)
+        games, expected = measures.get_games(first, second), plain.expect(first, second)
         assert games.result == pytest.approx(expected.result, abs=CLOSE)
         assert games.draws == pytest.approx(expected.draws, abs=CLOSE)
         assert games.length == pytest.approx(expected.length, abs=CLOSE)
@@ -56,24 +56,26 @@ def test_games_are_measured_exactly_where_the_target_is_out_of_reach(rules: Rule
 @settings(max_examples=examples(500))
 @given(any_rules(most_blocks=6, largest=12, highest=24))
 def test_values_and_plies_are_those_of_the_solver(rules: Rules) -> None:
-    found, solution = study(rules), nt.solve(Game(rules))
-    assert (found.value, found.plies) == (solution.value, solution.plies)
-    assert found.openings == len(solution.moves)
-    assert found.winning_openings == sum(worth.value == "win" for worth in solution.moves.values())
+    measures, solution = study(rules), nt.solve(Game(rules))
+    assert (measures.value, measures.plies) == (solution.value, solution.plies)
+    assert measures.openings == len(solution.moves)
+    assert measures.winning_openings == sum(
+        worth.value == "win" for worth in solution.moves.values()
+    )
 
 
 @settings(max_examples=examples(300))
 @given(any_rules(most_blocks=5, largest=10, highest=20))
 def test_equal_positions_are_counted_once_and_nothing_else_is_left_out(rules: Rules) -> None:
-    found, plain = study(rules), PlainStudy(rules)
-    assert found.longest == plain.longest
-    assert min(1, len(plain.positions)) <= found.positions <= len(plain.positions)
+    measures, plain = study(rules), PlainStudy(rules)
+    assert measures.longest == plain.longest
+    assert min(1, len(plain.positions)) <= measures.positions <= len(plain.positions)
     differ = [
-        len({plain.move_value(each, block, None) for block in each.legal}) > 1
-        for each in plain.positions
+        len({plain.move_value(position, block, None) for block in position.legal}) > 1
+        for position in plain.positions
     ]
-    assert (found.decisions > 0) == any(differ)
-    assert (found.decisions == 1) == (differ != [] and all(differ))
+    assert (measures.decisions > 0) == any(differ)
+    assert (measures.decisions == 1) == (differ != [] and all(differ))
 
 
 @pytest.mark.slow
@@ -87,31 +89,31 @@ def test_compiled_and_interpreted_studies_are_the_same_to_the_last_bit(rules: Ru
 @settings(max_examples=examples(300))
 @given(any_rules(most_blocks=5, largest=12, highest=20))
 def test_measures_follow_from_the_games_of_equal_players_by_their_formulas(rules: Rules) -> None:
-    found = study(rules)
-    equal = [found.get_games(sight, sight) for sight in (0, 1, 2, 3, 4, 6, 8)]
-    assert found.fairness == pytest.approx(
+    measures = study(rules)
+    equal = [measures.get_games(sight, sight) for sight in (0, 1, 2, 3, 4, 6, 8)]
+    assert measures.fairness == pytest.approx(
         1 - 2 * sum(abs(games.result - 1 / 2) for games in equal) / 7
     )
-    assert found.length == pytest.approx(sum(games.length for games in equal) / 7)
-    assert found.drama == pytest.approx(sum(games.swings for games in equal) / 7)
-    assert found.draws == pytest.approx(found.endings["level"], abs=CLOSE)
-    assert found.reach == (None if rules.target is None else found.endings["exact"])
-    assert sum(found.endings.values()) == pytest.approx(1)
+    assert measures.length == pytest.approx(sum(games.length for games in equal) / 7)
+    assert measures.drama == pytest.approx(sum(games.swings for games in equal) / 7)
+    assert measures.draws == pytest.approx(measures.endings["level"], abs=CLOSE)
+    assert measures.reach == (None if rules.target is None else measures.endings["exact"])
+    assert sum(measures.endings.values()) == pytest.approx(1)
     ladder = zip(SIGHTS[1:], SIGHTS, strict=False)
     steps = [
-        (found.get_games(above, below).result + 1 - found.get_games(below, above).result) / 2
+        (measures.get_games(above, below).result + 1 - measures.get_games(below, above).result) / 2
         for above, below in ladder
     ]
-    assert found.depth == sum(step >= 0.55 for step in steps)
+    assert measures.depth == sum(step >= 0.55 for step in steps)
 
 
 @given(any_rules(most_blocks=6, largest=12, highest=24))
 def test_a_player_who_sees_everything_gets_the_value_at_least(rules: Rules) -> None:
-    found = study(rules)
-    value = {"win": 1.0, "draw": 0.5, "loss": 0.0}[found.value]
+    measures = study(rules)
+    value = {"win": 1.0, "draw": 0.5, "loss": 0.0}[measures.value]
     for sight in SIGHTS:
-        assert found.get_games(None, sight).result >= value - CLOSE
-        assert found.get_games(sight, None).result <= value + CLOSE
+        assert measures.get_games(None, sight).result >= value - CLOSE
+        assert measures.get_games(sight, None).result <= value + CLOSE
 
 
 @pytest.mark.parametrize(
@@ -125,19 +127,19 @@ def test_a_player_who_sees_everything_gets_the_value_at_least(rules: Rules) -> N
 def test_the_figures_of_the_prototype_are_reproduced(
     game: str, options: dict[str, object], fairness: float, depth: int
 ) -> None:
-    found = study(nt.rules(game, **options))
-    assert (round(found.fairness, 2), found.depth) == (fairness, depth)
+    measures = study(nt.rules(game, **options))
+    assert (round(measures.fairness, 2), measures.depth) == (fairness, depth)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_played_games_agree_with_the_expected_ones(name: str) -> None:
     rules = nt.rules(name) if name != "climb" else nt.rules(name, blocks=range(1, 13))
-    found, plain, rng = study(rules), PlainStudy(rules), Random(7)  # noqa: S311 - not a secret
+    measures, plain, rng = study(rules), PlainStudy(rules), Random(7)  # noqa: S311 - not a secret
     number = size(600, 6000)
     for first, second in ((0, 0), (1, 2), (3, 1), (None, 2), (4, None)):
         games = [plain.play(first, second, rng) for _ in range(number)]
-        expected = found.get_games(first, second)
+        expected = measures.get_games(first, second)
         outcomes = [outcome for positions in games if (outcome := positions[-1].outcome)]
         assert len(outcomes) == number
         points = fmean({0: 1.0, 1: 0.0, None: 0.5}[outcome.winner] for outcome in outcomes)
@@ -147,7 +149,7 @@ def test_played_games_agree_with_the_expected_ones(name: str) -> None:
         for reason in ENDINGS:
             assert abs(reasons[reason] / number - expected.endings[reason]) < margin
         length = fmean(len(positions) - 1 for positions in games)
-        assert abs(length - expected.length) < 5 * found.longest / 2 / sqrt(number)
+        assert abs(length - expected.length) < 5 * measures.longest / 2 / sqrt(number)
 
 
 def test_a_rule_file_is_measured_like_a_game(tmp_path: Path) -> None:
@@ -158,16 +160,16 @@ def test_a_rule_file_is_measured_like_a_game(tmp_path: Path) -> None:
 
 
 def test_a_game_that_is_over_before_it_begins_is_lost_by_the_first_player() -> None:
-    found = study(Rules(blocks=[5], target=3))
-    assert (found.value, found.plies, found.openings) == ("loss", 0, 0)
-    assert (found.positions, found.length, found.reach) == (0, 0, 0)
-    assert (found.fairness, found.depth, found.endings["stuck"]) == (0, 0, 1)
+    measures = study(Rules(blocks=[5], target=3))
+    assert (measures.value, measures.plies, measures.openings) == ("loss", 0, 0)
+    assert (measures.positions, measures.length, measures.reach) == (0, 0, 0)
+    assert (measures.fairness, measures.depth, measures.endings["stuck"]) == (0, 0, 1)
     assert study(Rules(blocks=[5], target=3, stuck="skips")).value == "draw"
 
 
 def test_more_blocks_than_bits_of_a_machine_word_are_measured_too() -> None:
-    found = study(nt.rules("climb", blocks=range(1, 101), opening=range(1, 7)))
-    assert (found.value, found.winning_openings, found.positions) == ("win", 1, 100)
+    measures = study(nt.rules("climb", blocks=range(1, 101), opening=range(1, 7)))
+    assert (measures.value, measures.winning_openings, measures.positions) == ("win", 1, 100)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -200,11 +202,11 @@ def test_far_too_large_rules_are_refused_at_once(options: dict[str, object]) -> 
 @given(st.sampled_from(NAMES), st.integers(1, 400))
 def test_a_limit_of_positions_never_changes_a_result(name: str, limit: int) -> None:
     try:
-        found = study(name, positions=limit, compiled=False)
+        measures = study(name, positions=limit, compiled=False)
     except NotMeasuredError:
         assert study(name).positions > limit
     else:
-        assert found == study(name)
+        assert measures == study(name)
 
 
 @pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
@@ -214,9 +216,9 @@ def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(
     usual = study(book.rules)
     assert len(book.presets) >= 2
     for preset in book.presets.values():
-        found = study(book.apply_options(preset.options))
-        assert found.fairness > usual.fairness + 0.1
-        assert found.depth > usual.depth
+        measures = study(book.apply_options(preset.options))
+        assert measures.fairness > usual.fairness + 0.1
+        assert measures.depth > usual.depth
 
 
 @given(any_rules(most_blocks=6, largest=12, highest=24))
