@@ -251,8 +251,8 @@ OUT_OF_THIS_GAME = "which is not a block of this game; the blocks are 1-9; it co
 def test_a_block_that_cannot_be_placed_forfeits(
     shell: WriteBot, game: Game, answer: int, reason: str
 ) -> None:
-    reason = get_forfeit(shell(f"read -r line; echo {answer}; sleep 60"), game)
-    assert reason == f"it answered {answer}, {reason}"
+    command = shell(f"read -r line; echo {answer}; sleep 60")
+    assert get_forfeit(command, game) == f"it answered {answer}, {reason}"
 
 
 def test_of_very_many_legal_blocks_only_some_are_named(shell: WriteBot) -> None:

@@ -80,9 +80,9 @@ def test_the_front_is_exactly_the_settings_that_no_other_one_beats(
 @given(ROWS, st.sampled_from(["fairness", "depth", "drama", "decisions", "decided"]))
 def test_with_one_weight_the_order_is_that_of_its_measure(rows: list[LabRow], goal: str) -> None:
     ranked = rank_rows(rows, {goal: 1.0}, {}).rows
-    values = [MEASURES[goal].rate(setting.row) for setting in ranked]
+    values = [MEASURES[goal].rate(item.row) for item in ranked]
     assert values == sorted(values, reverse=True)
-    assert [setting.score for setting in ranked] == pytest.approx(values)
+    assert [item.score for item in ranked] == pytest.approx(values)
 
 
 @given(ROWS, st.sampled_from(["fairness", "depth", "decisions"]), st.integers(1, 50))
@@ -104,8 +104,8 @@ def test_more_weight_never_lowers_the_setting_that_is_best_in_it(
 def test_scores_are_from_0_to_1_and_equal_settings_keep_their_order(rows: list[LabRow]) -> None:
     ranked = rank_rows(rows, limits={}).rows
     assert len(ranked) == len(rows)
-    assert all(0 <= setting.score <= 1 for setting in ranked)
-    keys = [(-setting.score, setting.row.index) for setting in ranked]
+    assert all(0 <= item.score <= 1 for item in ranked)
+    keys = [(-item.score, item.row.index) for item in ranked]
     assert keys == sorted(keys)
 
 
@@ -119,7 +119,7 @@ def test_reach_does_not_count_without_a_target() -> None:
 @given(ROWS)
 def test_a_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[LabRow]) -> None:
     ranking = rank_rows(rows)
-    listed = {setting.row.index for setting in ranking.rows}
+    listed = {item.row.index for item in ranking.rows}
     for row in rows:
         problems = find_problems(row)
         assert (row.index in listed) == (not problems)
@@ -135,10 +135,8 @@ def test_a_guard_leaves_out_what_is_below_its_limit_and_nothing_else(rows: list[
 @given(ROWS)
 def test_a_setting_on_the_front_passes_the_guards(rows: list[LabRow]) -> None:
     ranking = rank_rows(rows)
-    passing = [setting.row for setting in ranking.rows]
-    assert {setting.row.index for setting in ranking.rows if setting.on_front} == find_front(
-        passing
-    )
+    passing = [item.row for item in ranking.rows]
+    assert {item.row.index for item in ranking.rows if item.on_front} == find_front(passing)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +170,7 @@ def test_settings_with_the_same_figures_are_ranked_once() -> None:
     figures = GOOD | {"value": "win", "plies": 5, "depth": 4}
     rows = [make_row(index=index, figures=figures) for index in range(3)]
     rows.append(make_row(index=3, figures=figures | {"depth": 3}))
-    assert [(setting.row.index, setting.same) for setting in rank_rows(rows).rows] == [
+    assert [(item.row.index, item.same) for item in rank_rows(rows).rows] == [
         (0, 2),
         (3, 0),
     ]
