@@ -201,9 +201,7 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once(ask: To
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_an_opponent_plays_by_its_seed_and_its_answer_is_taken_back_with_a_move(
-    ask: ToolClient, seat: int
-) -> None:
+def test_an_opponent_plays_by_its_seed_and_is_taken_back(ask: ToolClient, seat: int) -> None:
     state = ask("start_game", game="draft", opponent="fair", seat=seat, seed=5)
     assert "you have made no move in game-1" in ask.refuse("take_back", id="game-1")
     assert state["players"][2 - seat]["computer"] == "fair"
@@ -270,9 +268,7 @@ def test_a_game_without_a_first_move_is_over_at_once(ask: ToolClient) -> None:
     assert "is over" in ask.refuse("move", id="game-1", block=5)
 
 
-def test_a_finished_game_makes_room_for_another(
-    ask: ToolClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_game_makes_room(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_GAMES", 3)
     for _ in range(3):
         ask("start_game", game="draft")
@@ -380,9 +376,7 @@ def test_a_search_that_takes_too_long_is_reported_and_does_not_block_moves(
     assert {move["value"] for move in result["values"]} == {None}
 
 
-def test_a_search_ends_when_its_call_is_cancelled(
-    ask: ToolClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancelled_search_ends(ask: ToolClient, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Semaphore(0), threading.Semaphore(0)
 
     def watch_analysis(*args: Any, **options: Any) -> analysis.PositionAnalysis:

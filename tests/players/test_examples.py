@@ -195,9 +195,7 @@ def test_a_language_model_plays(server: Server, snapshot: SnapshotAssertion) -> 
     assert server.asked[1]["messages"][0]["content"] == snapshot
 
 
-def test_a_model_without_a_key_is_sent_none(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LLM_KEY")
     server.answers = ["MOVE: 9"]
     assert choose() == 9
@@ -232,9 +230,7 @@ def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
         (200, '{"choices": []}', "with something that is no chat completion"),
     ],
 )
-def test_an_error_of_the_server_forfeits_with_its_words(
-    server: Server, code: int, body: str, reason: str
-) -> None:
+def test_an_error_of_the_server_forfeits(server: Server, code: int, body: str, reason: str) -> None:
     server.answers = [(code, body)]
     assert get_forfeit() == f"{ENDED}127.0.0.1 answered {reason}"
 
@@ -247,7 +243,7 @@ def test_a_server_that_does_not_exist_forfeits(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("name", ["LLM_URL", "LLM_MODEL"])
-def test_a_setting_that_is_missing_forfeits(
+def test_a_missing_setting_forfeits(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "")
@@ -279,9 +275,7 @@ def test_a_setting_that_is_missing_forfeits(
         ("9" * 5000, None),
     ],
 )
-def test_a_move_is_read_out_of_many_replies(
-    llm_bot: ModuleType, reply: str, number: int | None
-) -> None:
+def test_a_move_is_read_from_a_reply(llm_bot: ModuleType, reply: str, number: int | None) -> None:
     assert llm_bot.chosen(reply) == number
 
 
@@ -297,9 +291,7 @@ def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
 
 
 @given(game=any_game())
-def test_the_prompt_of_every_game_has_its_legal_blocks_and_target(
-    llm_bot: ModuleType, game: Game
-) -> None:
+def test_a_prompt_has_the_legal_blocks_and_the_target(llm_bot: ModuleType, game: Game) -> None:
     if game.outcome is None:
         prompt = llm_bot.prompt(json.loads(format_question(game)))
         assert "{" not in prompt

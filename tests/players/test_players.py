@@ -69,9 +69,7 @@ def positions(draw: st.DrawFn, method: str) -> Game:
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=examples(60))
 @given(data=st.data(), seed=st.integers(0, 3))
-def test_the_perfect_level_never_loses_value_or_plies(
-    method: str, data: st.DataObject, seed: int
-) -> None:
+def test_perfect_play_never_loses_value(method: str, data: st.DataObject, seed: int) -> None:
     game, plain = data.draw(positions(method)), PlainSolver()
     block = perfect(seed).choose(game)
     assert isinstance(nt.solve(game).solver, METHODS[method][0])
@@ -135,9 +133,7 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
 
 @settings(max_examples=examples(50))
 @given(any_game(), st.integers(1, 4))
-def test_a_look_some_plies_ahead_finds_exactly_the_wins_and_losses_within_them(
-    game: Game, plies: int
-) -> None:
+def test_a_look_ahead_finds_exactly_the_wins_and_losses_in_sight(game: Game, plies: int) -> None:
     assume(game.outcome is None)
     plain = PlainSolver()
     for block, look in evaluate_moves(game.position, plies, game.legal).items():
@@ -164,9 +160,7 @@ def test_of_very_many_moves_the_one_that_reaches_the_target_is_always_considered
 
 @settings(max_examples=examples(30))
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
-def test_a_choice_follows_from_the_seed_and_the_game_alone(
-    game: Game, level: str, seed: int
-) -> None:
+def test_a_choice_follows_from_seed_and_game(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
     player, start = make_player(level, seed=seed), Game(game.rules)
     if start.legal:

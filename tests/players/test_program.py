@@ -168,9 +168,7 @@ def test_spaces_zeros_and_complaints_do_no_harm(shell: WriteBot, body: str) -> N
         assert [program.choose(GAME) for _ in range(3)] == [5, 5, 5]
 
 
-def test_a_program_has_its_own_session_and_none_of_our_files(
-    python: WriteBot, tmp_path: Path
-) -> None:
+def test_a_program_has_its_own_session_and_files(python: WriteBot, tmp_path: Path) -> None:
     ours = os.dup2(0, 100)
     command = python(
         "files = os.listdir('/dev/fd')\n"
@@ -248,9 +246,7 @@ OUT_OF_THIS_GAME = "which is not a block of this game; the blocks are 1-9; it co
          "which has been used already; it could have placed 2-999"),
     ],
 )  # fmt: skip
-def test_a_block_that_cannot_be_placed_forfeits(
-    shell: WriteBot, game: Game, answer: int, reason: str
-) -> None:
+def test_an_illegal_block_forfeits(shell: WriteBot, game: Game, answer: int, reason: str) -> None:
     command = shell(f"read -r line; echo {answer}; sleep 60")
     assert get_forfeit(command, game) == f"it answered {answer}, {reason}"
 
@@ -274,9 +270,7 @@ def test_of_very_many_legal_blocks_only_some_are_named(shell: WriteBot) -> None:
         (1_000_000, "it wrote 64 KiB without an end of line: '7777777", "..."),
     ],
 )
-def test_a_number_of_many_digits_forfeits(
-    python: WriteBot, digits: int, start: str, end: str
-) -> None:
+def test_a_very_long_number_forfeits(python: WriteBot, digits: int, start: str, end: str) -> None:
     reason = get_forfeit(python(f"input(); print('7' * {digits}, flush=True); time.sleep(60)"))
     assert reason.startswith(start)
     assert reason.rstrip("'").endswith(end)
@@ -415,9 +409,7 @@ CLOSE_OUTPUT = (
         ("read -r line; sleep 600 & echo 'no idea' >&2; exit 3", f"{ENDED.format(3)}: no idea"),
     ],
 )
-def test_a_program_that_ends_forfeits_with_its_last_words(
-    shell: WriteBot, body: str, reason: str
-) -> None:
+def test_the_end_of_a_program_forfeits(shell: WriteBot, body: str, reason: str) -> None:
     assert get_forfeit(shell(body)) == reason
 
 
@@ -429,18 +421,14 @@ def test_a_program_that_ends_forfeits_with_its_last_words(
         (CLOSE_OUTPUT, "it closed its output instead of answering: ", "cannot go on"),
     ],
 )
-def test_the_last_words_are_the_last_line_and_cut(
-    python: WriteBot, body: str, start: str, end: str
-) -> None:
+def test_last_words_are_one_line_and_cut(python: WriteBot, body: str, start: str, end: str) -> None:
     reason = get_forfeit(python(body))
     assert reason.startswith(start)
     assert reason.endswith(end)
 
 
 @pytest.mark.parametrize("body", ["read -r line; echo 5", "read -r line; sleep 600 & echo 5"])
-def test_an_answer_before_the_end_counts_and_the_next_question_forfeits(
-    shell: WriteBot, body: str
-) -> None:
+def test_an_answer_before_the_end_of_the_program_counts(shell: WriteBot, body: str) -> None:
     """Also where a child holds the output open."""
     with open_program(shell(body)) as program:
         assert program.choose(GAME) == 5
@@ -464,7 +452,7 @@ WAIT = "while ! [ -s child ]; do sleep 0.01; done"
 
 
 @pytest.mark.parametrize("sleeper", SLEEPERS.values(), ids=SLEEPERS)
-def test_children_are_killed_after_the_game(
+def test_children_end_with_the_game(
     shell: WriteBot, tmp_path: Path, mark: str, sleeper: str
 ) -> None:
     with open_program(shell(f"{sleeper} {WAIT}\n{ALWAYS_5}")) as program:

@@ -337,9 +337,7 @@ def test_few_games_say_less_than_many() -> None:
 
 
 @given(st.lists(st.floats(-600, 600), min_size=2, max_size=6), st.randoms(use_true_random=False))
-def test_ratings_are_recovered_from_the_scores_that_they_predict(
-    elos: list[float], random: Any
-) -> None:
+def test_ratings_are_recovered_from_predicted_scores(elos: list[float], random: Any) -> None:
     players = [f"player {number}" for number, _ in enumerate(elos)]
     games = 10**9
     scores = {}
@@ -430,9 +428,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, *times: float) -> None:
     monkeypatch.setattr(console, "monotonic", lambda: next(clock, times[-1] + 1))
 
 
-def test_the_progress_bar_is_drawn_on_a_terminal_and_cleared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_progress_bar_is_drawn_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     set_clock(monkeypatch, 100.0, 100.0, 100.4, 101.0, 101.0, 101.1, 102.0, 102.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
@@ -450,9 +446,7 @@ def test_the_progress_bar_is_drawn_on_a_terminal_and_cleared(
 
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
-def test_no_progress_bar_is_drawn_in_a_pipe_or_a_dumb_terminal(
-    monkeypatch: pytest.MonkeyPatch, term: str
-) -> None:
+def test_no_progress_bar_is_drawn_in_a_pipe(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
     set_clock(monkeypatch, 100.0, 200.0)
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(Screen, "is_terminal", term == "dumb")

@@ -85,9 +85,7 @@ def test_a_study_has_the_same_file_on_all_executors(
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
-def test_a_function_is_unpickled_once_by_each_worker(
-    executor: ClusterExecutor, tmp_path: Path
-) -> None:
+def test_each_worker_unpickles_a_function_once(executor: ClusterExecutor, tmp_path: Path) -> None:
     assert collect(Counted(tmp_path), 200, executor) == SQUARES
     workers = [path.name.partition("-")[0] for path in tmp_path.iterdir()]
     assert 1 <= len(workers) == len(set(workers)) <= 2
@@ -168,9 +166,7 @@ def test_a_lost_job_ends_the_batch_although_another_client_works(
             working.result(SLOW)
 
 
-def test_a_job_behind_the_work_of_another_client_may_wait(
-    no_patience: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_job_behind_the_work_of_others_waits(no_patience: dict[str, Any], tmp_path: Path) -> None:
     with start_cluster(1, processes=False) as started:
         scheduler: Any = started.scheduler
         with (

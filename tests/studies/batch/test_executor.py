@@ -105,9 +105,7 @@ def test_an_executor_serves_several_batches(processes: WorkerProcesses) -> None:
     assert os.getpid() not in first
 
 
-def test_a_function_is_unpickled_once_by_each_worker(
-    processes: WorkerProcesses, tmp_path: Path
-) -> None:
+def test_each_worker_unpickles_a_function_once(processes: WorkerProcesses, tmp_path: Path) -> None:
     assert len(collect(run_chunks(Counted(tmp_path), range(500), processes))) == 500
     workers = [path.name.partition("-")[0] for path in tmp_path.iterdir()]
     assert 1 <= len(workers) == len(set(workers)) <= 2
@@ -141,7 +139,7 @@ def test_a_worker_that_is_killed_while_it_waits_is_replaced(processes: WorkerPro
     assert sorted(collect(run_chunks(square, range(50), processes))) == list(map(square, range(50)))
 
 
-def test_a_job_that_always_ends_its_worker_is_named_after_the_results_before_it(
+def test_a_job_that_always_ends_its_worker_is_named_in_the_error(
     processes: WorkerProcesses,
 ) -> None:
     results: list[tuple[int, int]] = []
@@ -153,9 +151,7 @@ def test_a_job_that_always_ends_its_worker_is_named_after_the_results_before_it(
     assert len(set(results)) == len(results)
 
 
-def test_jobs_that_always_end_their_workers_can_be_left_out_and_no_others(
-    processes: WorkerProcesses,
-) -> None:
+def test_only_jobs_that_always_end_their_workers_are_left_out(processes: WorkerProcesses) -> None:
     culprits = frozenset({0, 7, 99})
     run = partial(die_at, culprits=culprits)
     results = collect(run_chunks(run, range(100), processes, on_crash=lambda index: (index, -1)))

@@ -96,15 +96,11 @@ def find_cuts(content: bytes) -> Iterator[int]:
     yield from range(0, len(content), len(content) // 40)
 
 
-def test_a_study_has_the_same_journal_on_two_processes(
-    study: Study, whole: bytes, tmp_path: Path
-) -> None:
+def test_a_journal_is_the_same_on_two_processes(study: Study, whole: bytes, tmp_path: Path) -> None:
     assert write_journal(study, tmp_path / "two.jsonl", jobs=2) == whole
 
 
-def test_a_journal_cut_off_anywhere_is_resumed_to_the_same_bytes(
-    study: Study, whole: bytes, path: Path
-) -> None:
+def test_a_journal_cut_off_anywhere_can_be_resumed(study: Study, whole: bytes, path: Path) -> None:
     for length in find_cuts(whole):
         path.write_bytes(whole[:length])
         assert write_journal(study, path, resume=True) == whole, length
@@ -132,9 +128,7 @@ def test_lines_in_another_order_are_sorted_and_the_file_keeps_its_link_and_mode(
 
 
 @pytest.mark.parametrize("content", ["dear diary\n", "{}\n", "[]\n"])
-def test_a_file_with_other_content_is_never_overwritten(
-    study: Study, path: Path, content: str
-) -> None:
+def test_other_content_is_never_overwritten(study: Study, path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(JournalNotEmptyError, match="is not empty"):
         study.open(path)
@@ -182,9 +176,7 @@ def test_a_journal_of_a_changed_rule_file_is_not_resumed(tmp_path: Path) -> None
         make_arena(games=[str(rules)]).open(path, resume=True)
 
 
-def test_a_journal_of_another_version_is_not_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with make_arena().open(path := tmp_path / "journal.jsonl"):
         monkeypatch.setattr(playout, "__version__", "99.0")
     with pytest.raises(BatchError, match=r"version \d+\.\d+\.\d+, and not 99.0"):
@@ -231,9 +223,7 @@ def test_two_studies_do_not_write_to_one_file(study: Study, tmp_path: Path) -> N
         study.open(tmp_path / "a.jsonl", resume=True)
 
 
-def test_entries_can_be_thrown_away_but_not_saved_in_a_pipe_or_folder(
-    study: Study, tmp_path: Path
-) -> None:
+def test_entries_can_be_discarded_but_not_saved_in_a_pipe(study: Study, tmp_path: Path) -> None:
     with study.open(Path(os.devnull)) as log:
         assert list(study.run(log=log, jobs=1))
     os.mkfifo(tmp_path / "pipe")

@@ -401,9 +401,7 @@ COMMANDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "problem"), COMMANDS.items())
-def test_a_command_without_an_answer_is_asked_again_and_its_task_counts(
-    script: str, problem: str
-) -> None:
+def test_a_command_without_an_answer_is_asked_again(script: str, problem: str) -> None:
     number = 0 if "sleep" in script else 2
     patience = 0.3 if "0.3" in problem else 20.0
     done = run_evaluation(
@@ -430,9 +428,7 @@ def test_a_bot_that_ignores_prompts_can_be_evaluated() -> None:
     assert not any(task.forfeit for task in done)
 
 
-def test_the_example_plays_as_a_function_and_as_a_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_example_plays_as_a_function_and_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # examples are nothing but examples

@@ -103,17 +103,13 @@ def rename(done: CompletedTask, player: str) -> CompletedTask:
 # The report ---------------------------------------------------------------------------------------
 
 
-def test_a_report_is_the_same_in_whatever_order_tasks_come(
-    small: Evaluation, files: dict[str, str]
-) -> None:
+def test_the_order_of_tasks_does_not_matter(small: Evaluation, files: dict[str, str]) -> None:
     assert set(files) == {"report.md", "report.html", "regret.svg", "results.svg", "plies.svg"}
     shuffled = Random(2).sample(small.done, len(small.done))  # noqa: S311 - play, not secrets
     assert build_report(compute_scores(small.suite, shuffled), COMMAND) == files
 
 
-def test_a_report_says_what_was_asked_and_what_it_means(
-    text: str, snapshot: SnapshotAssertion
-) -> None:
+def test_a_report_explains_its_figures(text: str, snapshot: SnapshotAssertion) -> None:
     assert text.replace(f"Number Tower {__version__}", "Number Tower VERSION") == snapshot
     assert str(ROOT) not in text
 
@@ -127,9 +123,7 @@ def test_the_report_of_one_player_at_named_games_is_shorter(snapshot: SnapshotAs
 
 
 @pytest.mark.parametrize("name", ["files", "hostile_files"])
-def test_a_page_loads_and_runs_nothing_and_is_accessible(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_page_loads_nothing_and_is_accessible(name: str, request: pytest.FixtureRequest) -> None:
     page = request.getfixturevalue(name)["report.html"]
     assert_loads_nothing(page)
     assert_is_accessible(page)
@@ -321,9 +315,7 @@ def test_few_positions_and_failed_answers_are_reported(tmp_path: Path) -> None:
     assert "Nothing is saved; --report FOLDER writes a report with plots." in shown
 
 
-def test_the_summary_fits_on_a_screen_whatever_the_names(
-    hostile: Scores, snapshot: SnapshotAssertion
-) -> None:
+def test_the_summary_fits_on_a_screen(hostile: Scores, snapshot: SnapshotAssertion) -> None:
     text = eval_command.format_summary(hostile, 80)
     assert text == snapshot
     assert max(map(len, text.splitlines())) <= 80
@@ -371,9 +363,7 @@ def test_ctrl_c_keeps_finished_tasks_and_the_resumed_report_is_the_same(tmp_path
         assert (tmp_path / "whole" / file.name).read_bytes() == file.read_bytes()
 
 
-def test_a_player_that_is_missing_at_the_resumption_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_player_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     module = tmp_path / "here.py"
     module.write_text("def answer(question):\n    return question['legal'][0]\n")

@@ -371,9 +371,7 @@ def test_parts_add_up_to_the_whole(name: str, evaluation: Evaluation) -> None:
         assert sum(estimate.number for estimate in score.by_plies.values()) == whole.regret.number
 
 
-def test_the_perfect_player_loses_nothing_and_a_random_one_what_a_guess_does(
-    evaluation: Evaluation,
-) -> None:
+def test_perfect_loses_nothing_and_random_as_much_as_a_guess(evaluation: Evaluation) -> None:
     figures = {score.player: score.overall for score in evaluation.scores.players}
     assert (figures["perfect"].regret.mean, figures["perfect"].kept.mean) == (0, 1)
     guess = figures["random"].guessing

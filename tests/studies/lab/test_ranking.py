@@ -65,9 +65,7 @@ def beats(one: list[float], other: list[float]) -> bool:
 
 
 @given(ROWS, GOAL_SETS)
-def test_the_front_is_exactly_the_settings_that_no_other_one_beats(
-    rows: list[LabRow], goals: list[str]
-) -> None:
+def test_the_front_is_what_no_other_setting_beats(rows: list[LabRow], goals: list[str]) -> None:
     points = {row.index: get_goals(row, goals) for row in rows}
     unbeaten = {
         index
@@ -86,7 +84,7 @@ def test_with_one_weight_the_order_is_that_of_its_measure(rows: list[LabRow], go
 
 
 @given(ROWS, st.sampled_from(["fairness", "depth", "decisions"]), st.integers(1, 50))
-def test_more_weight_never_lowers_the_setting_that_is_best_in_it(
+def test_more_weight_never_lowers_its_best_setting(
     rows: list[LabRow], goal: str, more: int
 ) -> None:
     weights = {"fairness": 1.0, "depth": 1.0, "decisions": 1.0}
@@ -203,9 +201,7 @@ GUARDED = "expected one of openings, positions, length, fairness, decisions, rea
         (parse_front, "fairness,fun", f"{MIXED}'fun'"),
     ],
 )
-def test_a_mistake_is_answered_with_what_would_be_right(
-    parse: Any, text: str, problem: str
-) -> None:
+def test_a_mistake_is_refused_with_advice(parse: Any, text: str, problem: str) -> None:
     with pytest.raises(RankingError) as refusal:
         parse(text)
     assert str(refusal.value).startswith(problem)

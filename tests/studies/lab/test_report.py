@@ -99,9 +99,7 @@ def read_rules(command: str) -> Rules:
     return choose_game(args, args.game).rules
 
 
-def test_every_map_has_the_figures_of_every_setting(
-    files: dict[str, str], results: LabResults
-) -> None:
+def test_every_map_has_all_settings(files: dict[str, str], results: LabResults) -> None:
     maps = list_maps(files[PAGE])
     titles = ["Fairness", "Winner", "Winning first moves", "Depth", "Length", "Reach"]
     assert list(maps) == titles
@@ -180,7 +178,7 @@ def test_options_are_preferred_to_a_rule_file() -> None:
     assert make_play_command(make_row(fit="any"), 2).text == "tower play draft-2.toml"
 
 
-def test_a_page_loads_and_runs_nothing_and_is_accessible(files: dict[str, str]) -> None:
+def test_a_page_loads_nothing_and_is_accessible(files: dict[str, str]) -> None:
     assert_loads_nothing(files[PAGE])
     assert_is_accessible(files[PAGE])
 
@@ -191,9 +189,7 @@ def test_the_same_file_makes_the_same_report(files: dict[str, str], results: Lab
     assert build_report(again, ranking, folder="report", command="tower lab lab.jsonl") == files
 
 
-def test_the_table_beside_the_page_has_every_setting(
-    files: dict[str, str], results: LabResults
-) -> None:
+def test_the_table_has_every_setting(files: dict[str, str], results: LabResults) -> None:
     lines = files[TABLE].splitlines()
     assert lines[0] == ",".join(CSV_COLUMNS)
     assert len(lines) == 1 + len(results.rows)
@@ -218,9 +214,7 @@ def test_a_sweep_of_one_rule_has_maps_of_one_column() -> None:
 # Axes ---------------------------------------------------------------------------------------------
 
 
-def test_the_rule_with_the_most_values_goes_down_unless_axes_are_chosen(
-    results: LabResults,
-) -> None:
+def test_the_rule_with_the_most_values_goes_down_by_default(results: LabResults) -> None:
     assert choose_axes(results) == ["blocks", "target", "fit"]
     assert choose_axes(results, ("fit", None, None)) == ["fit", "target", "blocks"]
     assert choose_axes(results, ("target", "fit", "blocks")) == ["target", "fit", "blocks"]

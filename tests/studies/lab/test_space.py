@@ -104,9 +104,7 @@ def test_every_game_has_a_usual_space_with_its_own_setting_in_it(name: str) -> N
 
 
 @given(st.integers(1, 60), st.integers(0, 5))
-def test_a_sample_is_drawn_without_repetition_and_the_same_for_the_same_seed(
-    sample: int, seed: int
-) -> None:
+def test_a_sample_has_no_repetition_and_follows_from_the_seed(sample: int, seed: int) -> None:
     axes = {"blocks": "1-3..1-12", "target": "5..20", "opening": "none;1-10"}
     settings, again = (
         [setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)]

@@ -208,9 +208,7 @@ def test_a_limit_of_positions_never_changes_a_result(name: str, limit: int) -> N
 
 
 @pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
-def test_every_preset_is_fairer_and_deeper_than_the_rulebook_as_it_is(
-    book: catalogue.Rulebook,
-) -> None:
+def test_every_preset_is_fairer_and_deeper_than_its_rulebook(book: catalogue.Rulebook) -> None:
     usual = study(book.rules)
     assert len(book.presets) >= 2
     for preset in book.presets.values():
