@@ -83,6 +83,8 @@ WRONG = [
     (f"{PAIR} --out .", 2, "games cannot be saved to .: Is a directory"),
     (f"{PAIR} --out text --resume", 1, "text is not the file of an arena"),
     (f"{PAIR} --out other --resume --seed 2", 2, "seed 1, and not 2"),
+    (f"{PAIR} --cluster tcp://127.0.0.1", 1, "expected the address of a Dask scheduler"),
+    (f"{PAIR} --cluster tcp://127.0.0.1:1 --jobs 2", 2, "--jobs is for the processes of this"),
     (f"{FACTOR} --out torn --resume", 1, "torn, line 2: not a game of this arena"),
     ("eval", 2, "--player: expected a command, module:function or a level; or --baselines"),
     ("eval draft --player nobody", 2, "random, gentle, easy, fair, strong, perfect; a program"),

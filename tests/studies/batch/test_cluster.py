@@ -258,14 +258,6 @@ def test_the_command_uses_the_cluster_of_its_options_or_of_the_environment(
     assert main([*CALL, "30", "--out", "none", "--cluster", "none"]) == 0
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
     assert capsys.readouterr().err == ""
-    assert main([*CALL, "30", "--out", "wrong"]) == 1
-    assert "expected the address of a Dask scheduler" in capsys.readouterr().err
-    assert not Path("wrong").exists()
-
-
-def test_jobs_and_a_cluster_are_not_named_together(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*CALL, "2", "--jobs", "2", "--cluster", "tcp://127.0.0.1:1"]) == 2
-    assert "--jobs is for the processes of this machine" in capsys.readouterr().err
 
 
 def test_without_the_extra_the_command_names_it(

@@ -59,7 +59,8 @@ def make_evaluation(**changes: Any) -> Study:
 
 
 def make_experiment(positions: int = 2_000, **changes: str) -> Study:
-    space, limits = make_space("draft", AXES | changes), StudyLimits(positions=positions)
+    axes = AXES | {"target": "8..9"} | changes
+    space, limits = make_space("draft", axes), StudyLimits(positions=positions)
     return Study(LabJournal, (space, limits), partial(sweep, space, limits=limits))
 
 
@@ -93,9 +94,11 @@ def path(whole: bytes, tmp_path: Path) -> Path:
 
 def find_cuts(content: bytes) -> Iterator[int]:
     yield from (end + 1 for end, byte in enumerate(content) if byte == ord("\n"))
-    yield from range(0, len(content), len(content) // 40)
+    yield from range(0, len(content), len(content) // 20)
 
 
+# Experiments on two processes are tested in lab/test_executors.py.
+@pytest.mark.parametrize("study", ["arena", "evaluation"], indirect=True)
 def test_a_journal_is_the_same_on_two_processes(study: Study, whole: bytes, tmp_path: Path) -> None:
     assert write_journal(study, tmp_path / "two.jsonl", jobs=2) == whole
 
