@@ -10,6 +10,7 @@ import shlex
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from syrupy.assertion import SnapshotAssertion
 
 from number_tower import Game, Rules, rules
 from number_tower.engine import catalogue
@@ -44,19 +46,16 @@ ODD = {
 }
 
 
-def shown(language: str) -> list[str]:
+def list_code(language: str) -> list[str]:
+    """Return what the documentation shows in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("name", "language", "most"), [("bot.py", "python", 10), ("bot.sh", "sh", 10)]
-)
-def test_the_documentation_shows_the_examples_as_they_are(
-    name: str, language: str, most: int
-) -> None:
+@pytest.mark.parametrize(("name", "language"), [("bot.py", "python"), ("bot.sh", "sh")])
+def test_the_documentation_shows_the_examples_as_they_are(name: str, language: str) -> None:
     text = (EXAMPLES / name).read_text()
-    assert text in shown(language)
-    assert len(text.splitlines()) <= most
+    assert text in list_code(language)
+    assert len(text.splitlines()) <= 10
 
 
 def test_every_example_can_be_run_and_is_documented() -> None:
@@ -69,7 +68,7 @@ def test_every_example_can_be_run_and_is_documented() -> None:
 
 def test_the_documentation_shows_a_question_and_all_its_keys() -> None:
     line = format_question(Game(rules("draft"), moves=(9, 8)))
-    assert shown("json") == [line]
+    assert list_code("json") == [line]
     assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(json.loads(line))
 
 
@@ -80,7 +79,7 @@ def test_the_documented_calls_are_ones_that_the_command_takes() -> None:
         create_parser().parse_args(shlex.split(call)[1:])
 
 
-def finished(program: Program, game: Game, seat: int) -> Game:
+def play_game(program: Program, game: Game, seat: int) -> Game:
     """Play a game to its end, a program against random legal moves."""
     chance = random.Random(str(game))  # noqa: S311 - a game is no secret
     try:
@@ -97,7 +96,7 @@ def finished(program: Program, game: Game, seat: int) -> Game:
 @pytest.mark.parametrize("command", [PYTHON_BOT, SHELL_BOT], ids=["Python", "shell"])
 def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
     for played in [*map(rules, catalogue.list_names()), *ODD.values()]:
-        game = finished(Program(command, patience=SLOW), Game(played), seat)
+        game = play_game(Program(command, patience=SLOW), Game(played), seat)
         assert game.outcome is not None
         assert seat in game.movers or len(game.moves) < 2
 
@@ -106,7 +105,7 @@ def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> N
 def test_the_short_bots_run_by_themselves(command: str) -> None:
     program = Program(command, patience=SLOW)
     assert program.name == "bot"
-    assert finished(program, Game(rules("draft")), 0).outcome
+    assert play_game(program, Game(rules("draft")), 0).outcome
 
 
 def test_the_python_bot_takes_a_win() -> None:
@@ -118,10 +117,11 @@ def test_the_python_bot_takes_a_win() -> None:
 # The language model -------------------------------------------------------------------------------
 
 KEY = "sk-very-secret"
+ENDED = "it ended (exit code 1) instead of answering: llm_bot: "
 
 
 class Server:
-    """A chat-completions server that answers as it is told, and keeps what it was asked."""
+    """A chat-completions server with prepared answers, which records its questions."""
 
     def __init__(self) -> None:
         self.answers: list[str | tuple[int, str]] = []
@@ -155,13 +155,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server = Server()
     thread = threading.Thread(target=server.http.serve_forever, args=(0.01,))
     thread.start()
-    for name, value in {
-        "LLM_URL": server.url,
-        "LLM_MODEL": "wise",
-        "LLM_KEY": KEY,
-        "NO_PROXY": "*",
-    }.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LLM_URL", server.url)
+    monkeypatch.setenv("LLM_MODEL", "wise")
+    monkeypatch.setenv("LLM_KEY", KEY)
+    monkeypatch.setenv("NO_PROXY", "*")
     yield server
     server.http.shutdown()
     thread.join()
@@ -173,55 +170,41 @@ def llm_bot() -> ModuleType:
     return load_example("llm_bot")
 
 
-def refused(game: Game) -> str:
+def choose(game: Game | None = None) -> int:
+    """Ask the bot once."""
+    with closing(Program(LLM_BOT, patience=SLOW)) as program:
+        return program.choose(game or Game())
+
+
+def get_forfeit() -> str:
     with pytest.raises(ForfeitError) as forfeit:
-        Program(LLM_BOT, patience=SLOW).choose(game)
+        choose()
     assert KEY not in str(forfeit.value)
     return str(forfeit.value)
 
 
-def test_a_language_model_plays(server: Server) -> None:
+def test_a_language_model_plays(server: Server, snapshot: SnapshotAssertion) -> None:
     server.answers = ["9", "I need 6.\n\n**MOVE: 6**"]
     game = Game(rules("draft"))
-    program = Program(LLM_BOT, patience=SLOW)
-    game = game.play(program.choose(game)).play(8)
-    game = game.play(program.choose(game))
-    program.close()
+    with closing(Program(LLM_BOT, patience=SLOW)) as program:
+        game = game.play(program.choose(game)).play(8)
+        game = game.play(program.choose(game))
     assert game.moves == (9, 8, 6)
     assert [asked["model"] for asked in server.asked] == ["wise", "wise"]
     assert server.keys == [f"Bearer {KEY}"] * 2
-    told = server.asked[1]["messages"][0]["content"]
-    for words in (
-        "Each player builds a tower.",
-        "one pool of blocks, 1-9, each used once",
-        "A block may lie on one that is larger or equal.",
-        "exactly 15 to win at once",
-        "skips",
-        "Your tower, from the ground up: 9. Its height: 9.",
-        "Your opponent's: 8. Its height: 8.",
-        "Blocks left for you: 1-7.",
-        "You can place: 1, 2, 3, 4, 5, 6.",
-        "MOVE",
-    ):
-        assert words in told
+    assert server.asked[1]["messages"][0]["content"] == snapshot
 
 
-def test_a_model_without_a_key_is_sent_none(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_key_none_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LLM_KEY")
     server.answers = ["MOVE: 9"]
-    program = Program(LLM_BOT, patience=SLOW)
-    assert program.choose(Game()) == 9
-    program.close()
+    assert choose() == 9
     assert server.keys == [None]
 
 
 def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
     server.answers = ["MOVE: 12", "Sorry. MOVE: 3"]
-    program = Program(LLM_BOT, patience=SLOW)
-    assert program.choose(Game()) == 3
-    program.close()
+    assert choose() == 3
     roles = [message["role"] for message in server.asked[1]["messages"]]
     assert roles == ["user", "assistant", "user"]
     assert server.asked[1]["messages"][2]["content"].startswith(
@@ -231,49 +214,40 @@ def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
 
 def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
     server.answers = ["no idea", "MOVE: 12"]
-    assert refused(Game()) == (
-        "it ended (exit code 1) instead of answering: "
-        "llm_bot: twice it named no block that can be placed; its last words were 'MOVE: 12'"
+    assert get_forfeit() == (
+        f"{ENDED}twice it named no block that can be placed; its last words were 'MOVE: 12'"
     )
     assert server.asked[1]["messages"][2]["content"].startswith("That names no block.")
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("code", "body", "reason"),
     [
-        ((401, f"bad key\n{KEY}"), "127.0.0.1 answered 401 Unauthorized: bad key [key]"),
-        ((500, ""), "127.0.0.1 answered 500 Internal Server Error: "),
-        ((200, "<html>"), "127.0.0.1 answered with something that is no chat completion"),
-        ((200, "[]"), "127.0.0.1 answered with something that is no chat completion"),
-        ((200, '{"choices": []}'), "127.0.0.1 answered with something that is no chat completion"),
+        (401, f"bad key\n{KEY}", "401 Unauthorized: bad key [key]"),
+        (500, "", "500 Internal Server Error:"),
+        (200, "<html>", "with something that is no chat completion"),
+        (200, "[]", "with something that is no chat completion"),
+        (200, '{"choices": []}', "with something that is no chat completion"),
     ],
 )
-def test_an_error_of_the_server_forfeits_with_its_words(
-    server: Server, answer: tuple[int, str], told: str
-) -> None:
-    server.answers = [answer]
-    assert (
-        refused(Game()) == f"it ended (exit code 1) instead of answering: llm_bot: {told}".strip()
-    )
+def test_an_error_of_the_server_forfeits(server: Server, code: int, body: str, reason: str) -> None:
+    server.answers = [(code, body)]
+    assert get_forfeit() == f"{ENDED}127.0.0.1 answered {reason}"
 
 
-def test_a_server_that_is_not_there_forfeits(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    monkeypatch.setenv(
-        "LLM_URL", server.url.replace(str(server.http.server_port), str(closed.server_port))
-    )
-    closed.server_close()
-    assert "llm_bot: 127.0.0.1 gave no answer: [Errno" in refused(Game())
+@pytest.mark.usefixtures("server")
+def test_a_server_that_does_not_exist_forfeits(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as closed:
+        monkeypatch.setenv("LLM_URL", f"http://127.0.0.1:{closed.server_port}")
+    assert "llm_bot: 127.0.0.1 gave no answer: [Errno" in get_forfeit()
 
 
 @pytest.mark.parametrize("name", ["LLM_URL", "LLM_MODEL"])
-def test_a_setting_that_is_missing_forfeits(
+def test_a_missing_setting_forfeits(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "")
-    assert "llm_bot: set LLM_URL to a chat-completions address" in refused(Game())
+    assert "llm_bot: set LLM_URL to a chat-completions address" in get_forfeit()
     assert server.asked == []
 
 
@@ -301,31 +275,25 @@ def test_a_setting_that_is_missing_forfeits(
         ("9" * 5000, None),
     ],
 )
-def test_a_move_is_read_out_of_many_replies(
-    llm_bot: ModuleType, reply: str, number: int | None
-) -> None:
+def test_a_move_is_read_from_a_reply(llm_bot: ModuleType, reply: str, number: int | None) -> None:
     assert llm_bot.chosen(reply) == number
 
 
-@pytest.mark.parametrize(
-    ("content", "text"), [("7", "7"), ([{"type": "text", "text": "7"}], "7"), (None, ""), (8, "8")]
-)
-def test_the_text_of_a_message_may_come_in_parts(
-    llm_bot: ModuleType, content: object, text: str
-) -> None:
-    assert llm_bot.said(content) == text
+def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType) -> None:
+    contents = ["7", [{"type": "text", "text": "7"}], None, 8]
+    assert [llm_bot.said(content) for content in contents] == ["7", "7", "", "8"]
 
 
 def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
-    told = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
-    assert "199, 200 and 99800 more." in told
-    assert len(told) < 3000
+    prompt = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
+    assert "199, 200 and 99800 more." in prompt
+    assert len(prompt) < 3000
 
 
 @given(game=any_game())
-def test_every_game_can_be_put_in_words(llm_bot: ModuleType, game: Game) -> None:
+def test_a_prompt_has_the_legal_blocks_and_the_target(llm_bot: ModuleType, game: Game) -> None:
     if game.outcome is None:
-        told = llm_bot.prompt(json.loads(format_question(game)))
-        assert "{" not in told
-        assert all(str(block) in told for block in game.legal)
-        assert ("exactly" in told) == (game.rules.target is not None)
+        prompt = llm_bot.prompt(json.loads(format_question(game)))
+        assert "{" not in prompt
+        assert all(str(block) in prompt for block in game.legal)
+        assert ("exactly" in prompt) == (game.rules.target is not None)

@@ -1,4 +1,4 @@
-"""Opponents: each level does what it says, and the same seed gives the same game.
+"""Opponents: every level does what it says, and the same seed gives the same game.
 
 The perfect one never errs.
 """
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Position, Rules
+from number_tower.engine import record
 from number_tower.players import LEVELS, UnknownPlayerError, is_command, make_player
 from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
 from number_tower.players.levels import (
@@ -53,12 +54,10 @@ def perfect(seed: int = 0) -> Computer:
 
 @st.composite
 def positions(draw: st.DrawFn, method: str) -> Game:
-    """Some position by random rules that are solved by a method, with either player to move."""
-    rules = draw(any_rules(most_blocks=6))
+    """Return a position by random rules that are solved by a method, with any player to move."""
     changes = METHODS[method][1]
-    rules = rules.replace(
-        {"step": None, **changes} if changes.get("fit", "ascending") != "ascending" else changes
-    )
+    step = {} if changes.get("fit", "ascending") == "ascending" else {"step": None}
+    rules = draw(any_rules(most_blocks=6)).replace(step | changes)
     game = Game(rules, draw(st.integers(0, 1)))
     for _ in range(draw(st.integers(0, 4))):
         if game.outcome is None:
@@ -68,21 +67,18 @@ def positions(draw: st.DrawFn, method: str) -> Game:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) -> None:
-    @settings(max_examples=examples(60))
-    @given(positions(method), st.integers(0, 3))
-    def holds(game: Game, seed: int) -> None:
-        plain = PlainSolver()
-        block = perfect(seed).choose(game)
-        assert isinstance(nt.solve(game).solver, METHODS[method][0])
-        assert plain.evaluate_move(game.position, block) == plain.evaluate(game.position)
-
-    holds()
+@settings(max_examples=examples(60))
+@given(data=st.data(), seed=st.integers(0, 3))
+def test_perfect_play_never_loses_value(method: str, data: st.DataObject, seed: int) -> None:
+    game, plain = data.draw(positions(method)), PlainSolver()
+    block = perfect(seed).choose(game)
+    assert isinstance(nt.solve(game).solver, METHODS[method][0])
+    assert plain.evaluate_move(game.position, block) == plain.evaluate(game.position)
 
 
 @settings(max_examples=examples(60))
 @given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 1), st.integers(0, 5))
-def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
+def test_the_perfect_level_gets_at_least_what_the_position_is_worth(
     game: Game, rival: str, seat: int, seed: int
 ) -> None:
     plain = PlainSolver()
@@ -108,10 +104,9 @@ def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
         position = game.position
         if game.outcome is not None or plain.evaluate(position).value != "loss":
             continue
+        value = plain.evaluate(position)
         longest = [
-            block
-            for block in position.legal
-            if plain.evaluate_move(position, block) == plain.evaluate(position)
+            block for block in position.legal if plain.evaluate_move(position, block) == value
         ]
         chosen = find_hardest_moves(nt.solve(game))
         assert set(chosen) <= set(longest)
@@ -138,19 +133,15 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
 
 @settings(max_examples=examples(50))
 @given(any_game(), st.integers(1, 4))
-def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(
-    game: Game, plies: int
-) -> None:
+def test_a_look_ahead_finds_exactly_the_wins_and_losses_in_sight(game: Game, plies: int) -> None:
     assume(game.outcome is None)
     plain = PlainSolver()
     for block, look in evaluate_moves(game.position, plies, game.legal).items():
         worth = plain.evaluate_move(game.position, block)
         assert worth.plies is not None
-        known = worth.value != "draw" and worth.plies <= plies
-        assert (look > 0, look < 0) == (
-            known and worth.value == "win",
-            known and worth.value == "loss",
-        )
+        near = worth.plies <= plies
+        assert (look > 0) == (near and worth.value == "win")
+        assert (look < 0) == (near and worth.value == "loss")
 
 
 def test_sooner_wins_and_later_losses_look_better() -> None:
@@ -159,23 +150,22 @@ def test_sooner_wins_and_later_losses_look_better() -> None:
     assert looks[7] > looks[6] > looks[5] == 0 > looks[4] > looks[1]
 
 
-def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always() -> None:
+def test_of_very_many_moves_the_one_that_reaches_the_target_is_always_considered() -> None:
     rules = Rules(blocks=range(1, 5001), target=4321, supply="own")
-    some = select_moves(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
-    assert MAX_MOVES <= len(some) <= MAX_MOVES + 1
-    assert 4321 in some
+    moves = select_moves(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
+    assert MAX_MOVES <= len(moves) <= MAX_MOVES + 1
+    assert 4321 in moves
     assert all(make_player(level).choose(Game(rules)) == 4321 for level in LEVELS)
 
 
 @settings(max_examples=examples(30))
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
-def test_a_choice_follows_from_the_seed_and_the_game_alone(
-    game: Game, level: str, seed: int
-) -> None:
+def test_a_choice_follows_from_seed_and_game(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
-    once = make_player(level, seed=seed)
-    once.choose(Game(game.rules)) if Game(game.rules).legal else None
-    assert once.choose(game) == make_player(level, seed=seed).choose(game)
+    player, start = make_player(level, seed=seed), Game(game.rules)
+    if start.legal:
+        player.choose(start)
+    assert player.choose(game) == make_player(level, seed=seed).choose(game)
 
 
 def test_other_seeds_give_other_games() -> None:
@@ -183,7 +173,7 @@ def test_other_seeds_give_other_games() -> None:
     assert len({make_player("random", seed=seed).choose(game) for seed in range(40)}) > 10
 
 
-def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> None:
+def test_without_known_plies_the_seed_chooses_among_the_best_moves() -> None:
     rules = nt.rules("factor", blocks="1-60")
     solution = nt.solve(Game(rules), plies=False)
     chosen = {perfect(seed).choose(Game(rules)) for seed in range(30)}
@@ -193,7 +183,7 @@ def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> N
 
 
 @pytest.mark.slow
-def test_a_position_that_cannot_be_solved_is_played_as_far_as_it_is_seen_and_that_is_said() -> None:
+def test_a_position_that_cannot_be_solved_is_played_with_a_remark() -> None:
     rules = nt.rules("summit", blocks="1-40", target=311)
     level = perfect()
     assert level.choose(Game(rules)) in Game(rules).legal
@@ -204,16 +194,16 @@ def test_a_position_that_cannot_be_solved_is_played_as_far_as_it_is_seen_and_tha
     assert level.remark == ""
 
 
-def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> None:
+def test_knowledge_of_a_game_does_not_depend_on_earlier_questions() -> None:
     rules = nt.rules("factor", blocks="1-58")
-    positions = [game.position for game in Game(rules, 0, (58, 29, 1, 53)[:2]).history()]
-    forwards = Knowledge(rules)
-    backwards = Knowledge(rules)
-    told = [forwards.solve(position) for position in positions]
-    again = [backwards.solve(position) for position in reversed(positions)]
-    assert [solution and solution.worth for solution in told] == [
-        solution and solution.worth for solution in reversed(again)
-    ]
+    positions = [game.position for game in Game(rules, 0, (58, 29)).history()]
+
+    def solve_all(order: list[Position]) -> dict[Position, object]:
+        knowledge = Knowledge(rules)
+        solutions = {position: knowledge.solve(position) for position in order}
+        return {key: solution and solution.worth for key, solution in solutions.items()}
+
+    assert solve_all(positions) == solve_all(positions[::-1])
     assert get_knowledge(rules) is get_knowledge(nt.rules("factor", blocks="1-58"))
 
 
@@ -243,18 +233,16 @@ LARGER = (
 
 @pytest.mark.parametrize("line", LARGER)
 def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -> None:
-    from number_tower.engine import record  # noqa: PLC0415 - for this one statement
-
     assert nt.solve(record.from_line(f"{line}:").game).value == "loss"
 
 
 @pytest.mark.slow
-def test_each_level_beats_the_one_below_it() -> None:
-    for weaker, stronger in pairwise(LEVELS):
-        results = arena(
-            games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1
-        )
-        assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
+@pytest.mark.parametrize(("weaker", "stronger"), list(pairwise(LEVELS)))
+def test_a_level_beats_the_one_below_it(weaker: str, stronger: str) -> None:
+    results = arena(
+        games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1
+    )
+    assert results.score(stronger, weaker).share >= 0.55
 
 
 def test_in_climb_the_opening_decides_at_every_level() -> None:
@@ -271,7 +259,7 @@ def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
         assert nt.solve(game).plies == 1
 
 
-def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> None:
+def test_a_solved_position_with_unsolved_replies_is_played() -> None:
     rules = nt.rules("draft", target=200, blocks="1-40")
     game = Game(rules, 0, (26, 39, 15, 31))
     assert perfect().choose(game) in game.legal
@@ -285,7 +273,7 @@ def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None
     assert results.score("perfect", "gentle").share >= 0.75
 
 
-def test_of_moves_that_look_the_same_those_that_lead_further_are_promising() -> None:
+def test_of_equal_moves_those_that_leave_more_choices_are_promising() -> None:
     rules = Rules(blocks=range(1, 31), supply="own", towers="own", fit="descending", stuck="skips")
     # Chance is for play here, not for secrets.
     assert min(select_promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311

@@ -40,25 +40,28 @@ def is_gone(group: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("way", "how"), [("deaf", signal.SIGINT), ("deaf", signal.SIGTERM), ("fair", signal.SIGKILL)]
+    ("kind", "number", "code"),
+    [("deaf", signal.SIGINT, 130), ("deaf", signal.SIGTERM, 130), ("fair", signal.SIGKILL, -9)],
 )
 def test_no_bot_outlives_an_arena_that_is_stopped(
-    way: str, how: signal.Signals, tmp_path: Path
+    kind: str, number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    """A killed command closes the input of its bots and can do no more: this bot takes notice."""
+    """A killed command closes the input of its bots and can do no more: the fair bot ends then."""
     bot = tmp_path / "bot.py"
     bot.write_text(BOT)
-    players = f"random,{shlex.join([sys.executable, '-IS', str(bot), way])}"
+    players = f"random,{shlex.join([sys.executable, '-IS', str(bot), kind])}"
     call = [sys.executable, "-m", "number_tower", "arena", "draft", "--players", players]
     with subprocess.Popen(
         [*call, "--jobs", "2", "--patience", "3600"],
         cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
     ) as contest:
         wait_until(lambda: len(list(tmp_path.glob("*.started"))) == 2)
         groups = [int(path.stem) for path in tmp_path.glob("*.started")]
-        contest.send_signal(how)
-        contest.wait(SLOW)
+        contest.send_signal(number)
+        _, complaint = contest.communicate(timeout=SLOW)
+    assert contest.returncode == code
+    assert ("tower: stopped. 0 of 100 games are saved in" in complaint) is (code == 130)
     wait_until(lambda: all(map(is_gone, groups)))

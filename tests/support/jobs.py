@@ -116,30 +116,25 @@ class FullDisk:
         return getattr(self._stream, name)
 
 
-OUTRAGEOUS = 10**9
-
-
 class Stub(Player):
-    """Plays a legal move by its seed, or does what its name says, and notes when it has left."""
+    """Plays a legal move by its seed, or does what its name says; counts how often it is closed."""
 
     def __init__(self, spec: str, *, seed: int = 0, patience: float = 0.0) -> None:
         self.name = spec
         self.patience = patience
-        self.left = 0
+        self.closed = 0
         self._seed = seed
 
     def choose(self, game: Game) -> int:
         match self.name:
             case "cheat":
-                return OUTRAGEOUS
+                return 10**9
             case "repeat" if game.moves:
                 return game.moves[-1]
             case "quitter":
                 raise ForfeitError("it has gone home")
             case "broken":
                 raise ZeroDivisionError("it cannot count")
-            case "deadly":
-                os._exit(3)
             case _:
                 # Chance is for play here, not for secrets.
                 return Random(  # noqa: S311
@@ -147,7 +142,7 @@ class Stub(Player):
                 ).choice(game.legal)
 
     def close(self) -> None:
-        self.left += 1
+        self.closed += 1
 
 
 AXES = {"blocks": "1-4..1-6", "target": "8..12", "opening": "none;1-5"}

@@ -57,8 +57,11 @@ def make_measures(mechanics: Rules) -> dict[str, Any]:
 
 def make_grid(game: str = "draft", **values: list[Any]) -> list[LabRow]:
     """Return a row for each combination of the values of some rules."""
-    settings = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
-    return [make_row(game, index, **options) for index, options in enumerate(settings)]
+    combinations = enumerate(product(*values.values()))
+    return [
+        make_row(game, index, **dict(zip(values, combination, strict=True)))
+        for index, combination in combinations
+    ]
 
 
 def write_rows(path: Path, rows: list[LabRow], header: str = HEADER) -> Path:

@@ -1,10 +1,8 @@
-"""docs/lab.md: its tables say what the lab measures."""
+"""docs/lab.md: its tables have the figures that the lab measures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import dropwhile, takewhile
 
 from number_tower.engine import catalogue
 from number_tower.studies.lab import Study, study
@@ -14,41 +12,40 @@ PAGE = (ROOT / "docs" / "lab.md").read_text()
 WINNERS = {"win": "first", "draw": "nobody", "loss": "second"}
 
 
-def read_table(heading: str) -> Iterator[dict[str, str]]:
-    """Yield the lines of the first table below a heading."""
-    lines = iter(PAGE.partition(f"# {heading}\n")[2].splitlines())
-    table = takewhile(
-        lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines)
-    )
-    heads, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    for row in rows:
-        yield dict(zip(heads, row, strict=True))
+def read_table(heading: str) -> list[dict[str, str]]:
+    """Return the lines of the first table below a heading."""
+    table = re.search(r"(?:^\|.*\n)+", PAGE.partition(f"# {heading}\n")[2], re.MULTILINE)
+    assert table is not None
+    heads, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table[0].splitlines()
+    ]
+    return [dict(zip(heads, row, strict=True)) for row in rows]
 
 
-def assert_figures(line: dict[str, str], found: Study) -> None:
-    assert line["with best play"] == f"{WINNERS[found.value]} wins in {found.plies}"
-    assert (line["fairness"], line["depth"]) == (f"{found.fairness:.2f}", str(found.depth))
-    assert line["length"] == f"{found.length:.1f}"
+def assert_figures(line: dict[str, str], measures: Study) -> None:
+    assert line["with best play"] == f"{WINNERS[measures.value]} wins in {measures.plies}"
+    assert (line["fairness"], line["depth"]) == (f"{measures.fairness:.2f}", str(measures.depth))
+    assert line["length"] == f"{measures.length:.1f}"
 
 
-def test_the_figures_of_the_rulebooks_are_right() -> None:
-    lines = list(read_table("The games as the rulebooks have them"))
+def test_the_games_of_the_rulebooks_have_their_figures() -> None:
+    lines = read_table("The games as the rulebooks have them")
     assert [line["game"] for line in lines] == list(catalogue.list_names())
     for line in lines:
-        found = study(line["game"])
-        assert_figures(line, found)
-        assert line["winning openings"] == f"{found.winning_openings} of {found.openings}"
+        measures = study(line["game"])
+        assert_figures(line, measures)
+        assert line["winning openings"] == f"{measures.winning_openings} of {measures.openings}"
 
 
-def test_every_preset_is_there_with_its_figures() -> None:
+def test_every_preset_has_its_figures() -> None:
     lines = {line["preset"]: line for line in read_table("Presets")}
-    presets = {(book.name, name) for book in catalogue.load_all() for name in book.presets}
-    assert set(lines) == {f"`tower play {game} --preset {name}`" for game, name in presets}
-    for game, name in presets:
-        line, book = lines[f"`tower play {game} --preset {name}`"], catalogue.load(game)
-        found = study(book.apply_options(book.presets[name].options))
-        assert_figures(line, found)
-        assert line["reach"] == ("" if found.reach is None else f"{found.reach:.2f}")
-        assert dict(re.findall(r"(\w+) ([\d-]+)", line["settings"])) == {
-            key: str(value) for key, value in book.presets[name].options.items()
-        }
+    for book in catalogue.load_all():
+        for name, preset in book.presets.items():
+            line = lines.pop(f"`tower play {book.name} --preset {name}`")
+            measures = study(book.apply_options(preset.options))
+            assert_figures(line, measures)
+            assert line["reach"] == ("" if measures.reach is None else f"{measures.reach:.2f}")
+            assert dict(re.findall(r"(\w+) ([\d-]+)", line["settings"])) == {
+                key: str(value) for key, value in preset.options.items()
+            }
+    assert not lines

@@ -15,9 +15,9 @@ from support.lab_rows import make_row
 
 def describe_mistake(**changes: Any) -> str:
     document = json.loads(make_row(target=15).to_json()) | changes
-    with pytest.raises(LabFileError) as caught:
+    with pytest.raises(LabFileError) as refusal:
         LabRow.from_dict(document)
-    return str(caught.value)
+    return str(refusal.value)
 
 
 @pytest.mark.parametrize("status", ["measured", "too large", "crashed"])
@@ -30,7 +30,7 @@ def test_a_row_knows_its_rules() -> None:
     assert make_row(blocks="1-7", target=12).make_rules().target == 12
 
 
-def test_a_row_that_the_lab_never_writes_is_refused_with_the_key_that_is_wrong() -> None:
+def test_a_wrong_row_is_refused_with_the_key_that_is_wrong() -> None:
     end = "measure the setting again"
     assert describe_mistake(depth=None) == f"depth: the lab never writes None; {end}"
     assert describe_mistake(value="lost") == f"value: the lab never writes 'lost'; {end}"

@@ -36,7 +36,7 @@ NAMES = catalogue.list_names()
         ("fit", "any,related", ["any", "related"]),
     ],
 )
-def test_values_are_read_as_people_write_them(key: str, text: str, values: list[object]) -> None:
+def test_values_are_lists_and_ranges(key: str, text: str, values: list[object]) -> None:
     assert parse_values(key, text) == values
 
 
@@ -52,25 +52,18 @@ RANGE = "expected a range upwards of at most 1,000,000 values"
         ({"target": "1..999999999999999999"}, f"target: {RANGE}"),
         ({"target": "1..1000000000"}, f"target: {RANGE}"),
         ({"blocks": "1-5..2-9"}, f"blocks: {RANGE}, such as 1-5..1-12"),
-        (
-            {"target": "high"},
-            "target: expected a whole number from 1 to .*; several: 15,20, a range: 5..60",
-        ),
+        ({"target": "high"}, "target: expected a whole number from 1 to .*, a range: 5..60"),
         ({"target": "0"}, "target: expected a whole number from 1 to"),
         ({"blocks": "9-1"}, "blocks: expected the smaller number first"),
-        ({"blocks": ""}, "blocks: expected"),
         ({"blocks": "none"}, "blocks: expected"),
         ({"fit": "descending,upwards"}, "fit: expected one of any, descending"),
         ({"fits": "any"}, "fits: unknown; expected one of blocks, supply, .* did you mean fit"),
         ({"target": []}, "target: expected a value; got none"),
-        (
-            {"opening": "10..12"},
-            "none of these combinations are rules that can be played; the first: opening: ",
-        ),
+        ({"opening": "10..12"}, "none of these combinations are rules .*; the first: opening: "),
         ({"target": "1..2000", "blocks": "1-1..1-2000"}, "4,000,000 combinations .* --sample"),
     ],
 )
-def test_what_is_wrong_with_a_value_is_said(axes: dict[str, object], message: str) -> None:
+def test_a_wrong_axis_is_refused_with_a_reason(axes: dict[str, object], message: str) -> None:
     with pytest.raises(SpaceError, match=message):
         make_space("draft", axes)
 
@@ -111,21 +104,14 @@ def test_every_game_has_a_usual_space_with_its_own_setting_in_it(name: str) -> N
 
 
 @given(st.integers(1, 60), st.integers(0, 5))
-def test_a_sample_is_drawn_without_repetition_and_the_same_for_the_same_seed(
-    sample: int, seed: int
-) -> None:
-    axes = {
-        "blocks": "1-3..1-12",
-        "target": "5..20",
-        "fit": "any,descending",
-        "opening": "none;1-10",
-    }
-    space = make_space("draft", axes, sample=sample, seed=seed)
-    settings = [setting.options for setting in space]
+def test_a_sample_has_no_repetition_and_follows_from_the_seed(sample: int, seed: int) -> None:
+    axes = {"blocks": "1-3..1-12", "target": "5..20", "opening": "none;1-10"}
+    settings, again = (
+        [setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)]
+        for _ in range(2)
+    )
     assert len(settings) == len({str(options) for options in settings}) == sample
-    assert settings == [
-        setting.options for setting in make_space("draft", axes, sample=sample, seed=seed)
-    ]
+    assert settings == again
 
 
 def test_a_huge_space_can_be_sampled() -> None:
@@ -136,13 +122,12 @@ def test_a_huge_space_can_be_sampled() -> None:
 def test_a_sample_of_more_than_there_is_has_everything() -> None:
     whole = make_space("draft", {"target": "5..9"})
     drawn = make_space("draft", {"target": "5..9"}, sample=50)
-    assert sorted(map(repr, (s.rules for s in drawn))) == sorted(
-        map(repr, (s.rules for s in whole))
-    )
+    assert {setting.rules for setting in drawn} == {setting.rules for setting in whole}
+    assert len(drawn) == len(whole)
 
 
 @st.composite
-def some_axes(draw: st.DrawFn) -> dict[str, Sequence[Any]]:
+def any_axes(draw: st.DrawFn) -> dict[str, Sequence[Any]]:
     values: dict[str, st.SearchStrategy[Any]] = {
         "blocks": st.sampled_from(["1-3", "1-5", "2,4,6"]),
         "supply": st.sampled_from(["own", "shared", "endless"]),
@@ -160,7 +145,7 @@ def some_axes(draw: st.DrawFn) -> dict[str, Sequence[Any]]:
     }
 
 
-@given(st.sampled_from(NAMES), some_axes())
+@given(st.sampled_from(NAMES), any_axes())
 def test_the_settings_are_exactly_the_valid_rules_among_all_combinations(
     name: str, axes: dict[str, Sequence[Any]]
 ) -> None:

@@ -2,7 +2,8 @@
 
 Dask does the work: it runs a call again on another worker where one has died, on four in all
 (`allowed-failures`). Here is what it leaves to its users: errors that say what to do, and a bound
-on waiting for an answer.
+on waiting for an answer. Dask itself waits without end for a worker that does not come, and for a
+call that its worker has never received.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from distributed import Client
 
@@ -22,11 +24,14 @@ from number_tower.support.text import format_duration, format_text, format_value
 __all__ = ["ClusterError", "ClusterExecutor"]
 
 CONNECT_SECONDS = 10.0
-"""How long a scheduler may take to answer."""
+"""How long a scheduler may take to answer a new client."""
+
+_ANSWER_SECONDS = 60.0
+"""How long a scheduler, which asks its workers, may take to answer a question."""
 
 MAX_IDLE_SECONDS = 600.0
-"""How long calls may wait while no worker works: for a worker to join, or because Dask has lost
-them."""
+"""How long calls may wait while no worker works on them or on what comes before them: there is no
+worker, or Dask has lost the calls."""
 
 _QUIET_SECONDS = 5.0
 """How long no result may come before the cluster is asked; a dead worker is replaced in less."""
@@ -82,6 +87,8 @@ class ClusterExecutor(Executor):
         self._notify = notify
         self._max_idle_seconds = max_idle_seconds
         self._worked_at = monotonic()
+        self._keys: set[str] = set()
+        """The names that Dask has for the calls without a result."""
 
     @property
     def slots(self) -> int:
@@ -90,7 +97,10 @@ class ClusterExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         """Submit a call."""
-        call: Future[Any] = self._calls.submit(fn, *args, **options)
+        key = f"number-tower-{uuid4()}"
+        call: Future[Any] = self._calls.submit(fn, *args, key=key, **options)
+        self._keys.add(key)
+        call.add_done_callback(lambda _: self._keys.discard(key))
         return call
 
     def shutdown(self, wait: bool = True, **_: bool) -> None:  # noqa: ARG002, FBT001, FBT002
@@ -102,27 +112,49 @@ class ClusterExecutor(Executor):
                 self._client.close(CONNECT_SECONDS)
 
     def check(self, silent: float) -> None:
-        """After a silence, ask whether any worker works; give up if none has for long."""
+        """After a silence, ask whether a worker works for us; give up if none has for long."""
         if silent < _QUIET_SECONDS:
             return
         self._worked_at = max(self._worked_at, monotonic() - silent)
         threads = self._count_threads()
         # A worker may have just died.
         with suppress(OSError):
-            if self._client.call_stack():
+            if self._has_live_calls():
                 self._worked_at = monotonic()
         if monotonic() > self._worked_at + self._max_idle_seconds:
+            problem = (
+                "it has lost calls that were sent to it; restart its workers"
+                if threads
+                else "it has none; start some with `dask worker`"
+            )
             waited = format_duration(self._max_idle_seconds)
-            raise WorkerError(f"no worker of the cluster has worked for {waited}")
+            raise WorkerError(f"no worker of the cluster has worked for {waited}: {problem}")
         if self._notify is not None and not threads:
             self._notify("the cluster has no workers; waiting for one (Ctrl-C stops)")
             self._notify = None
 
+    def _has_live_calls(self) -> bool:
+        """Return whether a worker runs our calls, or other work before them.
+
+        A call that is assigned to a worker that runs nothing has been lost.
+        """
+        running = self._ask("call_stack")
+        processing = self._ask("processing")
+        assigned = {worker for worker, keys in processing.items() if self._keys.intersection(keys)}
+        # Calls that no worker has yet wait for any.
+        return not assigned.isdisjoint(running) if assigned else bool(running)
+
     def _count_threads(self) -> int:
         with suppress(OSError):
             if self._client.status == "running":
-                return sum(self._client.nthreads().values())
+                return sum(self._ask("ncores").values())
         raise WorkerError("the connection to the cluster was lost")
+
+    def _ask(self, question: str) -> dict[str, Any]:
+        """Ask the scheduler about its workers, as Dask's own methods do, but not without end."""
+        ask = getattr(self._client.scheduler, question)
+        answer: dict[str, Any] = self._client.sync(ask, callback_timeout=_ANSWER_SECONDS)
+        return answer
 
 
 def _connect(address: str) -> Client:

@@ -85,7 +85,7 @@ def build_parts(
         for chart in [charts[name] for name in names if name in charts]:
             yield format_image(chart.file, chart.title, chart.description, escape(chart.caption))
 
-    yield _summarize(named)
+    yield _summarize(scores.suite, named)
     yield "## The players"
     yield _make_table("All players, the best first", _OVERVIEW, named)
     yield from show("regret", "results")
@@ -112,7 +112,7 @@ def build_parts(
     yield format_items(_describe_limits(scores))
 
 
-def _summarize(named: Named) -> str:
+def _summarize(suite: Suite, named: Named) -> str:
     judged = [(name, score.overall) for name, score in named if score.overall.regret.number]
     if not judged:
         return "No player met a decision that counts, so nothing can be said about the value lost."
@@ -122,16 +122,30 @@ def _summarize(named: Named) -> str:
 
     name, best = judged[0]
     first = f"{format_code(name)} lost {format_loss(best.regret)} per decision that counts"
+    doubt = "" if best.regret.mean else _explain_doubt(suite, *named[0])
     if len(judged) == 1:
         guess = best.guessing or 0.0
-        return f"{first}; a blind guess at the same decisions loses {guess:.3f}."
+        return f"{first}; a blind guess at the same decisions loses {guess:.3f}.{doubt}"
     last, worst = judged[-1]
     # Of a tie, nobody lost the least or the most.
     least = "" if judged[1][1].regret.mean == best.regret.mean else ", the least"
     most = "" if judged[-2][1].regret.mean == worst.regret.mean else ", the most"
     return (
         f"{first}{least}; {format_code(last)} lost {format_loss(worst.regret)}{most} "
-        f"(a blind guess at the same decisions loses {worst.guessing or 0.0:.3f})."
+        f"(a blind guess at the same decisions loses {worst.guessing or 0.0:.3f}).{doubt}"
+    )
+
+
+def _explain_doubt(suite: Suite, name: str, score: PlayerScore) -> str:
+    """Return a sentence on why the interval of a player who lost nothing does not end at 0."""
+    regret = score.overall.regret
+    games = sum(figures.regret.number > 0 for figures in score.by_game.values())
+    reason = "not all of them are independent"
+    if suite.fresh and games > 1:
+        reason = f"they come from only {games} games and are not independent within one"
+    return (
+        f" {format_code(name)} lost nothing in {format_count(regret.number, 'decision')}, but "
+        f"{reason}, so a mean loss of up to {regret.high:.3f} cannot be ruled out."
     )
 
 
