@@ -26,7 +26,7 @@ def find_cell(page: Page, row: str, column: int) -> Locator:
     return line.get_by_role("link").nth(column)
 
 
-def test_a_cell_of_the_map_leads_to_a_game_by_its_rules_without_javascript(
+def test_cell_of_the_map_leads_to_its_rules_without_javascript(
     visitor: Visitor,
 ) -> None:
     page = visitor("/lab/draft?measure=value", scripts=False)
@@ -38,7 +38,7 @@ def test_a_cell_of_the_map_leads_to_a_game_by_its_rules_without_javascript(
     expect(page.get_by_label("Target height")).to_have_value("20")
 
 
-def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(
+def test_last_cell_of_a_row_is_reached_by_scrolling_on_a_phone(
     visitor: Visitor,
 ) -> None:
     page = visitor("/lab/draft", size=PHONE, touch=True)
@@ -47,7 +47,7 @@ def test_on_a_phone_the_last_cell_of_a_row_is_reached_by_scrolling_its_box(
     assert (game_on(page).rules.target, game_on(page).rules.opening) == (37, None)
 
 
-def test_with_the_keyboard_a_figure_of_the_table_leads_to_a_game_by_its_rules(
+def test_figure_leads_to_a_game_by_its_rules_with_the_keyboard(
     visitor: Visitor,
 ) -> None:
     page = visitor("/lab/climb")

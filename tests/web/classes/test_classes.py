@@ -23,6 +23,7 @@ from number_tower.web.classes import class_view
 from support.apps import get_parts
 from support.lessons import NAMES, Lesson, Visitor
 
+
 @pytest.fixture(scope="module")
 def client(site: TestClient) -> TestClient:
     """The client of the site; visitors have cookies of their own."""

@@ -104,7 +104,7 @@ def test_pages_of_a_linked_room_tell_every_reader_what_they_need(
 def test_pages_of_a_match_at_one_table_tell_what_happens(
     client: TestClient, snapshot: SnapshotAssertion
 ) -> None:
-    fields = {"game": "draft", "opponent": "table", "name_1": "Ann", "best_of": "3"}
+    fields = {"game": "draft", "opponent": "table", "name_1": "Ann", "best_of": "3", "target": "21"}
     room = client.post("/new", data=fields).headers["location"]
     client.post(f"{room}/move", data={"block": "9", "version": "0", "game": "1"})
     pages = {
